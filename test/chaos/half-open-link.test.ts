@@ -15,8 +15,8 @@ const SESSION_TIMEOUT_MS = 4000;
 // A fifth of the session timeout until the next heartbeat, a third until it is given up, which makes 2133 ms; the rest
 // is for the handshake with the next server.
 const BACK_WITHIN_MS = 2500;
-// When the fault comes, counted from when the session was connected: from there its heartbeats count too. The first is
-// the worst there is, with the whole of an idle session's period still ahead.
+// When the fault comes, counted from when the session was connected, as its heartbeats are. The first time is the
+// worst, with the whole period of an idle session still ahead.
 const MOMENTS_MS = [0, 200, 400, 600];
 
 type Holding = 'nothing held' | 'a node kept alive';
@@ -46,8 +46,8 @@ async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) 
 }
 
 /**
- * Resolves when a server that goes on after a pause takes sessions again. The next fault is to find one other server that
- * serves: one that doesn't yet costs a handshake in vain there, and one more at the server that stands still.
+ * Resolves when a server that goes on after a pause takes sessions again. The next fault needs another server that
+ * serves. A server that doesn't serve yet costs one handshake in vain there, and one more at the server that stands still.
  */
 async function takesSessions(server: ZooKeeperServer): Promise<void> {
   const session = await openSession({}, server.connectString);

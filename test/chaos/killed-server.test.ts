@@ -11,16 +11,16 @@ const NODES = 8;
 const NODE_BYTES = 40_000;
 const READS_AT_ONCE = 16;
 
-/** Keeps so many reads under way while it is on, and counts what becomes of each. */
+/** Keeps so many reads under way while it is on, and counts their outcomes. */
 class ReadingLoad {
   readonly #session: Session;
   readonly #paths: readonly string[];
   #on = false;
   started = 0;
   answered = 0;
-  /** The connection was lost, or the time was over, before the reply: what may become of a read when a server dies. */
+  /** Reads that failed before the reply, because the connection was lost or the time was over. Both may happen when a server dies. */
   unanswered = 0;
-  /** Whatever else became of reads. */
+  /** All other outcomes of reads. */
   readonly failures: unknown[] = [];
 
   constructor(session: Session, paths: readonly string[]) {
@@ -76,7 +76,7 @@ describe('a session with replies of 40 KB under way', () => {
       await until(() => load.unanswered > unanswered, 'the loss of the reads that were under way');
       const { stat } = await session.retryUntilAnswered(() => session.getData('/own'));
       expect(session.owns(stat)).toBe(true);
-      // Reads take the processor from the server that starts, and are of no use until the next kill.
+      // Reads take processor time from the server that starts, and are useless until the next kill.
       load.end();
       await until(() => load.settled === load.started, 'an end to every read');
       // The next kill must leave a majority.

@@ -21,9 +21,9 @@ const SESSION_TIMEOUT_MS = 4000;
 // Leases: the usual one, and one that is nearly as long as can be.
 const THIRD_MS = SESSION_TIMEOUT_MS / 3;
 const LONG_MS = SESSION_TIMEOUT_MS - 100;
-// Outlives every fault, and gives no link up during one.
+// This timeout outlives every fault, and no link is given up during one.
 const LASTING_SESSION_MS = 30_000;
-// So many holders at once, their heartbeats spread over one period: a fault comes at every stage of it.
+// So many holders at once, with their heartbeats spread over one period, so that a fault comes at every stage of it.
 const HOLDERS = 8;
 
 const { clock } = systemEnvironment;
@@ -32,7 +32,7 @@ const { clock } = systemEnvironment;
 interface Cast {
   readonly ensemble: Ensemble;
   readonly leader: ZooKeeperServer;
-  /** The follower that the holders are connected to, and know alone: with another to go on to they'd not expire. */
+  /** The follower to which the holders are connected. They know no other server: with another one they wouldn't expire. */
   readonly near: ZooKeeperServer;
   /** The follower that waiters and watchers are connected to. */
   readonly far: ZooKeeperServer;
@@ -92,7 +92,7 @@ async function untilStageOfTick(stageMs: number): Promise<void> {
 }
 
 /**
- * Opens sessions and leaves them, many, to end at the same tick as the holders'. A leader ends the sessions of a tick
+ * Opens many sessions and abandons them, so that they end at the same tick as the holders' sessions. A leader ends the sessions of a tick
  * one after another, and serves those whose turn hasn't come: with many it does so for long enough to matter.
  */
 async function leaveSessionsBehind({ port }: ZooKeeperServer, forMs: number): Promise<void> {
@@ -126,14 +126,14 @@ function openLastingSession({ far, leader }: Cast): Promise<Session> {
   return openSession(options, connectStringOf([far, leader]));
 }
 
-/** What `hold` gives for each holder, all begun within one period of heartbeats. */
+/** The results of `hold` for all holders, begun within one period of heartbeats. */
 async function holders<T>(
   { near }: Cast,
   leaseMs: number,
   hold: (session: Session) => Promise<T>,
 ): Promise<T[]> {
   const sessions: Session[] = [];
-  // All at once: one that reaches no server takes 2 s.
+  // All at once, because closing takes 2 s if it reaches no server.
   onTestFinished(async () => void (await Promise.all(sessions.map((session) => session.close()))));
   const begin = async (index: number) => {
     await pause((index * leaseMs) / 4 / HOLDERS);
@@ -148,8 +148,8 @@ async function holders<T>(
 }
 
 /**
- * Gives until when something was held: to the end of the newest lease, or to the moment at which it was known to be
- * lost before that.
+ * Returns until when something was held: to the end of the newest lease, or to the moment at which the holder learned of the
+ * loss before that.
  */
 function watchHeld(held: { remainingMs(): number; readonly signal: AbortSignal }): () => number {
   let end = Number.NEGATIVE_INFINITY;
@@ -167,7 +167,7 @@ function watchHeld(held: { remainingMs(): number; readonly signal: AbortSignal }
   return () => end;
 }
 
-/** Gives when the observer learns that the node is gone. */
+/** Resolves with the time at which the observer learns that the node is gone. */
 async function watchNode(observer: Session, path: string): Promise<{ gone: Promise<number> }> {
   // A follower may lag behind the leader. When it has answered this, it has the node.
   await observer.commit([{ kind: 'check', path }]);
@@ -190,7 +190,7 @@ async function watchNode(observer: Session, path: string): Promise<{ gone: Promi
  * handshakes that were accepted up to 260 ms before the session's end, and no heartbeat. In 28 with 400 to 1800 other
  * sessions that ended at the same tick: heartbeats as well, in 9 of them, and leases that outlived their nodes by up to
  * 1285 ms of 1333, unless the notification of the deletion cut them short, some 250 ms after it. So nothing is asserted
- * of that here, and an elector waits the former leader's lease out.
+ * about that here, and an elector waits until the former leader's lease is over.
  */
 describe.concurrent('leases of a third of the session timeout', () => {
   it.for(named(CUT, KILLED))(
@@ -225,7 +225,7 @@ describe.concurrent('the terms of leaders', () => {
     }),
   );
 
-  // Of leases as long as these, some outlive their nodes: the wait of a whole lease is all that keeps two leaders apart.
+  // Some leases of this length outlive their nodes: only the wait for a whole lease keeps two leaders apart.
   it.for(named(CUT, KILLED))(
     'are over before others are elected, a whole long lease after the nodes are gone, when %s',
     concurrently(async ([, fault]: Named) => {
@@ -237,7 +237,7 @@ describe.concurrent('the terms of leaders', () => {
   );
 });
 
-/** Lets each holder lead and be followed by another, because of the fault, and gives the times of each. */
+/** Lets each holder lead and another candidate follow because of the fault, and returns the times of each. */
 async function handovers(fault: Fault, leaseMs: number) {
   const cast = await assemble();
   const waiting = await openLastingSession(cast);

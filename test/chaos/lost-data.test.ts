@@ -9,7 +9,7 @@ import { until } from '../support/waiting.mjs';
 const TICK_MS = 200;
 
 async function startServer() {
-  // With settings of its own: what is asked for here is a real server, wherever the tests run.
+  // Settings of its own require a real server, wherever the tests run.
   const { servers, connectString, stop } = await startZooKeeper({
     tickMs: TICK_MS,
     settings: { snapCount: 100_000 },
@@ -47,7 +47,7 @@ describe('a real server', () => {
     const expired = nextEvent(session, 'expired');
     await server.kill();
     await server.restoreBackup();
-    // Any sooner, and the server itself would end the session first: it begins its time anew at its start.
+    // Earlier, the server itself would end the session first: at its start it begins the session's time anew.
     const { state, clock } = session;
     const lostAt = state.name === 'suspended' ? state.sinceMs : clock.now();
     await until(

@@ -41,7 +41,7 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
   const opened: SessionCredentials[] = [];
   const cycle = async () => {
     const client = await RawClient.connect(port);
-    client.vanish(); // The session lives on, and is the child's from here on.
+    client.vanish(); // The session lives on, and belongs to the child from here on.
     const { id, credentials } = client;
     const { timeoutMs } = client.greeting;
     opened.push(credentials);

@@ -67,7 +67,7 @@ it('notifies each of 20,000 watches of one session once of its change, also acro
 
   await writeAll(other, 'delete', late);
   await until(() => countOf(0) === 0, 'the notifications of what was deleted after the loss');
-  // What a superfluous watch would report of the next change has come before the answer to a read that follows it.
+  // The report of a superfluous watch for the next change would come before the answer to a read that follows it.
   await writeAll(other, 'create', paths);
   await writeAll(other, 'delete', paths);
   expect(await session.getChildren('/')).toEqual(['zookeeper']);

@@ -23,7 +23,7 @@ describe(`${MINUTES} minutes of faults on real servers and workers`, () => {
     const folder = await mkdtemp(join(tmpdir(), 'conclave-chaos-test-'));
     try {
       const options = ['--minutes', String(MINUTES), '--seed', String(SEED), '--keep', folder];
-      // What was wrong is in its history; that it says so by its end is tested by what follows.
+      // The history has what went wrong. The tests below check that the command's end reports it.
       const { stdout, stderr, exitCode } = await execa('node', [COMMAND, ...options], {
         reject: false,
         timeout: ENDS_WITHIN_MS - 10_000,
@@ -34,7 +34,7 @@ describe(`${MINUTES} minutes of faults on real servers and workers`, () => {
       expect(exitCode).toBe(isRight ? 0 : 1);
       expect(stdout).toContain(report(verdict));
     } finally {
-      // What was wrong can only be understood from its history.
+      // A failure can only be understood from its history.
       if (isRight) await rm(folder, { recursive: true, force: true });
     }
   }, ENDS_WITHIN_MS);
@@ -45,7 +45,7 @@ describe(`${MINUTES} minutes of faults on real servers and workers`, () => {
   it('have all kinds of faults that the machine allows, and terms to spare', () => {
     const { counts: faults, passedOver } = verdict.faults;
     const missing = ALL_KINDS.filter((kind) => !faults.has(kind));
-    // Each that didn't come says why.
+    // Each fault that didn't come says why.
     const explained = [...passedOver.keys()].map((why) => why.split(':')[0]);
     expect(missing.filter((kind) => !explained.includes(kind))).toEqual([]);
     expect(faults.size).toBeGreaterThan(10);

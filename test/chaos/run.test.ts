@@ -43,7 +43,7 @@ class Replica {
     return this.#runner;
   }
 
-  /** In the place of one that was killed. */
+  /** Starts another one in the place of a killed one. */
   async replace(): Promise<void> {
     expect(await this.#runner.exit()).toBe('SIGKILL');
     this.#runner = this.#start();
@@ -54,7 +54,7 @@ class Replica {
   }
 }
 
-/** What befalls a leader whose command and grandchild ignore SIGTERM, and what brings it back. */
+/** The faults of a leader whose command and grandchild ignore SIGTERM, and how each fault ends. */
 interface Fault {
   begin(leader: Replica, command: Activity): unknown;
   end?(leader: Replica): unknown;
@@ -96,7 +96,7 @@ const KILLINGS: Record<string, Fault> = {
   },
 };
 
-/** A process that has ended meanwhile, since a term may end by itself on a busy machine, needs no signal any more. */
+/** A term may end by itself on a busy machine. A process that has ended meanwhile needs no signal any more. */
 function kill(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid !== undefined && isAlive(pid)) process.kill(pid, signal);
 }
@@ -160,7 +160,7 @@ describe('a host that stands still for longer than a lease, with the runner, the
     const signal = (name: NodeJS.Signals) => {
       for (const pid of host) kill(pid, name);
     };
-    onTestFinished(() => signal('SIGCONT')); // Also when it fails: what is stopped would stay.
+    onTestFinished(() => signal('SIGCONT')); // Also when the test fails, because stopped processes would stay.
     return { log, runner, commands, signal };
   }
 

@@ -25,7 +25,7 @@ function hasLasted(acting: Acting | undefined): boolean {
   return acting !== undefined && acting.to - acting.from > 1000 * SESSION_TIMEOUT_MS;
 }
 
-/** A process that joins an election behind a proxy of its own, and what it has done. */
+/** A process that joins an election behind a proxy of its own, with its acts. */
 class Replica {
   readonly #child: ChildProcess;
 
@@ -59,7 +59,7 @@ class Replica {
   }
 }
 
-/** What befalls a leader, and what brings it back. */
+/** The faults of a leader, and how each fault ends. */
 const FAULTS: Record<string, { begin(leader: Replica): void; end(leader: Replica): void }> = {
   'black-holed': {
     begin: ({ proxy }) => proxy.partition(),
@@ -105,11 +105,11 @@ describe.concurrent('a leader', () => {
         await until(() => newest() > before, 'a successor');
         fault.end(leader);
       }
-      // The last one to come back has had its say too.
+      // The last leader to come back has acted, too.
       await until(async () => (await candidateNodes(observer, path)).length === 2, 'all back');
       const terms = [...acts].sort(([a], [b]) => a - b);
       expect(terms.length).toBeGreaterThan(ROUNDS);
-      // Now and then both are away at once, and the same one leads again: but not always.
+      // Now and then both are away at once, and the same one leads again. But this doesn't happen always.
       expect(new Set(terms.map(([, acting]) => acting.process))).toEqual(new Set(['A', 'B']));
       for (const [index, [term, acting]] of terms.entries()) {
         const next = terms[index + 1]?.[1];

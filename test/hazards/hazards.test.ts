@@ -7,7 +7,7 @@ import { scenarios } from './scenarios/index.mjs';
 const ROWS = 23;
 const ENDS_WITHIN_MS = 25_000;
 
-/** How one run of a scenario ended: it held, or these were its last words, on both streams. */
+/** How one run of a scenario ended: it held, or this was its last output, on both streams. */
 async function outcome(id: string, subject: 'conclave' | 'bare'): Promise<string> {
   const { all, exitCode, timedOut } = await execaNode(
     join(import.meta.dirname, 'run.mjs'),
@@ -22,7 +22,7 @@ describe('what node-zookeeper-client does wrong, and Conclave has to do right', 
   for (const { id, name, broken } of scenarios) {
     it.concurrent(`${id} ${name}`, async () => {
       expect(await outcome(id, 'conclave')).toBe('held');
-      // A demand that the bare client meets as well would show nothing.
+      // A demand that the bare client meets, too, would show nothing.
       expect(await outcome(id, 'bare')).toMatch(broken);
     });
   }

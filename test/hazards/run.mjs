@@ -1,9 +1,9 @@
 /**
  * Runs one scenario on one client: `node run.mjs 5a bare 127.0.0.1:2181`.
  *
- * Says `held` at its very end and exits with 0 if the demand held. If it didn't, says `broken: …` and exits with 1;
- * a client that throws where no caller can catch it has broken it too. The process has to end by itself when the scenario
- * has: a client that leaves something behind doesn't hold.
+ * Prints `held` at its very end and exits with 0 if the demand was met. If it wasn't, prints `broken: …` and exits with 1.
+ * A client that throws where no caller can catch it has broken the demand, too. The process has to end by itself after the
+ * scenario: a client that leaves something behind doesn't meet the demand.
  */
 
 import { scenarios } from './scenarios/index.mjs';

@@ -1,4 +1,4 @@
-/** Events of our emitters and of others, and the abort of a signal. It runs in plain Node. */
+/** Waits for events of any emitter, and for the abort of a signal. It runs in plain Node. */
 
 /**
  * Resolves with the arguments of the next such event.

@@ -24,7 +24,7 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Lets time pass, running what becomes due in its order, and what that leads to at once. */
+  /** Lets time pass. Runs the timers that become due in their order, and everything that follows at once. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settle();
@@ -40,13 +40,13 @@ export class FakeClock implements Clock {
     this.#now = end;
   }
 
-  /** Time passes and nothing runs: a blocked event loop, or a suspended process. */
+  /** Lets time pass without running a timer, as with a blocked event loop or a suspended process. */
   jump(ms: number): void {
     this.#now += ms;
   }
 }
 
-/** Lets all that is ready run, and what follows from it. */
+/** Lets everything run that is ready, and everything that follows. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

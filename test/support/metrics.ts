@@ -12,12 +12,12 @@ export function parseText(text: string): Map<string, number> {
   );
 }
 
-/** Asks for the metrics, and gives what looks up the value of a series by its name and some of its labels. */
+/** Asks for the metrics, and returns a function that looks up the value of a series by its name and some of its labels. */
 export async function ask(measured: Pick<Metrics, 'text'>) {
   return lookUp(parseText(await measured.text()));
 }
 
-/** @returns gives `undefined` if there is no such series. @throws if there are several */
+/** Returns a function that looks up one series. It returns `undefined` if there is none, and throws if there are several. */
 export function lookUp(all: ReadonlyMap<string, number>) {
   return (name: string, labels: Readonly<Record<string, string>> = {}): number | undefined => {
     const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);

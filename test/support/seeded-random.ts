@@ -1,4 +1,4 @@
-/** A source of chance that gives the same for the same seed, for ever (Bob Jenkins' sfc32). */
+/** A source of random numbers that gives the same numbers for the same seed, for ever (Bob Jenkins' sfc32). */
 export class Random {
   #a: number;
   #b: number;
@@ -30,7 +30,7 @@ export class Random {
     return least + this.next() * (most - least);
   }
 
-  /** As {@link between}, but as often from 1 to 2 as from 10 to 20: for times whose size isn't known. */
+  /** Like {@link between}, but as often from 1 to 2 as from 10 to 20: for times whose order of magnitude isn't known. */
   spread(least: number, most: number): number {
     return least * (most / least) ** this.next();
   }

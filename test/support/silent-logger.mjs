@@ -1,4 +1,4 @@
 const ignore = () => undefined;
 
-/** Takes what is logged, and keeps nothing of it. */
+/** A logger that drops everything. */
 export const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };

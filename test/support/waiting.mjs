@@ -1,7 +1,7 @@
 /** Waiting, always with a bound. It runs in plain Node. */
 
 /**
- * A promise and what settles it.
+ * A promise and the functions that settle it.
  *
  * @template [T=void]
  */
@@ -39,7 +39,7 @@ export async function within(ms, promise, otherwise) {
 }
 
 /**
- * Resolves when `condition` holds; looks again every few milliseconds. For what is announced by no event.
+ * Resolves when `condition` is true. It looks again every few milliseconds. For changes without an event.
  *
  * @param {() => boolean | Promise<boolean>} condition
  * @param {string} [what]

@@ -1,14 +1,14 @@
 import { type History, now, type SinkName } from './history.js';
 import type { SinkClient } from './sink-client.js';
 
-/** A term or a hold: what is asked before each act. */
+/** A term or a hold, which is asked before each act. */
 export interface Held {
   readonly token: bigint;
   readonly signal: AbortSignal;
   isHeld(): boolean;
 }
 
-/** Whose acts they are, and where they are written down. */
+/** The actor, and where its acts are written down. */
 export interface Actor {
   readonly who: string;
   readonly journal: string;
@@ -16,7 +16,7 @@ export interface Actor {
   readonly sink: SinkClient;
   /** Called for each act that begins. */
   readonly onAct: () => void;
-  /** A name for a write that no other write of any process has. */
+  /** A name for a write, unique among all writes of all processes. */
   nextWrite(): string;
 }
 
@@ -32,7 +32,7 @@ export class Acting {
     this.#positions = positions;
   }
 
-  /** Takes over the journals where the one before left them. `undefined` if the fence has risen above this token. */
+  /** Takes over the journals where the former holder left them. `undefined` if the fence has risen above this token. */
   static async begin(actor: Actor, held: Held): Promise<Acting | undefined> {
     const ask = (sink: SinkName) =>
       actor.sink.ask({ ask: 'begin', sink, journal: actor.journal, token: String(held.token) });
@@ -40,7 +40,7 @@ export class Acting {
     return fenced.taken ? new Acting(actor, held, { fenced: fenced.length, open: open.length }) : undefined;
   }
 
-  /** One act, if it may: gives whether another one may follow. */
+  /** Acts once, if it may. Returns whether another act may follow. */
   async act(): Promise<boolean> {
     if (!this.#isHeld()) return false;
     this.#actor.onAct();
@@ -49,7 +49,7 @@ export class Acting {
     return taken.every(Boolean);
   }
 
-  /** Asks, and writes the answer down if it is yes: before anything is done on the strength of it. */
+  /** Asks, and writes the answer down if it is yes, before it acts by this answer. */
   #isHeld(): boolean {
     const at = now();
     const isHeld = this.#held.isHeld();

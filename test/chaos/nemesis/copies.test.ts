@@ -24,7 +24,7 @@ describe('the comparison of what servers have', () => {
     expect(disagreementsIn([before, after, later])).toEqual([]);
   });
 
-  // Server 2 alone had carried out a release: its client had its answer, and never deleted what came back with the others' data.
+  // Only server 2 had carried out a release. Its client had the answer, and never deleted the node that came back with the others' data.
   it('names the nodes that have to go, whether one server alone had them or not', () => {
     const round = copies(
       ['/e/a', '/e/b', '/e in version 19'],

@@ -10,19 +10,19 @@ const ROUNDS = 3;
 const BETWEEN_MS = 200;
 const CONNECTS_WITHIN_MS = 10_000;
 
-/** What one server has, a line for each thing: a node that is there, or the version of a record. */
+/** The content of one server, a line for each node that is there and for the version of each record. */
 export type Copy = ReadonlySet<string>;
 
-/** What one server has and another one hasn't, or the other way round. */
+/** The lines that one server has and another one hasn't, or the other way round. */
 export interface Disagreement {
   readonly what: string;
-  /** The one that differs from all others, by its place among them. */
+  /** The index of the server that differs from all others. */
   readonly odd: number;
 }
 
 /**
- * Compares the servers' copies. They are never read at the same moment, so only that counts which was the same in all
- * rounds: something that one server had in each of them, and another one in none, though it had been brought up to date.
+ * Compares the servers' copies. They are never read at the same moment. So a line counts only if one server had it in all
+ * rounds, and another one in none, though that server had been brought up to date.
  *
  * @param rounds - for each round, the copies of all servers, in the same order
  */
@@ -40,13 +40,13 @@ export function disagreementsIn(rounds: readonly (readonly Copy[])[]): Disagreem
   return disagreements;
 }
 
-/** Those of the nodes about which the servers disagreed. */
+/** Of these nodes, those about which the servers disagreed. */
 export function disputedIn(nodes: readonly string[], disagreements: readonly Disagreement[]): string[] {
   const disputed = new Set(disagreements.map(({ what }) => what));
   return nodes.filter((node) => disputed.has(node));
 }
 
-/** Whether all servers have the same of what matters here. They all have to serve. */
+/** Whether all servers have the same nodes and records. They all have to serve. */
 export async function compareCopies(world: World): Promise<Disagreement[]> {
   const rounds: Copy[][] = world.servers.length === 0 ? [] : Array.from({ length: ROUNDS }, () => []);
   const read = async (servers: readonly ZooKeeperServer[], sessions: readonly Session[]): Promise<void> => {
@@ -77,7 +77,7 @@ async function copyOf(world: World, session: Session): Promise<Copy> {
   return copy;
 }
 
-/** Deletes the nodes about which the servers disagreed, and gives them. All servers have to serve, and to agree by now. */
+/** Deletes the nodes about which the servers disagreed, and returns them. By now all servers have to serve, and to agree. */
 export async function deleteDisputed(
   world: World,
   disagreements: readonly Disagreement[],

@@ -9,7 +9,7 @@ import type { WorkerProcess } from './worker-process.js';
 import { queueOf } from './worker-protocol.js';
 import type { World } from './world.js';
 
-/** A fault that has come: on whom, and how it ends. */
+/** A fault that has come: its target, and how it ends. */
 export interface Blow {
   readonly on: string;
   readonly mend: Mend;
@@ -20,10 +20,10 @@ type Mend = () => unknown;
 /** Why a fault didn't come. */
 export class PassedOver extends Error {}
 
-/** It may come later: when what it comes on is there, and free of faults that it doesn't go together with. */
+/** Thrown if the fault may come later, when its target is there, and free of faults that exclude this one. */
 export class NotYet extends PassedOver {}
 
-/** Reports what the fault was seen to do, where it might do nothing. */
+/** Reports the observed effect of a fault that might have none. */
 type OnEffect = (what: string) => void;
 type Strike = (world: World, fault: Fault, onEffect: OnEffect) => Promise<Blow> | Blow;
 
@@ -31,7 +31,7 @@ const DAY_S = 86_400;
 const JERK_MS = 150;
 const OPERATOR_WAITS_MS = 5000;
 const DIRECTIONS = { both: 'both', there: 'upstream', back: 'downstream' } as const;
-/** A create, and a transaction, as heartbeats, claims and releases are. */
+/** A create, and a transaction, which heartbeats, claims and releases are. */
 const WRITES = ['create', 'multi'] as const;
 
 /** A worker's process that no other fault has stopped, ended or blocked. */
@@ -39,7 +39,7 @@ function someProcess(world: World, fault: Fault): WorkerProcess {
   return free(world, worker(world, fault), world.workers, (each) => `process ${each.number}`);
 }
 
-/** The worker that leads the election, if that is asked for and there is one; or else the worker that was drawn. */
+/** The worker that leads the election, if the fault wants it and there is one; otherwise the worker that was drawn. */
 function worker(world: World, fault: Fault): WorkerProcess {
   const { onLeader, worker: index } = fault;
   const actor = onLeader ? world.actorOf(journalOf(fault)) : undefined;
@@ -55,7 +55,7 @@ async function server(world: World, { onLeader, server: index }: Fault): Promise
   return leading ?? (world.servers[index] as ZooKeeperServer);
 }
 
-/** The wanted server or worker, or the next free one: it is taken then. */
+/** Takes the wanted server or worker, or the next free one. */
 function free<T>(world: World, wanted: T, all: readonly T[], nameOf: (each: T) => string): T {
   const start = all.indexOf(wanted);
   for (let step = 0; step < all.length; step++) {
@@ -94,7 +94,7 @@ function onServer(
   };
 }
 
-/** What was taken is given back when the fault is mended, or when it could not come. */
+/** The target is given back when the fault has ended, or couldn't come. */
 async function holding(world: World, name: string, strike: () => Promise<Mend> | Mend): Promise<Mend> {
   try {
     const mend = await strike();
@@ -124,7 +124,7 @@ function onProxies(strike: (worker: WorkerProcess, fault: Fault, onEffect: OnEff
 }
 
 function jumpOf({ amount }: Fault): number {
-  // From two days back to two days ahead, and by seconds where it is about half.
+  // From two days back to two days ahead; amounts of about half give seconds.
   const sign = amount < 0.5 ? -1 : 1;
   return sign * Math.round((2 * DAY_S) ** (Math.abs(amount - 0.5) * 2));
 }
@@ -149,7 +149,7 @@ function waysBetween(one: number, other: number, way: Way): (readonly [number, n
   return way === 'both' ? [there, back] : [way === 'there' ? there : back];
 }
 
-/** Gives the path of the node that was deleted. */
+/** Returns the path of the node that was deleted. */
 async function deleteNode(
   world: World,
   journal: Journal,
@@ -267,7 +267,7 @@ const STRIKES: Record<Kind, Strike> = {
       }
     };
     const done = restartAll();
-    done.catch(() => undefined); // Its mending awaits it too.
+    done.catch(() => undefined); // The end of the fault awaits it, too.
     return { on: 'all servers', mend: () => done };
   },
 
@@ -278,7 +278,7 @@ const STRIKES: Record<Kind, Strike> = {
     const ways = others.flatMap(({ id }) => waysBetween(target.id, id, fault.way));
     const unite = await cutWays(world, ways);
     const mend = async () => {
-      // As any server without a quorum, once it has noticed; it may also have been killed, or stand still.
+      // It behaves like any server without a quorum, once it has noticed. It may also have been killed, or stand still.
       if ((await target.mode()) === '') onEffect(`server ${target.id} serves no more`);
       await unite();
     };
@@ -305,7 +305,7 @@ const STRIKES: Record<Kind, Strike> = {
     return async () => {
       if ((await server.mode()) === '') onEffect(`server ${server.id} serves no more`);
       await disk?.empty();
-      // What it does without a disk it does until it is started again: it may serve no more, or be gone.
+      // The failure lasts until the server is restarted: it may not serve any more, or be gone.
       await restart(server);
     };
   }),

@@ -8,7 +8,7 @@ export function now(): Micros {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** What fencing distinguishes: an election, a lock, or a shard of the group. Each has a journal of its own at the sink. */
+/** The resources that fencing distinguishes: an election, a lock, or a shard of the group. Each has a journal of its own at the sink. */
 export interface Journal {
   readonly name: string;
   readonly kind: 'election' | 'lock' | 'shard';
@@ -17,24 +17,24 @@ export interface Journal {
 /** `fenced` refuses a token that is lower than one it has seen; `open` takes everything. */
 export type SinkName = 'fenced' | 'open';
 
-/** The first line of a history. All that the checker has to know. */
+/** The first line of a history, with all settings that the checker needs. */
 export interface Setting {
   readonly kind: 'setting';
   readonly seed: number;
   readonly minutes: number;
   readonly journals: readonly Journal[];
   readonly sessionTimeoutMs: number;
-  /** Whether candidates wait out a former leader's lease, as they do. */
+  /** Whether candidates wait until a former leader's lease is over, as they do by default. */
   readonly hasTakeoverDelay: boolean;
-  /** Within what time of the end of all faults each election must have a leader that acts, and each lock a holder. */
+  /** How soon after the end of all faults each election must have a leader that acts, and each lock a holder. */
   readonly recoveryMs: number;
   /** Kinds of faults that the machine doesn't allow, and why. */
   readonly notAllowed: readonly string[];
 }
 
 /**
- * What happened, in the order in which it was written down: each process appends to the same file, at once. Tokens are
- * written in decimal: they are too long for a number.
+ * The events, in the order in which they were written down: all processes append to the same file. Tokens are written
+ * in decimal, because they are too long for a number.
  */
 export type Entry = { readonly at: Micros } & (
   | Setting
@@ -43,22 +43,22 @@ export type Entry = { readonly at: Micros } & (
   | { readonly kind: 'calm'; readonly storm: number }
   | { readonly kind: 'calm is over'; readonly storm: number }
   /**
-   * ZooKeeper has not kept its word: what one server has, the others haven't, though all of them serve and are up to date.
-   * That one is given the others' data, and the calm begins again.
+   * ZooKeeper has broken its promise: one server's data differ from the others', though all of them serve and are up to date.
+   * That server gets the others' data, and the calm begins again.
    */
   | { readonly kind: 'servers disagree'; readonly what: string }
   | { readonly kind: 'fault'; readonly fault: number; readonly name: string; readonly on: string }
   | { readonly kind: 'mended'; readonly fault: number }
-  /** What a fault was seen to have done, where it might have done nothing. */
+  /** The observed effect of a fault that might have had none. */
   | { readonly kind: 'effect'; readonly fault: number; readonly name: string; readonly what: string }
   | { readonly kind: 'passed over'; readonly name: string; readonly why: string }
-  /** Something that was asked for, and is no fault: a leader was asked to resign. */
+  /** A request that is no fault: a leader was asked to resign. */
   | { readonly kind: 'wish'; readonly what: string; readonly on: string }
-  /** Something that the run itself has seen, for people to read. */
+  /** An observation of the run itself, for people to read. */
   | { readonly kind: 'note'; readonly what: string }
   /** A process of a worker: each has a name of its own. */
   | { readonly kind: 'process began'; readonly who: string }
-  /** `orderly`: by itself, after it had been asked to stop. */
+  /** `orderly`: it ended by itself, after it had been asked to stop. */
   | { readonly kind: 'process ended'; readonly who: string; readonly how: string; readonly orderly: boolean }
   | Elected
   | Demoted
@@ -74,11 +74,11 @@ export type Entry = { readonly at: Micros } & (
       readonly token: string;
       readonly highest: string;
     }
-  /** A contender's node that is there after all workers have stopped and all sessions have ended. */
+  /** A contender's node that is still there after all workers have stopped and all sessions have ended. */
   | { readonly kind: 'left behind'; readonly path: string }
-  /** A process that was asked to stop and didn't, in the time that it had. */
+  /** A process that was asked to stop and didn't do so in time. */
   | { readonly kind: 'stuck'; readonly who: string }
-  /** Something that must not happen, and isn't a fault: a worker that ends by itself, a server that doesn't start. */
+  /** An event that must not happen and isn't a fault: a worker ends by itself, a server doesn't start. */
   | { readonly kind: 'failure'; readonly what: string }
   | { readonly kind: 'over' }
 );
@@ -89,7 +89,7 @@ export interface Elected {
   readonly journal: string;
   readonly term: number;
   readonly token: string;
-  /** Of the record, after the claim. */
+  /** The record's version after the claim. */
   readonly version: number;
 }
 
@@ -102,12 +102,12 @@ export interface Demoted {
 }
 
 /**
- * It was asked whether the term (or the hold) is held, and the answer was yes. `at` is the moment before the question,
- * `until` the one after the answer. Written before the act that follows it.
+ * A process asked whether it holds the term (or the lock), and the answer was yes. `at` is the moment before the question,
+ * `until` the one after the answer. The entry is written before the act that follows it.
  *
  * A process that holds at some moment has held ever since its term began: a term doesn't come back. The answer was
- * given at `at` or later, so at `at` it was held, for certain, however long the process stood still between question
- * and answer. What it did from `until` on, it did without knowing.
+ * given at `at` or later. So the term was certainly held at `at`, however long the process stood still between question
+ * and answer. From `until` on the process acts without knowing.
  */
 export interface Check {
   readonly kind: 'held';
@@ -127,7 +127,7 @@ export interface Answer {
   readonly taken: boolean;
 }
 
-/** A sink has taken a write: at that position of the journal stands that write now, and nothing that stood there before. */
+/** A sink has taken a write. That position of the journal now has this write in place of any earlier one. */
 export interface Taken {
   readonly kind: 'taken';
   readonly sink: SinkName;
@@ -140,7 +140,7 @@ export interface Taken {
 type Distributed<T> = T extends unknown ? Omit<T, 'at'> : never;
 export type Happening = Distributed<Entry>;
 
-/** A file that several processes append to. What is written is in the file when the call returns, and outlives SIGKILL. */
+/** A file that several processes append to. An entry is in the file when the call returns, and outlives SIGKILL. */
 export class History {
   readonly #file: number;
 
@@ -157,7 +157,7 @@ export class History {
 const CHUNK = 1 << 20;
 
 /**
- * The entries of a history, one after the other: a run of hours writes more than is good to have in memory.
+ * The entries of a history, one after the other, because a run of hours writes too much for the memory.
  *
  * @throws Error for a line that isn't JSON, with its number
  */

@@ -50,7 +50,7 @@ function number(
 
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0;
 
-/** Prints what a history shows. Gives whether it is as it must be. */
+/** Prints the results of a history. Returns whether there are no violations. */
 function judge(path: string): boolean {
   const verdict = checkHistory(readHistory(path));
   console.log(report(verdict));

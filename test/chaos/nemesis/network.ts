@@ -10,9 +10,9 @@ const PREFIX = 'conclave-chaos';
 const NAMES = '/var/run/netns';
 
 /**
- * A network of its own for each server, all of them and this process on one bridge. So what is between two servers can be
- * lost as it is on a wire: without a word to either, in one direction if need be; and what was lost is sent again by TCP
- * when the fault is over.
+ * A network of its own for each server; all of them and this process are on one bridge. So packets between two servers can
+ * be lost as on a wire: without notice to either server, and in one direction if need be. TCP sends them again when the
+ * fault is over.
  */
 export class Network {
   readonly #bridge = `ccb${process.pid}`;
@@ -26,7 +26,7 @@ export class Network {
     this.#subnet = `10.${213 + (process.pid % 40)}.${Math.floor(process.pid / 40) % 250}`;
   }
 
-  /** @throws whatever `ip` says, if the machine doesn't allow it; nothing is left behind then */
+  /** @throws the error of `ip`, if the machine doesn't allow it; nothing is left behind then */
   static async open(size: number): Promise<Network> {
     await removeAbandoned();
     const network = new Network(size);
@@ -65,7 +65,7 @@ export class Network {
     return ['ip', 'netns', 'exec', this.#nameOf(id)];
   }
 
-  /** From now on nothing that `from` sends arrives at `to`. Several faults may cut the same way: it is whole after all of them. */
+  /** From now on no packet from `from` arrives at `to`. Several faults may cut the same way: it works again after all of them. */
   async cut(from: number, to: number): Promise<void> {
     if (this.#count(from, to, 1) === 1)
       await ip(
@@ -99,7 +99,7 @@ export class Network {
     return `${PREFIX}-${process.pid}-${id}`;
   }
 
-  /** This process's end of what connects a server to the bridge. */
+  /** This process's end of the link from a server to the bridge. */
   #cableOf(id: number): string {
     return `ccv${process.pid}-${id}`;
   }
@@ -120,7 +120,7 @@ async function ip(...args: string[]): Promise<void> {
   await run('ip', args);
 }
 
-/** What isn't there needn't be removed. */
+/** Removes it, if it is there. */
 function removeNow(...args: string[]): void {
   try {
     execFileSync('ip', args, { stdio: 'ignore' });

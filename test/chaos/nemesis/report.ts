@@ -4,7 +4,7 @@ import type { SinkFigures } from './checker/journals.js';
 
 const MOST_VIOLATIONS = 20;
 
-/** What a run has shown, for people. */
+/** The results of a run, for people. */
 export function report(verdict: Verdict): string {
   const { setting, faults, violations } = verdict;
   const { seed, hasTakeoverDelay, notAllowed, sessionTimeoutMs } = setting;

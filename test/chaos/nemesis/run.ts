@@ -19,27 +19,27 @@ import { World } from './world.js';
 export interface RunOptions {
   readonly seed: number;
   readonly minutes: number;
-  /** The seed's storms before this one are left out. */
+  /** The number of the first storm: the seed's earlier storms are left out. */
   readonly firstStorm: number;
-  /** Whether candidates wait out a former leader's lease, as they do. */
+  /** Whether candidates wait until a former leader's lease is over, as they do by default. */
   readonly hasTakeoverDelay: boolean;
-  /** For sockets and the like; its history is `historyPath`. */
+  /** A folder for sockets and similar files. The history is `historyPath`. */
   readonly folder: string;
   readonly historyPath: string;
-  /** Receives what happens, for people. */
+  /** Receives the events of the run, as lines for people. */
   readonly say: (line: string) => void;
 }
 
 const NUMBERS = { workers: WORKERS, servers: SERVERS, journals: JOURNALS.length };
 /** A storm, its end and the calm after it take longer than this. */
 const ROUND_MS = 50_000;
-/** After each election has a leader again, before anything else is asked: no gap that begins then is a fault's. */
+/** The pause after each election has a leader again. A gap that begins after it doesn't come from a fault. */
 const REST_MS = 10_000;
 const RESIGNATION_MS = 3000;
 const COMES_WITHIN_MS = 15_000;
 const EXPLAINED_WITHIN_MS = 5000;
 
-/** Storms and calms for so many minutes, and then the end: everything that happened is in the history. */
+/** Runs storms and calms for so many minutes, and then the end. Everything that happened is in the history. */
 export async function runChaos(options: RunOptions): Promise<void> {
   const { seed, minutes, firstStorm, hasTakeoverDelay, folder, historyPath, say } = options;
   const history = new History(historyPath);
@@ -95,14 +95,14 @@ class Nemesis {
     this.#history.write({ kind: 'storm', storm: storm.number });
     await Promise.all(storm.faults.map((fault) => this.#suffer(fault)));
     await this.#world.allServe().catch(async ({ message }: Error) => {
-      // It is written down, and the run goes on: what comes after is worth knowing too.
+      // It is written down, and the run goes on, because later events are worth knowing, too.
       this.#history.write({ kind: 'failure', what: message });
       await this.#world.restartServers();
     });
   }
 
   /**
-   * Waits until all elections, locks and shards have a holder that acts, for as long as that may take; and then has leaders
+   * Waits until all elections, locks and shards have a holder that acts, for as long as that may take. Then it makes leaders
    * resign, undisturbed.
    */
   async calm(number: number): Promise<void> {
@@ -130,9 +130,9 @@ class Nemesis {
   }
 
   /**
-   * Gives servers that differ from all others the others' data, and deletes the nodes about which they differed: whether
-   * such a node is there, its owner heard from one of them, and may have heard the contrary of what is so now. An
-   * owner that heard that it is gone never deletes it, and its session may live on. Gives whether there were any.
+   * Gives servers that differ from all others the others' data, and deletes the nodes about which they differed. The owner of
+   * such a node has asked one server, whose answer may be the contrary of the present data. An owner that was told that the
+   * node is gone never deletes it, and its session may live on. Returns whether there were such servers.
    */
   async #reconcile(): Promise<boolean> {
     const disagreements = await compareCopies(this.#world);
@@ -169,7 +169,7 @@ class Nemesis {
     for (const journal of JOURNALS) if (waiting.has(journal.name)) await this.#explain(journal);
   }
 
-  /** Writes down what there is to be seen of an election without a leader that acts. */
+  /** Writes down how the servers and the workers see an election without a leader that acts. */
   async #explain(journal: Journal): Promise<void> {
     for (const worker of this.#world.workers) worker.explain(journal.name);
     for (const server of this.#world.servers) {
@@ -200,7 +200,7 @@ class Nemesis {
       const onEffect = (what: string) => this.#history.write({ kind: 'effect', fault: number, name, what });
       let at = now();
       const { on, mend } = await this.#whenItCan(() => {
-        at = now(); // What finds out on whom it comes takes its time: it isn't there later than this.
+        at = now(); // Finding the target takes a while. The fault is there from now on at the latest.
         return strike(this.#world, fault, onEffect);
       });
       this.#history.write({ kind: 'fault', fault: number, name, on }, at);
@@ -233,7 +233,7 @@ class Nemesis {
 }
 
 /**
- * All workers stop; then, when no session can be left, looks at what is left: on each server, since each has a copy of
+ * Stops all workers and waits until no session can be left. Then it looks for leftovers on each server, since each has a copy of
  * its own.
  */
 async function end(world: World): Promise<void> {
@@ -249,7 +249,7 @@ async function end(world: World): Promise<void> {
   }
 }
 
-/** The nodes that are left then. */
+/** The nodes that are left after that. */
 async function untilGone(world: World, session: Session, deadline: number): Promise<string[]> {
   for (;;) {
     const queues = queuesOf(JOURNALS);

@@ -1,6 +1,6 @@
 import { Random } from '../../support/seeded-random.js';
 
-/** Every kind of fault, and how often each comes in comparison. */
+/** Every kind of fault, and how often it comes compared with the others. */
 export const KINDS = {
   'a worker stands still': 3,
   'a worker is killed': 3,
@@ -26,12 +26,12 @@ export const KINDS = {
 export type Kind = keyof typeof KINDS;
 export const ALL_KINDS = Object.keys(KINDS) as Kind[];
 
-/** Whether nothing comes through from one end (the worker, or the server that is cut off), to it, or either way. */
+/** The direction that is cut: from one end (the worker, or the server that is cut off), to it, or both. */
 export type Way = 'both' | 'there' | 'back';
 
 /**
- * One fault as it was drawn: everything about it that chance decides. On whom it comes is said as far as it can be
- * beforehand: the leader of that time is known only then.
+ * One fault as it was drawn: everything about it that chance decides. Its target is given as far as it is known
+ * beforehand: the leader at that time is known only then.
  */
 export interface Fault {
   readonly kind: Kind;
@@ -40,11 +40,11 @@ export interface Fault {
   readonly forMs: number;
   readonly worker: number;
   readonly server: number;
-  /** Whether it comes on the worker that leads the election, or on the server that leads, if there is one then. */
+  /** Whether it affects the worker that leads the election, or the server that leads, if there is one then. */
   readonly onLeader: boolean;
   readonly journal: number;
   readonly way: Way;
-  /** How much of it: 0 is little, 1 is most. */
+  /** How strong it is: 0 is little, 1 is most. */
   readonly amount: number;
 }
 
@@ -53,7 +53,7 @@ export interface Storm {
   readonly faults: readonly Fault[];
 }
 
-/** Among how many chance may choose. */
+/** How many of each kind chance may choose from. */
 export interface Numbers {
   readonly workers: number;
   readonly servers: number;
@@ -62,13 +62,13 @@ export interface Numbers {
 
 const STORM_MS = 25_000;
 // Half of the faults are over before a holder has to give up what it holds, or soon after; the others last for longer
-// than any contender waits: a session timeout, and what it takes to get over it.
+// than any contender waits: a session timeout, and the time to recover from it.
 const SHORT_MS = { least: 200, most: 3000 };
 const LONG_MS = { least: 3000, most: 12_000 };
 const FAULTS = { least: 8, most: 14 };
 
 /**
- * The storms that follow from a seed, without end. The same seed gives the same storms. What comes of them isn't the same:
+ * The storms that follow from a seed, without end. The same seed gives the same storms. Their effects differ, because
  * the processes, the network and the machine's load are real.
  */
 export function* storms(seed: number, numbers: Numbers): Generator<Storm, never> {
@@ -118,7 +118,7 @@ function draw(kind: Kind, random: Random, { workers, servers, journals }: Number
   };
 }
 
-/** For people: a line for each fault. */
+/** Describes each fault in a line, for people. */
 export function describeStorm({ number, faults }: Storm): string {
   const lines = faults.map(({ kind, atMs, forMs, ...rest }) => {
     const { worker, server, onLeader, journal, way, amount } = rest;

@@ -3,7 +3,7 @@ import type { Journal } from './history.js';
 
 export const SERVERS = 3;
 export const WORKERS = 5;
-/** Of the one group of shards: more than workers, so that a change of workers moves some. */
+/** The number of shards in the one group. There are more shards than workers, so that a change of workers moves some. */
 export const SHARDS = ['0', '1', '2', '3', '4', '5'] as const;
 
 export function shardJournal(shard: string): string {
@@ -21,27 +21,27 @@ export const ELECTIONS = JOURNALS.filter(({ kind }) => kind === 'election');
 
 export const SESSION_TIMEOUT_MS = 5000;
 export const TICK_MS = 500;
-/** How long the servers believe in each other without a word, in ticks: less than a session, so that one may outlive it. */
+/** After how many silent ticks the servers give each other up: less than a session timeout, so that a session may outlive it. */
 export const SYNC_LIMIT = 6;
 /** How long they wait for each other at the beginning, in ticks. */
 export const INIT_LIMIT = 20;
 
-/** How long a candidate stays out of an election at most that it has lost many terms of in a row: its supervisor, or its elector. */
+/** How long a candidate stays out of an election at most after it has lost many terms in a row: its supervisor, or its elector. */
 const LONGEST_COOLDOWN_MS = Math.max(12_000, COOLDOWN_AT_ONCE_MS);
 
 /**
- * Within what time of the end of all faults a worker leads again: when all servers serve. A process that was killed at
- * the end of the storm leaves a session to wait for, and a leading server that has just been elected begins all of them
- * anew; that makes two session timeouts. The ensemble may look for a leader once more. All candidates may have lost so
- * many terms that they stay out of the election for a while. The rest is for takeover delays, pauses between tries,
- * processes that begin, and a machine that has other things to do.
+ * How soon a worker leads again after the end of all faults, when all servers serve. A process that was killed at the end
+ * of the storm leaves a session to wait for, and a leading server that has just been elected begins all sessions anew:
+ * two session timeouts. The ensemble may look for a leader once more. All candidates may have lost so many terms that they
+ * stay out of the election for a while. The rest is for takeover delays, pauses between tries, processes that begin, and
+ * a machine that has other things to do.
  */
 export const RECOVERY_MS = 2 * SESSION_TIMEOUT_MS + 2 * SYNC_LIMIT * TICK_MS + LONGEST_COOLDOWN_MS + 10_000;
 
-/** Within what time a worker that was asked to stop has stopped, all servers serving. */
+/** How soon a worker stops after it was asked to, when all servers serve. */
 export const STOP_WITHIN_MS = 20_000;
 
 /**
- * How long after all workers have stopped a contender's node may be there: as long as a session that was not closed.
+ * How long a contender's node may stay after all workers have stopped: as long as a session that wasn't closed.
  */
 export const GONE_WITHIN_MS = SESSION_TIMEOUT_MS + SYNC_LIMIT * TICK_MS + 10_000;

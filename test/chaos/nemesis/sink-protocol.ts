@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import type { SinkName } from './history.js';
 
 /**
- * What a worker asks of a sink. `begin` gives the journal's length; with a fence, it keeps former holders out from
- * there on.
+ * The requests of a worker to a sink. `begin` returns the journal's length. With a fence, it keeps former holders out from
+ * then on.
  */
 export type Question =
   | { readonly ask: 'begin'; readonly sink: SinkName; readonly journal: string; readonly token: string }
@@ -31,6 +31,6 @@ export function send(socket: Socket, message: Numbered<Question> | Numbered<Repl
 export function onMessage<T>(socket: Socket, listener: (message: Numbered<T>) => void): void {
   const lines = createInterface({ input: socket });
   lines.on('line', (line) => listener(JSON.parse(line) as Numbered<T>));
-  // It hands on the socket's errors, as when a process at the other end is killed, to the owner of the socket.
+  // It passes the socket's errors on to the owner of the socket, for example when a process at the other end is killed.
   lines.on('error', () => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * What the workers write to: for each election and each lock a journal with a fence and one without, in a process of its
- * own on which no fault comes. Arguments: the path of its socket, the history.
+ * The resource to which the workers write: for each election and each lock a journal with a fence and one without, in a
+ * process of its own that has no faults. Arguments: the path of its socket, the history.
  */
 import { createServer } from 'node:net';
 import { History, type SinkName } from './history.js';
@@ -9,7 +9,7 @@ import { onMessage, type Question, type Reply, send } from './sink-protocol.js';
 const [socketPath = '', historyPath = ''] = process.argv.slice(2);
 const history = new History(historyPath);
 
-/** What is kept for one journal by one of the sinks. The checker learns of what it takes from the history. */
+/** The state of one journal at one of the sinks. The checker learns from the history which writes it has taken. */
 class Pages {
   length = 0;
   #fence = -1n;
@@ -30,7 +30,7 @@ class Pages {
   }
 
   #take({ position, write, token }: Question & { ask: 'write' }): void {
-    // Nothing is kept of what stands there: so a writer that isn't alone does harm.
+    // The earlier content is overwritten, so a writer that isn't alone does harm.
     this.length = position + 1;
     history.write({ kind: 'taken', sink: this.#sink, journal: this.#journal, token, position, write });
   }

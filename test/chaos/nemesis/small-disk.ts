@@ -16,7 +16,7 @@ export class SmallDisk {
     process.once('exit', () => this.close());
   }
 
-  /** @throws whatever `mount` says, if the machine doesn't allow it; nothing is left behind then */
+  /** @throws the error of `mount`, if the machine doesn't allow it; nothing is left behind then */
   static mount(): SmallDisk {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-disk-'));
     try {

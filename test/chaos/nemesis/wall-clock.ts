@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { findFaketime } from '../../../tools/faketime/library.mjs';
 
-/** The wall clock of one process, which can be set while it runs. No other clock of it changes, and no other process's. */
+/** The wall clock of one process, which can be set while it runs. The other clocks of that process, and those of other processes, don't change. */
 export class WallClock {
   readonly #file: string;
   readonly #library: string;
@@ -13,7 +13,7 @@ export class WallClock {
     this.jump(0);
   }
 
-  /** What to start the process with. */
+  /** The environment variables to start the process with. */
   get env(): Record<string, string> {
     return {
       LD_PRELOAD: this.#library,
@@ -21,14 +21,14 @@ export class WallClock {
       FAKETIME_NO_CACHE: '1',
       // Leases, timers and histories go by the monotonic clocks: those stay true.
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      // Without it, times for which Java waits on a condition come out too short.
+      // Without this, Java's waits on a condition are too short.
       FAKETIME_FORCE_MONOTONIC_FIX: '0',
     };
   }
 
   /** Sets it this far from the true time. */
   jump(seconds: number): void {
-    // Read at every question: it must be whole at any moment.
+    // The file is read each time the clock is asked, so it must be complete at any moment.
     writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
     renameSync(`${this.#file}.new`, this.#file);
   }

@@ -16,7 +16,7 @@ export class WorkerProcess {
   readonly number: number;
   readonly proxies: readonly TcpProxy[];
   readonly clock: WallClock | undefined;
-  /** When it acted last, by journal, as far as it has reported. */
+  /** When it acted last, by journal, according to its reports. */
   readonly actedAt = new Map<string, Micros>();
   readonly #history: History;
   readonly #orders: Omit<Orders, 'name' | 'connect'>;
@@ -47,7 +47,7 @@ export class WorkerProcess {
     return this.proxies.map((proxy) => proxy.connectString).join(',');
   }
 
-  /** Resolves when the process stands in the elections, or is about to. */
+  /** Resolves when the process has joined the elections, or is about to. */
   async start(): Promise<void> {
     this.#starts++;
     this.#isExpectedToEnd = false;
@@ -74,7 +74,7 @@ export class WorkerProcess {
     await this.#end(() => this.#child?.kill('SIGKILL'));
   }
 
-  /** Ends it by a command. If it doesn't end, that is written down, and it is killed. */
+  /** Ends it by a command. If it doesn't end, it is killed, and the history says so. */
   async stop(): Promise<void> {
     const { name } = this;
     const giveUp = new AbortController();

@@ -1,9 +1,9 @@
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import type { Journal } from './history.js';
 
-/** What a worker is given when it begins. */
+/** The settings that a worker gets when it begins. */
 export interface Orders {
-  /** Unlike that of any other process of the run. */
+  /** Unique among the processes of the run. */
   readonly name: string;
   readonly connect: string;
   readonly historyPath: string;
@@ -19,11 +19,11 @@ export type Command =
   | { readonly command: 'resign'; readonly journal: string }
   /** Answered with the wall clock's time. */
   | { readonly command: 'report the time' }
-  /** Written down as a note: how it sees an election. */
+  /** The worker writes a note of how it sees an election. */
   | { readonly command: 'explain'; readonly journal: string }
   | { readonly command: 'stop' };
 
-/** What a worker reports while it runs: to steer the faults by. What counts is in the history. */
+/** A worker's reports while it runs. They only steer the faults. The checker uses the history alone. */
 export type Message =
   | { readonly reports: 'begun' }
   | { readonly reports: 'acts'; readonly journal: string }
@@ -33,12 +33,12 @@ export type Message =
 /** Where the workers have their shards. */
 export const GROUP = new GroupPaths('/chaos/shards');
 
-/** What has the record of an election or a shard; of a lock, where it is. */
+/** The path of the record of an election or a shard; for a lock, the lock's path. */
 export function pathOf({ kind, name }: Journal): string {
   return kind === 'shard' ? GROUP.recordOf(name.replace('shard ', '')) : `/chaos/${kind}/${name}`;
 }
 
-/** Where its contenders have their nodes. All shards have the same ones. */
+/** The path below which its contenders have their nodes. All shards share it. */
 export function queueOf(journal: Journal): string {
   return journal.kind === 'shard' ? GROUP.members : pathOf(journal);
 }

@@ -1,4 +1,4 @@
-/** A worker: stands in every election, uses every lock, is a member of the group of shards, acts while it leads or holds, and writes all of it down. */
+/** A worker. It is a candidate in every election, uses every lock and is a member of the group of shards. It acts while it leads or holds, and writes all of this down. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Claimant } from '../../../src/election/term/claimant.js';
 import type { ElectedTerm } from '../../../src/election/term/elected-term.js';
@@ -18,9 +18,9 @@ import { SHARDS, shardJournal } from './settings.js';
 import { SinkClient } from './sink-client.js';
 import { type Command, GROUP, type Message, type Orders, pathOf } from './worker-protocol.js';
 
-// Often enough to see an overlap of leases, which last for more than a second; the machine has other things to do.
+// Often enough to see an overlap of leases, which last for more than a second. The machine has other things to do.
 const ACT_EVERY_MS = 40;
-const ACT_FOR_SHARD_EVERY_MS = 100; // There are more of them.
+const ACT_FOR_SHARD_EVERY_MS = 100; // There are more shards than elections.
 const ACTS_PER_HOLD = 5;
 const BETWEEN_HOLDS_MS = 300;
 const PATIENCE_MS = 20_000;
@@ -57,7 +57,7 @@ class Worker {
     await this.#supervisors.get(journal)?.resign();
   }
 
-  /** How it sees an election, for people who wonder why there is no leader. */
+  /** How it sees an election, for readers who want to know why there is no leader. */
   explain(journal: string): void {
     if (journal === shardJournal(SHARDS[0])) this.#note(`shards: ${JSON.stringify(this.#shards?.health())}`);
     const supervisor = this.#supervisors.get(journal);
@@ -67,7 +67,7 @@ class Worker {
     this.#note(`${journal}: ${JSON.stringify(supervisor.health())}, ${term}`);
   }
 
-  /** Leaves everything. When nothing is left to do the process ends by itself, or something was left behind in it. */
+  /** Leaves everything. Then the process ends by itself, unless something was left behind in it. */
   async stop(): Promise<void> {
     this.#stop.abort();
     const supervisors = [...this.#supervisors.values(), ...(this.#shards ? [this.#shards] : [])];
@@ -151,7 +151,7 @@ class Worker {
     while (await acting?.act()) await pause(ACT_EVERY_MS);
   }
 
-  /** Takes the lock, acts a few times, gives it back; and again, with a new session when one has ended. */
+  /** Takes the lock, acts a few times and gives it back, again and again. When a session has ended it opens a new one. */
   async #useLock(journal: Journal): Promise<void> {
     const { connect, sessionTimeoutMs } = this.#orders;
     const { signal } = this.#stop;
@@ -218,7 +218,7 @@ function block(ms: number): void {
   while (performance.now() < end);
 }
 
-// Without the process that has started it, it is of no use.
+// Without the process that has started it, it is useless.
 const exit = () => process.exit(1);
 process.once('disconnect', exit);
 let worker: Worker | undefined;

@@ -24,7 +24,7 @@ import { WallClock } from './wall-clock.js';
 import { WorkerProcess } from './worker-process.js';
 
 const SINK = join(import.meta.dirname, 'sink.js');
-// Of a leader that has reported nothing for so long it isn't known whether it leads.
+// After so long without a report from a leader it isn't known whether it still leads.
 const LEADS_FOR_MICROS = 1_000_000;
 // A process that stands still reports nothing.
 const LEADER_TELLS_WITHIN_MS = 1000;
@@ -37,17 +37,17 @@ export interface WorldOptions {
   readonly hasTakeoverDelay: boolean;
 }
 
-/** Three servers, the workers and the proxies on their way to the servers, the sinks; and what the machine allows to be done to them. */
+/** Three servers, the workers, the proxies between workers and servers, and the sinks; and the faults that the machine allows. */
 export class World {
   readonly workers: WorkerProcess[] = [];
   readonly history: History;
-  /** Why faults of these kinds can't be had here. */
+  /** Why this machine doesn't allow faults of these kinds. */
   readonly notAllowed = new Map<Kind, string>();
-  /** What has a fault already that another one would undo, or be undone by. */
+  /** Targets with a fault that excludes another one, because either would undo the other. */
   readonly busy = new Set<string>();
   network: Network | undefined;
   disks: SmallDisk[] = [];
-  /** Of the servers. */
+  /** The servers' wall clocks. */
   clocks: WallClock[] = [];
   servers: readonly ZooKeeperServer[] = [];
   readonly #options: WorldOptions;
@@ -70,7 +70,7 @@ export class World {
     }
   }
 
-  /** The workers begin: from here on there is something to write down. */
+  /** Starts the workers: from here on there are events to write down. */
   async begin(): Promise<void> {
     await this.#startWorkers(await this.#startSink());
   }
@@ -102,7 +102,7 @@ export class World {
     }
   }
 
-  /** Starts all those that don't serve again, as an operator would at last. */
+  /** Restarts all servers that don't serve, as an operator would at last. */
   async restartServers(): Promise<void> {
     const restart = async (server: ZooKeeperServer) => {
       if ((await server.mode()) !== '') return;
@@ -112,7 +112,7 @@ export class World {
     await Promise.all(this.servers.map(restart));
   }
 
-  /** A session of the run itself, and of no worker: no fault comes on its way to the servers. */
+  /** A session of the run itself, not of a worker: no fault affects its way to the servers. */
   async withSession<T>(
     connectTimeoutMs: number,
     work: (session: Session) => Promise<T>,

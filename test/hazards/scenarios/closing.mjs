@@ -89,7 +89,7 @@ export const closing = [
       const proxy = await world.proxy();
       const client = await world.open(proxy.connectString);
       proxy.partition();
-      // It promises 2 s. The rest is for a machine that is busy.
+      // The promise is 2 s. The rest is for a busy machine.
       await within(4000, client.close(), 'close() did not settle');
     },
   },

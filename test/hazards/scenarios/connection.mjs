@@ -1,4 +1,4 @@
-/** What links and servers do to a connection. */
+/** Faults of links and servers. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { nextEvent } from '../../support/events.mjs';
@@ -73,7 +73,7 @@ export const connection = [
         },
       });
       const proxy = await world.proxy();
-      // The order of servers is chance: the good one refuses until the mute one has been asked.
+      // The order of servers is random: the good one refuses until the mute one has been asked.
       proxy.cut();
       const servers = `${mute.connectString},${proxy.connectString}`;
       const { opened } = world.begin(servers, { sessionTimeoutMs: 3000 });
@@ -91,7 +91,7 @@ export const connection = [
       const proxy = await world.proxy();
       const opening = world.begin(proxy.connectString);
       const [first, second] = await Promise.all([opening.opened, opening.again()]);
-      // The bare client takes its second address after up to a second: look at what comes for longer than that.
+      // The bare client takes its second address after up to a second, so this watches for longer than that.
       for (let round = 0; round < 30; round++) {
         await Promise.all([first.exists(world.path), second.exists(world.path)]);
         await pause(50);

@@ -1,4 +1,4 @@
-/** What the caller gives: addresses, paths, data. */
+/** The caller's input: addresses, paths, data. */
 import assert from 'node:assert/strict';
 import { within } from '../../support/waiting.mjs';
 import { codeOf } from '../support/code-of.mjs';
@@ -75,7 +75,7 @@ export const input = [
 ];
 
 /**
- * Such a connect string is refused.
+ * Checks that such a connect string is refused.
  *
  * @param {World} world
  * @param {string} connectString

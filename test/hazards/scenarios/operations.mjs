@@ -1,4 +1,4 @@
-/** Single operations and what becomes of them. */
+/** Single operations and their outcomes. */
 import assert from 'node:assert/strict';
 import { nextEvent } from '../../support/events.mjs';
 import { within } from '../../support/waiting.mjs';
@@ -9,7 +9,7 @@ import { codeOf } from '../support/code-of.mjs';
 /** @import { Scenario } from '../support/contract.js' */
 
 const LAST_XID = 2 ** 31 - 1;
-// A container is known by its owner: the smallest of all numbers.
+// A container's owner is the smallest of all numbers.
 const CONTAINER_OWNER = -(2n ** 63n);
 
 /** @type {Scenario[]} */
@@ -133,7 +133,7 @@ export const operations = [
         answer({ xid, type, send }) {
           if (type !== OPERATION.exists) return {};
           if (xids.push(xid) < requests) return undefined;
-          // All at once: what comes in is read in chunks of up to 64 KB, with hundreds of replies in each.
+          // All at once, so that input is read in chunks of up to 64 KB, with hundreds of replies in each.
           const replies = Buffer.concat(xids.map((each) => reply(each, { body: STAT })));
           received = replies.length;
           copied = countCopiedBytes();
@@ -176,7 +176,7 @@ export const operations = [
   },
 ];
 
-/** Counts the bytes that JavaScript asks to have copied, from now on. Gives what returns their number, and ends it. */
+/** Counts the bytes that JavaScript code asks to copy, from now on. Returns a function that ends the count and returns it. */
 function countCopiedBytes() {
   let bytes = 0;
   /**

@@ -1,4 +1,4 @@
-/** How a session ends, and what is said of it. */
+/** How a session ends, and how that is reported. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -88,7 +88,7 @@ function stall(ms) {
 }
 
 /**
- * Also a while after its end, when the last connection is gone, the client knows what became of its session.
+ * Checks that the client knows the end of its session also a while later, when the last connection is gone.
  *
  * @param {Client} client
  * @param {string} path
@@ -110,7 +110,7 @@ async function refusesAsExpired(client, path) {
 async function takeOverAndClose(connectString, id) {
   const sessionId = Buffer.alloc(8);
   sessionId.writeBigInt64BE(id);
-  // The bare client may be given a session; ours can't.
+  // The bare client takes an existing session; Conclave's doesn't.
   const { createClient } = createRequire(import.meta.url)('node-zookeeper-client');
   const taker = createClient(connectString, { sessionId, sessionPassword: sessionPassword(id) });
   const connected = new Promise((resolve) => taker.once('connected', resolve));

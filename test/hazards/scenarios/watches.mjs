@@ -60,7 +60,7 @@ export const watches = [
       const server = await world.fakeServer({
         answer({ xid, type, send }) {
           if (type === OPERATION.getData) return { body: EMPTY_NODE };
-          // The notification and the reply behind it, in one piece.
+          // The notification and the reply after it, in one piece.
           send(Buffer.concat([notification('/a'), reply(xid, { body: STAT })]));
           return undefined;
         },
@@ -81,7 +81,7 @@ export const watches = [
       const observer = await world.observer();
       const proxy = await world.proxy();
       const client = await world.open(proxy.connectString, { sessionTimeoutMs: 60_000 });
-      // 1.7 MB of paths, where a server takes requests of up to 1 MB. Short paths would take more watches, and longer.
+      // 1.7 MB of paths, while a server takes requests of up to 1 MB. With short paths the test would need more watches, and more time.
       const paths = Array.from({ length: 2000 }, (_, index) => `${world.path}-${index}-`.padEnd(850, 'x'));
       const notified = deferred();
       await inPortions(paths, (path) => ({ kind: 'create', path }), observer);
@@ -130,7 +130,7 @@ export const watches = [
   },
 ];
 
-/** From now on this process survives uncaught exceptions, as an application does that logs it and goes on. */
+/** From now on this process survives uncaught exceptions, like an application that logs them and goes on. */
 function outliveExceptions() {
   process.on('uncaughtException', () => undefined);
 }

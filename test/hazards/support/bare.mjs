@@ -6,7 +6,7 @@ import { deferred } from '../../support/waiting.mjs';
  * @import { Client, ClientEvent, CreateOptions, Subject } from './contract.js'
  */
 
-// It has no declarations, and those of others are wrong in a dozen places.
+// The client has no declarations, and the ones by others are wrong in a dozen places.
 const zookeeper = createRequire(import.meta.url)('node-zookeeper-client');
 
 const FLAGS = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3, container: 4 };
@@ -38,7 +38,7 @@ export const bare = {
 };
 
 /**
- * Calls a function of the client's. What it throws is thrown: to turn that into a rejection would do the client's work.
+ * Calls a function of the client. Its exceptions stay exceptions: to turn them into rejections would do the client's work.
  *
  * @param {(done: (error: Error | undefined, ...results: any[]) => void) => void} start
  * @returns {Promise<any[]>}
@@ -88,7 +88,7 @@ class BareClient {
 
   /**
    * @param {string} path
-   * @param {() => void} [onChange] stays: the client has no way to take a watcher back
+   * @param {() => void} [onChange] stays, because the client can't remove a watcher
    */
   getData(path, onChange) {
     return call((done) => this.#client.getData(path, onChange, done)).then(([data]) => data);

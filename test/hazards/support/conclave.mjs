@@ -25,7 +25,7 @@ export const conclave = {
     return {
       opened: connect(),
       giveUp: () => given.abort(new Error('given up')),
-      // There is no connecting of a session that has been opened: this makes another session.
+      // An open session can't be connected again, so this creates another session.
       again: connect,
     };
   },
@@ -45,7 +45,7 @@ class ConclaveClient {
    * @param {CreateOptions} [options]
    */
   async create(path, options = {}) {
-    // A mode that isn't offered is what a scenario asks for.
+    // A scenario asks for a mode that Conclave doesn't offer.
     const { value } = await this.#session.create(
       path,
       /** @type {import('conclave').CreateOptions} */ (options),

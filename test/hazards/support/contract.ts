@@ -2,15 +2,15 @@ import type { Session, TransactionPart } from 'conclave';
 import type { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
 import type { startFakeServer } from '../../support/wire/fake-server.mjs';
 
-/** What happens to a client's session, reported to its listeners: the connection is gone, there is one again, it is over. */
+/** The events of a client's session: its connection is lost, it has a connection again, it is over. */
 export type ClientEvent = 'suspended' | 'resumed' | 'expired';
 
 export interface OpenOptions {
   /** @default 30000 */
   readonly sessionTimeoutMs?: number;
-  /** `user:password`, shown by digest: what is created is its creator's alone. @default open to all clients */
+  /** `user:password`, for the digest scheme: only the creator may use the nodes. @default open to all clients */
   readonly credentials?: string;
-  /** How often the bare client repeats what wasn't answered. Conclave has no such option. @default 0 */
+  /** How often the bare client repeats unanswered requests. Conclave has no such option. @default 0 */
   readonly retries?: number;
 }
 
@@ -19,20 +19,20 @@ export interface CreateOptions {
   readonly data?: Buffer;
 }
 
-/** A node's stat as a client gives it. The fields that scenarios look at; what type they have is one of the demands. */
+/** A node's stat as a client returns it, with the fields that scenarios look at. Their types are one of the demands. */
 export interface ClientStat {
   readonly czxid: unknown;
   readonly version: number;
 }
 
-/** An ephemeral node of a client's. */
+/** An ephemeral node of a client. */
 export interface Held {
   readonly node: string;
-  /** Whether the client takes the node for its own now. */
+  /** Whether the client now considers the node its own. */
   isHeld(): boolean;
 }
 
-/** A client with a session, Conclave's or the bare one. */
+/** A client with a session: Conclave, or the bare client. */
 export interface Client {
   create(path: string, options?: CreateOptions): Promise<string>;
   exists(path: string): Promise<ClientStat | undefined>;
@@ -54,7 +54,7 @@ export interface Client {
 /** A client on its way to its session. */
 export interface Opening {
   readonly opened: Promise<Client>;
-  /** Says at any time that the client isn't wanted. */
+  /** Tells the client, at any time, that it isn't needed. */
   giveUp(): void;
   /** Asks for the connection once more, as an application may by mistake. */
   again(): Promise<Client>;
@@ -65,23 +65,23 @@ export interface Subject {
   begin(connectString: string, options?: OpenOptions): Opening;
 }
 
-/** What surrounds the client in a scenario. Whatever it opens ends with the scenario, or doesn't keep the process. */
+/** The surroundings of the client in a scenario. Everything that they open ends with the scenario, or keeps no process alive. */
 export interface World {
-  /** The servers, without any link in between. */
+  /** The servers, without a proxy in between. */
   readonly connectString: string;
   /** A path that no other scenario uses. Nothing is there yet. */
   readonly path: string;
-  /** Opens a client of the subject's, which is closed when the scenario has ended. */
+  /** Opens a client of the subject. It is closed when the scenario has ended. */
   open(connectString: string, options?: OpenOptions): Promise<Client>;
   begin(connectString: string, options?: OpenOptions): Opening;
   /** A proxy in front of the servers. */
   proxy(): Promise<TcpProxy>;
   fakeServer: typeof startFakeServer;
-  /** Resolves when the servers have no such node any more, by default at `path`. Else throws `otherwise` after `ms`. */
+  /** Resolves when the servers have no such node any more, by default at `path`. Rejects with `otherwise` after `ms`. */
   gone(ms: number, otherwise: string, node?: string): Promise<void>;
   /**
-   * Another client, with a session and a connection that nothing happens to, and that has seen all that was done before
-   * the call, at whichever server. Its ephemeral nodes go at the end.
+   * Another client, whose session and connection have no faults. It has seen everything that was done before
+   * the call, at any server. Its ephemeral nodes go at the end.
    */
   observer(): Promise<Session>;
 }
@@ -89,10 +89,10 @@ export interface World {
 export interface Scenario {
   /** The row's number, and a letter where a row has several scenarios. */
   readonly id: string;
-  /** The row's name, and what is demanded, as a sentence. */
+  /** The row's name, and the demand, as a sentence. */
   readonly name: string;
-  /** What the bare client's process says at its end. */
+  /** The last output of the bare client's process. */
   readonly broken: RegExp;
-  /** Throws if the demand doesn't hold. */
+  /** Throws if the demand isn't met. */
   readonly run: (world: World) => Promise<void>;
 }

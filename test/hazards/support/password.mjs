@@ -1,4 +1,4 @@
-/** What ZooKeeper's servers make a session's password of (`ZooKeeperServer.superSecret`): it is the same everywhere. */
+/** The secret from which ZooKeeper's servers make a session's password (`ZooKeeperServer.superSecret`). It is the same everywhere. */
 const SUPER_SECRET = 0xb3415c00n;
 const PASSWORD_BYTES = 16;
 

@@ -1,11 +1,11 @@
 import { Session as Inspector } from 'node:inspector/promises';
 
 /**
- * Writes a private field from outside, as a debugger does: for a counter that takes days to get where a scenario
- * wants it, without a door for it in the code itself.
+ * Writes a private field from outside, as a debugger does. A counter would take days to reach the value that a scenario
+ * needs, and the code itself needs no function for this.
  *
  * @param {object} target
- * @param {string} field the way to it: `#connection.#xid`
+ * @param {string} field its path: `#connection.#xid`
  * @param {number} value
  */
 export async function setPrivate(target, field, value) {
@@ -16,7 +16,7 @@ export async function setPrivate(target, field, value) {
   try {
     const { exceptionDetails } = await inspector.post('Runtime.evaluate', {
       expression: `debugged.${field} = ${value}`,
-      // As a console does, which may touch what is private. The declarations don't know of it.
+      // As in a console, which may use private fields. The declarations don't have this option.
       .../** @type {object} */ ({ replMode: true }),
     });
     if (exceptionDetails !== undefined) {

@@ -29,7 +29,7 @@ export function createWorld(subject, connectString) {
   const observer = async () => {
     observing ??= Session.connect(connectString, { sessionTimeoutMs: 60_000 });
     const session = await observing;
-    await session.commit([{ kind: 'check', path: '/' }]); // Once this is committed, its server is as far as any.
+    await session.commit([{ kind: 'check', path: '/' }]); // Once this is committed, its server is up to date.
     return session;
   };
   return {

@@ -1,7 +1,7 @@
 import { type Environment, systemEnvironment } from '../../../src/platform/environment.js';
 import { connectStringOf, type Endpoint } from '../servers/ensemble.js';
 
-/** An environment that knows where the one session that is opened with it is connected to. */
+/** An environment for one session that knows to which server that session is connected. */
 export class ConnectionTracker implements Environment {
   readonly clock: Environment['clock'];
   readonly #base: Environment;

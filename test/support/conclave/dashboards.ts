@@ -4,7 +4,7 @@ import type { DashboardChange, DashboardState } from '../../../src/dashboard/api
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 
-/** Serves until the test has ended. Gives the address, with a slash at its end. */
+/** Serves until the test has ended. Returns the address, with a slash at its end. */
 export async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -21,7 +21,7 @@ export async function getJson<T>(url: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** As a page of the dashboard's own origin sends it. */
+/** Acts as a page of the dashboard's own origin does. */
 export async function post(
   url: string,
   body: unknown,
@@ -65,7 +65,7 @@ export async function follow(url: string) {
       if (!gone.signal.aborted) throw error;
     }
   })();
-  ended.catch(() => undefined); // Whoever waits for it sees the error.
+  ended.catch(() => undefined); // The caller that awaits it gets the error.
   await until(() => states.length > 0, 'the first event');
   return { headers: response.headers, states, changes, ended, leave: () => gone.abort() };
 }

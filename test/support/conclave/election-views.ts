@@ -22,7 +22,7 @@ export const LEADER: LeaderView = {
 const ONE: CandidateView = { id: 'one', node: 'n1', position: 0, priority: 0, leads: true, data: 'here' };
 const TWO: CandidateView = { id: 'two', node: 'n2', position: 1, priority: 0, leads: false };
 
-/** An election that is led, unless it is said to be otherwise. */
+/** An election with a leader, unless the argument says otherwise. */
 export function electionView(given: Partial<ElectionView> = {}): ElectionView {
   const leaders = given.leaders ?? [LEADER];
   return {

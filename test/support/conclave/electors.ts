@@ -5,7 +5,7 @@ import { queueOf } from '../../../src/lock/queue/order.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../events.mjs';
 
-/** The record of a leader that is gone, and whose lease may still last. */
+/** The record of a leader that is gone and whose lease may not be over. */
 export const DEAD = {
   state: 'held',
   term: 41,

@@ -11,7 +11,7 @@ export interface Enqueued {
   held(): boolean;
 }
 
-/** Acquires a lock; resolves when it is held, or waited for. */
+/** Acquires a lock. Resolves when the call holds it, or waits for it. */
 export async function enqueue(lock: Lock): Promise<Enqueued> {
   let held = false;
   const waiting = deferred<number>();
@@ -20,6 +20,6 @@ export async function enqueue(lock: Lock): Promise<Enqueued> {
   const note = () => {
     held = true;
   };
-  hold.then(note, ignore); // A failure is seen by the test, which waits for the hold.
+  hold.then(note, ignore); // The test waits for the hold, and gets its failure.
   return { hold, position, held: () => held };
 }

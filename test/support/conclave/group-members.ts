@@ -16,9 +16,9 @@ export const GROUP = '/group';
 export const PATHS = new GroupPaths(GROUP);
 export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
 export const SETTLE_MS = 100;
-/** Time for what is due to be planned, and done. */
+/** Long enough to plan and carry out what is due. */
 export const A_WHILE_MS = 1000;
-/** A silent member's shards are owned by others by then: the delay, a look, and what happens at once. */
+/** By then others own a silent member's shards: the delay, one read, and the steps that follow at once. */
 export const REPLACED_MS = takeoverDelayMs(TIMES.leaseMs) + TIMES.leaseMs / 4 + 200;
 
 /** How a member of {@link startGroup} differs from the others. */
@@ -29,13 +29,13 @@ export interface JoinOptions extends Partial<GroupMemberOptions> {
 
 export type JoinedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startGroup>>['join']>>;
 
-/** Members with sessions of their own on an embedded server, in time that stands still, and what each of them was told. */
+/** Members with sessions of their own on an embedded server, in time that stands still, and the notifications of each. */
 export async function startGroup({ shards = 8 }: { shards?: number | string[] } = {}) {
   const { clock, server, open } = await startWithTestClock();
   const list = ShardList.of(shards);
-  /** Of all members, in order. */
+  /** The notifications of all members, in order. */
   const acquired: { id: string; shard: OwnedShard }[] = [];
-  /** What the members' sessions have logged as a warning. */
+  /** The warnings that the members' sessions have logged. */
   const warnings: string[] = [];
   const join = async (id: string, { run = () => undefined, ...given }: JoinOptions = {}) => {
     const session = await open(TIMES);
@@ -74,9 +74,9 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
     });
     return {
       ...{ id, member, session, told, errors },
-      /** Those that it has written as the planner. */
+      /** The plans that it has written as the planner. */
       plans,
-      /** What its own plan says. */
+      /** Its own plan. */
       get plannedFor() {
         return plannedFor;
       },
@@ -91,7 +91,7 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
   const expectAllOwnedOnce = () => {
     expect(list.ids.map((id) => ownersOf(id).length)).toEqual(list.ids.map(() => 1));
   };
-  /** What the node says at this moment. */
+  /** The node's present data. */
   const dataOf = async (path: string) => {
     const session = await open(TIMES);
     const { data } = await clock.advanceUntil(session.getData(path));

@@ -5,7 +5,7 @@ import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';
 import type { Session } from '../../../src/session/session.js';
 
-/** What all locks can do, the lock of several included. */
+/** The methods that all locks have, including `MultiLock`. */
 export type AnyLock = Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>;
 
 /** One kind of lock, as tests that go through all of them see it. */
@@ -13,9 +13,9 @@ export interface LockTestKind {
   readonly name: string;
   /** How many may hold it at once. */
   readonly holders: number;
-  /** A lock at that path; a lock of several has its queues below it. */
+  /** A lock at that path. A `MultiLock` has its queues below it. */
   make(session: Session, path: string): AnyLock;
-  /** Where its queues are. */
+  /** The paths of its queues. */
   queues(path: string): readonly string[];
 }
 
@@ -61,5 +61,5 @@ export const LOCK_KINDS: readonly LockTestKind[] = [
   },
 ];
 
-/** The kinds that one holds alone. */
+/** The exclusive kinds. */
 export const EXCLUSIVE_KINDS = LOCK_KINDS.filter(({ holders }) => holders === 1);

@@ -18,7 +18,7 @@ export async function startLeader(
   return elector;
 }
 
-/** An observer that has had its first look, and the ids of those who led by its events. */
+/** An observer that has read once, and the ids of the leaders in its events. */
 export async function observe(...given: ConstructorParameters<typeof ElectionObserver>) {
   const observer = new ElectionObserver(...given);
   onTestFinished(() => observer.stop());
@@ -35,7 +35,7 @@ export function record(observer: ElectionObserver): (string | undefined)[] {
   return changes;
 }
 
-/** Resolves with the leader when the observer shows one for whom that is true; at once if it does. */
+/** Resolves with the leader when the observer shows one that fits; at once if it already does. */
 export function shown(
   observer: ElectionObserver,
   wanted: (leader: Candidate | undefined) => boolean,
@@ -54,14 +54,14 @@ export function shown(
 export const showsId = (observer: ElectionObserver, id: string | undefined) =>
   shown(observer, (leader) => leader?.id === id);
 
-/** Gives the first session, and the second when the first is over. */
+/** A source that gives the first session, and the second one when the first is over. */
 export function oneAfterTheOther(first: Session, second: Session): SessionSource {
   return { session: () => Promise.resolve(first.signal.aborted ? second : first) };
 }
 
 /**
- * Lets a session be served as by a server that is behind: it gives what was read here before, until that session asks
- * for a committed write, after which no server is behind.
+ * Makes a session read as from a server that is behind: it gets the results of earlier reads, until it asks for a committed
+ * write, after which no server is behind.
  */
 export function servedLate(
   session: Session,

@@ -4,7 +4,7 @@ import { Overview } from '../../../src/overview/overview.js';
 import type { OverviewOptions } from '../../../src/overview/overview-options.js';
 import { SILENT } from '../silent-logger.mjs';
 
-/** An overview that has read all, and what it tells of. It ends with the test. */
+/** An overview that has read everything, and the changes that it reports. It ends with the test. */
 export async function overviewOf(
   source: ConstructorParameters<typeof Overview>[0],
   options: OverviewOptions = {},

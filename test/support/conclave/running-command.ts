@@ -17,26 +17,26 @@ import { type ProcessEntry, readProcesses } from '../../../src/cluster/command/p
 import { onTestFinished } from '../vitest/test-end.js';
 import { connectString } from './sessions.js';
 
-/** The `conclave` command, as it was built. */
+/** The built `conclave` command. */
 export const PROGRAM = join(import.meta.dirname, '../../..', packageJson.bin.conclave);
-/** A command that ends for no signal but SIGKILL, with a child of that kind; its argument is the file it writes to. */
+/** A command that only SIGKILL ends, with a child of the same kind. Its argument is the file to which it writes. */
 export const STUBBORN = join(import.meta.dirname, '../../fixtures/ignore-signals.mjs');
 
-/** How a keeper is started, and what it calls itself. */
+/** The words by which a keeper is started, and by which it calls itself. */
 const KEEPER = /\/keeper\.js\0|^conclave keeper/;
 
-/** How the `conclave` command is started. */
+/** The options for the `conclave` command. */
 export interface RunningCommandOptions {
   readonly connect?: string;
   readonly env?: Record<string, string>;
-  /** What its standard input is. @default nothing */
+  /** Its standard input. @default nothing */
   readonly stdin?: 'ignore' | 'pipe';
 }
 
-/** A `conclave` command that is running. It ends with the test, and so does what it runs. */
+/** A `conclave` command that is running. It ends with the test, and so does its own command. */
 export class RunningCommand {
   readonly process: ChildProcess;
-  /** What it has printed so far. */
+  /** Its output so far. */
   stdout = '';
   stderr = '';
   readonly #exited: Promise<unknown[]>;
@@ -58,7 +58,7 @@ export class RunningCommand {
     this.#exited = once(this.process, 'close');
     onTestFinished(async () => {
       this.process.kill('SIGKILL');
-      await this.#exited; // The keeper, which shares its output, is gone then too, and so is the command.
+      await this.#exited; // The keeper and the command share its output, so they are gone then, too.
     });
   }
 
@@ -68,7 +68,7 @@ export class RunningCommand {
 
   /**
    * The process that keeps its command, or waits for the next one. A child that hasn't become that program yet doesn't
-   * count: its parent waits for it to do so, and would wait for one that was stopped there.
+   * count: its parent waits for that, and would wait for a stopped child, too.
    */
   get keeperPid(): number | undefined {
     const isKeeper = ({ pid, parent, isDead }: ProcessEntry) =>
@@ -80,14 +80,14 @@ export class RunningCommand {
     this.process.kill(signal);
   }
 
-  /** Resolves with its exit code or the signal that ended it, when it and all that share its output have ended. */
+  /** Resolves with its exit code or the signal that ended it, when it and all processes that share its output have ended. */
   async exit(): Promise<number | string> {
     const [code, signal] = await this.#exited;
     return (code ?? signal) as number | string;
   }
 }
 
-/** What a process was started as, or calls itself; empty if it has ended. */
+/** The words by which a process was started, or calls itself; empty if it has ended. */
 function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
@@ -106,12 +106,12 @@ export interface Activity {
   readonly atMs: number;
 }
 
-/** The machine's monotonic clock, as {@link Activity} has it. */
+/** The time by the machine's monotonic clock, as in {@link Activity}. */
 export function machineNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** The file to which commands write that they are there. */
+/** The file to which commands write that they run. */
 export class ActivityLog {
   readonly file: string;
   readonly #terms = new Map<number, Activity[]>();
@@ -124,7 +124,7 @@ export class ActivityLog {
     writeFileSync(this.file, '');
   }
 
-  /** What was written in each term, as it was written. */
+  /** The lines that were written in each term, in their order. */
   terms(): ReadonlyMap<number, readonly Activity[]> {
     const text = readFrom(this.file, this.#readTo);
     const whole = text.slice(0, text.lastIndexOf('\n') + 1); // The last line may not have been written to its end.
@@ -139,7 +139,7 @@ export class ActivityLog {
     return this.#terms;
   }
 
-  /** What was written in the newest term, once both the command and its child have written there. */
+  /** The lines of the newest term, once both the command and its child have written some. */
   newest(): readonly Activity[] {
     const terms = this.terms();
     const newest = terms.get(Math.max(...terms.keys())) ?? [];
@@ -158,7 +158,7 @@ function readFrom(file: string, position: number): string {
   }
 }
 
-/** Whether a process is there, and not as a zombie only. */
+/** Whether a process exists and isn't a zombie. */
 export function isAlive(pid: number): boolean {
   return readProcesses().some((entry) => entry.pid === pid && !entry.isDead);
 }

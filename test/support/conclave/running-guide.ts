@@ -9,12 +9,12 @@ import { connectString } from './sessions.js';
 /** The folder of the guides' programs. */
 export const GUIDES = join(import.meta.dirname, '../../../examples/guides');
 
-/** How a program of the guides is started. */
+/** The options for a program of the guides. */
 export interface RunningGuideOptions {
   /** Its election. */
   readonly path: string;
   readonly env?: Record<string, string>;
-  /** What starts Node, with its arguments; the program's file follows. @default Node itself */
+  /** The command that starts Node, with its arguments. The program's file follows. @default Node itself */
   readonly launcher?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface RunningGuideOptions {
 export class RunningGuide {
   readonly process: ChildProcess;
   readonly url: string;
-  /** What it has printed so far. */
+  /** Its output so far. */
   output = '';
   readonly #exited: Promise<unknown[]>;
 
@@ -54,7 +54,7 @@ export class RunningGuide {
     return this.process.pid as number;
   }
 
-  /** Resolves when it has printed what matches, with the match. */
+  /** Resolves when its output matches, with the match. */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
     const hasEnded = () => this.process.exitCode !== null || this.process.signalCode !== null;
     await until(() => pattern.test(this.output) || hasEnded(), `the output ${pattern}`);

@@ -15,7 +15,7 @@ export function connectString(): string {
   return inject('connectString');
 }
 
-/** The machine's environment, but for chance: servers are tried in the order in which they are named. */
+/** The machine's environment, but without chance: servers are tried in the order of the connect string. */
 export const inOrder: Environment = { ...systemEnvironment, random: () => 1 - 1e-9 };
 
 /** A session that is closed when the test has ended. */

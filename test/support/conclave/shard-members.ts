@@ -7,10 +7,10 @@ import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
 
 export const GROUP = '/group';
 export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
-/** A plan is made and carried out by then. */
+/** By then a plan is written and carried out. */
 export const A_WHILE_MS = 1000;
 
-/** A member with what the test asks of it. */
+/** A member, as the test uses it. */
 interface Owning {
   readonly id: string;
   owned(): string[];
@@ -54,7 +54,7 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
     };
     return { id, member, session, errors, owned, expire, silence: () => atServer?.partition() };
   };
-  /** By shard, who owns it, by the members' own answers. */
+  /** By shard, its owners by the members' own answers. */
   const ownersAmong = (members: readonly Owning[]) =>
     Object.fromEntries(members.flatMap(({ id, owned }) => owned().map((shard) => [shard, id])));
   return { clock, server, open, join, list, ownersAmong };

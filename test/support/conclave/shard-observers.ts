@@ -27,7 +27,7 @@ export function observerOf(wait: Wait, ...given: ConstructorParameters<typeof Sh
   return { observer, changes, errors };
 }
 
-/** What a group's members would write, by one session and without any member. */
+/** Writes what a group's members would write, with one session and without any member. */
 export function scriptedGroup(session: Session, path: string) {
   const paths = new GroupPaths(path);
   const announce = () => session.setData(paths.members, NO_DATA);
@@ -40,7 +40,7 @@ export function scriptedGroup(session: Session, path: string) {
     async list(shards: number | string[]): Promise<void> {
       await session.setData(path, ShardList.of(shards).serialize());
     },
-    /** A member that has come, and owns nothing yet. @returns the name of its node */
+    /** Adds a member that owns nothing yet. @returns the name of its node */
     async join(id: string): Promise<string> {
       const data = serializeMember({ id, weight: 1 });
       const prefix = `${paths.members}/_c_${randomUUID()}-lock-`;

@@ -18,7 +18,7 @@ export const PATHS = new GroupPaths('/group');
 export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
 export const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
 
-/** Members that own what the test tells them to, on an embedded server: without a planner, and without a watch of the members. */
+/** Members that own the shards that the test names, on an embedded server, without a planner and without a watch of the members. */
 export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
   const { clock, server, open } = await startWithTestClock();
   const list = ShardList.of(shards);
@@ -66,12 +66,12 @@ export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
     const data = server.data(PATHS.recordOf(shard)) as Buffer;
     return parseRecord(data, data.length === 0 ? 0 : 1);
   };
-  /** Who is named by the record, by that member's own name; `undefined` for a vacant one. */
+  /** The name of the member that the record names; `undefined` for a vacant record. */
   const holder = (shard: string) => {
     const found = record(shard);
     return found.state === 'held' ? found.id : undefined;
   };
-  /** As an observer does whose delay for that member is over. */
+  /** Acts as an observer whose delay for that member is over. */
   const bury = async ({ member, node }: { member: { node: { path: string } }; node: string }) => {
     const nodes = [member.node.path, member.node.path.replace(/_c_(.*)-lock-.*/, '_h_$1')];
     await outsider.commit([
@@ -88,7 +88,7 @@ export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
   return { clock, server, open, outsider, join, record, holder, bury, nameIn, permit };
 }
 
-/** From now on any client may do that much with the node, and no more. */
+/** From now on any client has only these rights on the node. */
 export async function permitAll(server: EmbeddedZooKeeper, path: string, permissions: number): Promise<void> {
   const administrator = await RawClient.connect(Number(server.connectString.split(':').at(-1)));
   await administrator.do(setAcl(path, world(PERMISSION.admin | permissions)));

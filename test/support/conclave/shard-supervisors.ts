@@ -8,7 +8,7 @@ import { GROUP, SETTLE_MS, TIMES } from './group-members.js';
 
 export type SupervisedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startSupervisors>>['start']>>;
 
-/** Supervisors of one group on an embedded server, in time that stands still, and what each of them said. */
+/** Supervisors of one group on an embedded server, in time that stands still, and the events of each. */
 export async function startSupervisors({ shards = 8 }: { shards?: number | string[] } = {}) {
   const { clock, server, open } = await startWithTestClock();
   const make = (id: string, options: Partial<ShardSupervisorOptions> = {}) => {
@@ -50,7 +50,7 @@ export async function startSupervisors({ shards = 8 }: { shards?: number | strin
       expectNoErrors: () => expect(errors).toEqual([]),
     };
   };
-  /** The ids of those that it owns, in order. */
+  /** The ids of the shards that it owns, in order. */
   const idsOf = ({ supervisor }: { supervisor: ShardSupervisor }) =>
     [...supervisor.owned.values()].sort(inOrder).map(({ id }) => id);
   return { clock, server, open, make, start, idsOf };

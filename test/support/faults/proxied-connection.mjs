@@ -5,11 +5,11 @@ import { FrameReader, framed } from '../wire/frames.mjs';
 /** @typedef {'upstream' | 'downstream'} Direction - to the server, or to the client */
 
 /**
- * @typedef {object} Conditions what a connection asks its proxy about
- * @property {(direction: Direction) => boolean} holds whether nothing comes through now
+ * @typedef {object} Conditions the questions of a connection to its proxy
+ * @property {(direction: Direction) => boolean} holds whether the proxy holds all bytes back now
  * @property {() => number} delayMs how much later everything arrives
  * @property {(connection: ProxiedConnection, frame: Buffer) => void} requested is called before a request is handed on
- * @property {(frame: Buffer) => boolean} endsBehind whether what the server says behind this frame is lost
+ * @property {(frame: Buffer) => boolean} endsBehind whether everything that the server sends after this frame is lost
  */
 
 /** A client's connection, and the proxy's own one to the server. */
@@ -22,7 +22,7 @@ export class ProxiedConnection {
   #ways;
   #requests = new FrameReader();
   #replies = new FrameReader();
-  /** By request, what happens in the place of the reply. @type {Map<number, { bytes: number, isLost: () => boolean }>} */
+  /** By request, the fault in the place of the reply. @type {Map<number, { bytes: number, isLost: () => boolean }>} */
   #lostReplies = new Map();
 
   /**
@@ -59,7 +59,7 @@ export class ProxiedConnection {
     this.pass();
   }
 
-  /** Hands on what is due, if it may. */
+  /** Passes on the bytes that are due, if it may. */
   pass() {
     for (const way of this.#ways) way.pass();
   }
@@ -95,7 +95,7 @@ export class ProxiedConnection {
       const isLast = cut !== undefined || this.#conditions.endsBehind(frame);
       yield framed(frame).subarray(0, cut);
       if (!isLast) continue;
-      this.#server.destroy(); // The client's connection ends behind what was handed on.
+      this.#server.destroy(); // The client's connection ends after the bytes that were passed on.
       return;
     }
   }
@@ -107,8 +107,8 @@ function* asIs(chunk) {
 }
 
 /**
- * One direction of a connection. While it is held, nothing more is taken from the sender, whose own system's buffers fill
- * up; what was sent meanwhile comes late.
+ * One direction of a connection. While it is held, the proxy reads nothing from the sender, so that the buffers of the sender's
+ * system fill up. Bytes that are sent meanwhile arrive late.
  */
 class OneWay {
   /** @type {Socket} */
@@ -119,7 +119,7 @@ class OneWay {
   #direction;
   /** @type {Conditions} */
   #conditions;
-  /** What was read and not handed on. @type {{ dueAt: number, bytes: Buffer | 'end' }[]} */
+  /** The bytes that were read and not passed on yet. @type {{ dueAt: number, bytes: Buffer | 'end' }[]} */
   #parcels = [];
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
@@ -129,7 +129,7 @@ class OneWay {
    * @param {Socket} to
    * @param {Direction} direction
    * @param {Conditions} conditions
-   * @param {(chunk: Buffer) => Iterable<Buffer>} read gives what is to be handed on
+   * @param {(chunk: Buffer) => Iterable<Buffer>} read returns the bytes to pass on
    */
   constructor(from, to, direction, conditions, read) {
     this.#from = from;
@@ -141,7 +141,7 @@ class OneWay {
       for (const bytes of read(chunk)) this.#take(bytes);
       to.uncork();
     });
-    // The other end hears of it as late as of the bytes before it.
+    // The other end learns of it as late as of the bytes before it.
     from.on('close', () => this.#take('end'));
   }
 

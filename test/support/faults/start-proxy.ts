@@ -2,7 +2,7 @@ import { inject } from 'vitest';
 import { onTestFinished } from '../vitest/test-end.js';
 import { TcpProxy } from './tcp-proxy.mjs';
 
-/** A proxy that ends with the test; without a target in front of the server that all tests share. */
+/** A proxy that ends with the test. Without a target it is in front of the server that all tests share. */
 export async function startProxy(
   target: string | number = inject('port') as number,
   options?: Parameters<typeof TcpProxy.start>[1],

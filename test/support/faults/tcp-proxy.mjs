@@ -1,5 +1,5 @@
 /**
- * A TCP proxy in front of a ZooKeeper server, for everything that can go wrong between a client and it. It runs in plain
+ * A TCP proxy in front of a ZooKeeper server, for all faults between a client and the server. It runs in plain
  * Node, and keeps no process alive.
  */
 import { once } from 'node:events';
@@ -17,21 +17,21 @@ import { ProxiedConnection } from './proxied-connection.mjs';
  * @typedef {object} Fault
  * @property {boolean} [refuses] takes no connections
  * @property {readonly Direction[]} [holds] lets nothing through in these directions
- * @property {number} [delayMs] hands on everything so much later
+ * @property {number} [delayMs] passes everything on so much later
  * @property {boolean} [mutes] lets nothing through on the connections that it takes
  */
 
 /**
- * @typedef {object} Trap what waits for a request
+ * @typedef {object} Trap a fault that waits for a request
  * @property {readonly number[]} operations
- * @property {string} text only a request with these characters in it
+ * @property {string} text only requests that contain these characters
  * @property {(connection: ProxiedConnection, xid: number) => void} spring
  */
 
 /** @type {Readonly<Record<Direction | 'both', readonly Direction[]>>} */
 const DIRECTIONS = { upstream: ['upstream'], downstream: ['downstream'], both: ['upstream', 'downstream'] };
 
-/** Several faults at once do no harm. Those that give a function last until it is called, or until {@link TcpProxy.restore}. */
+/** Several faults at once do no harm. Faults that return a function last until you call it, or until {@link TcpProxy.restore}. */
 export class TcpProxy {
   /** @type {Server} */
   #listener;
@@ -58,7 +58,7 @@ export class TcpProxy {
     requested: (connection, frame) => this.#requested(connection, frame),
     endsBehind: (frame) => this.#endsBehind(frame),
   };
-  /** How many requests have come by, without handshakes and pings. */
+  /** How many requests have passed, without handshakes and pings. */
   requests = 0;
   /** How many connections were taken. */
   accepted = 0;
@@ -76,7 +76,7 @@ export class TcpProxy {
   }
 
   /**
-   * @param {string | number} target a connect string, of whose servers the first is meant, or a port of this machine
+   * @param {string | number} target a connect string, whose first server is used, or a port of this machine
    * @param {object} [options]
    * @param {boolean} [options.readable] `false` if requests can't be distinguished: encrypted, or between servers
    * @param {string} [options.host] the address at which the proxy listens
@@ -92,7 +92,7 @@ export class TcpProxy {
     return /** @type {AddressInfo} */ (this.#listener.address()).port;
   }
 
-  /** What leads to the server through this proxy; a chroot of the target's is kept. */
+  /** The connect string to the server through this proxy, with the target's chroot. */
   get connectString() {
     const { address, family, port } = /** @type {AddressInfo} */ (this.#listener.address());
     return `${family === 'IPv6' ? `[${address}]` : address}:${port}${this.#chroot}`;
@@ -116,8 +116,8 @@ export class TcpProxy {
   }
 
   /**
-   * Lets nothing through, the end of a connection neither, and says so to neither side. What is sent meanwhile arrives if
-   * the function is called that this gives, as it does when TCP repeats what it has lost.
+   * Lets nothing through, not even the end of a connection, and notifies neither side. Returns a function. When you call it,
+   * the bytes that were sent meanwhile arrive, as when TCP repeats what it has lost.
    *
    * @param {Direction | 'both'} [direction]
    */
@@ -126,19 +126,19 @@ export class TcpProxy {
   }
 
   /**
-   * Connections that are opened from now on stay silent, also afterwards: where all of one direction is lost, no connection is
-   * established, so that not even a handshake arrives.
+   * Connections that are opened from now on stay silent, also afterwards. If all packets of one direction are lost, TCP
+   * establishes no connection, so not even a handshake arrives.
    */
   muteNewConnections() {
     return this.#add({ mutes: true });
   }
 
-  /** Hands everything on so much later. @param {number} ms */
+  /** Passes everything on so much later. @param {number} ms */
   delay(ms) {
     return this.#add({ delayMs: ms });
   }
 
-  /** Ends all of the faults above. Connections of which something is held end: it was lost. */
+  /** Ends all of the faults above. Connections with bytes that are held back end, because these bytes are lost. */
   restore() {
     for (const connection of this.#connections)
       if (DIRECTIONS.both.some((direction) => this.#holds(direction))) connection.drop();
@@ -147,14 +147,14 @@ export class TcpProxy {
   }
 
   /**
-   * Ends the connection over which the next such request comes in the place of the server's reply. Resolves when the reply
-   * was lost.
+   * When the reply to the next such request comes, ends its connection instead of passing the reply on. Resolves when the
+   * reply was lost.
    *
    * @param {OperationName | readonly OperationName[]} operations
    * @param {object} [options]
-   * @param {string} [options.text] only a request with these characters in it
+   * @param {string} [options.text] only a request that contains these characters
    * @param {number} [options.bytes] how much of the reply gets through
-   * @param {AbortSignal} [options.signal] takes the fault back
+   * @param {AbortSignal} [options.signal] cancels the fault
    * @returns {Promise<void>}
    */
   loseReplyTo(operations, { bytes = 0, ...which } = {}) {
@@ -164,10 +164,10 @@ export class TcpProxy {
   }
 
   /**
-   * From the next such request on, it included, nothing comes through in either direction. Resolves when it has come.
+   * From the next such request on, including that request, nothing comes through in either direction. Resolves when it has come.
    *
    * @param {OperationName} operation
-   * @param {{ text?: string }} [which] only a request with these characters in it
+   * @param {{ text?: string }} [which] only a request that contains these characters
    * @returns {Promise<void>}
    */
   partitionFrom(operation, which) {
@@ -177,7 +177,7 @@ export class TcpProxy {
   }
 
   /**
-   * Ends the connection right behind the next event of this path: what the server says after it is lost.
+   * Ends the connection right after the next event of this path. Everything that the server sends after it is lost.
    *
    * @param {string} path
    * @returns {Promise<void>}
@@ -189,7 +189,7 @@ export class TcpProxy {
   }
 
   /**
-   * Resolves when so many more requests have come by.
+   * Resolves when so many more requests have passed.
    *
    * @param {number} count
    * @returns {Promise<void>}
@@ -250,7 +250,7 @@ export class TcpProxy {
    * @param {OperationName | readonly OperationName[]} operations
    * @param {{ text?: string, signal?: AbortSignal } | undefined} which
    * @param {(connection: ProxiedConnection, xid: number, disarm: () => boolean) => void} spring `disarm` resolves
-   *   the promise, and gives whether the fault was still to come
+   *   the promise, and returns whether the fault was still to come
    * @returns {Promise<void>}
    */
   #trap(operations, { text = '', signal } = {}, spring) {

@@ -7,10 +7,10 @@ import { Writer } from '../wire/jute.mjs';
 import { OPERATION, type OperationName, XID } from '../wire/protocol.mjs';
 import { TcpProxy } from './tcp-proxy.mjs';
 
-/** A frame as a request's or a reply's begins; what else it says doesn't matter here. */
+/** A frame that begins like a request's or a reply's. The rest doesn't matter here. */
 const message = (xid: number, operation: OperationName, text = '') =>
   framed(new Writer().int(xid).int(OPERATION[operation]).string(text).done());
-/** What isn't looked into: requests and replies have other numbers. */
+/** A frame that the proxy doesn't parse: requests and replies have other numbers. */
 const frame = (text: string) => message(0, 'ping', text);
 
 /** One end of a connection, and everything that has arrived there. */
@@ -35,7 +35,7 @@ class End {
   }
 }
 
-/** A server that says nothing by itself, a proxy in front of it, and as many connections over that as are asked for. */
+/** A server that sends nothing by itself, a proxy in front of it, and connections over that proxy. */
 async function open() {
   const ends: End[] = [];
   const server = createServer((socket) => void ends.push(new End(socket)));
@@ -58,7 +58,7 @@ async function open() {
   const [proxy, other] = [await start(), await start()];
   const beside = await connectOver(other);
   const marks: Buffer[] = [];
-  /** Resolves when whatever was sent before this could have come through a proxy without faults, in both directions. */
+  /** Resolves when everything sent before would have come through a proxy without faults, in both directions. */
   const time = async () => {
     marks.push(frame('x'));
     beside.client.socket.write(frame('x'));
@@ -153,8 +153,8 @@ describe('a TCP proxy', () => {
     expect(server.received).toEqual(frame('last words'));
   });
 
-  // What a half-open link is: with the server's end, which comes when the session has expired, the client that never
-  // noticed the loss noticed that, and the scenario of the hazards saw it fail in another way than it has to.
+  // A half-open link also hides the server's end of the connection, which comes when the session has expired. If it came
+  // through, the client would notice it, and the scenario of the hazards would see another failure than it expects.
   it("hands on no end of the server's during a partition until its connections are dropped", async () => {
     const { proxy, connectOver, time } = await open();
     const { client, server } = await connectOver(proxy);

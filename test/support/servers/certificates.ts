@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What ZooKeeper's and Node's ends of a TLS connection need, made by Java's keytool. */
+/** The files for ZooKeeper's and Node's ends of a TLS connection, made by Java's keytool. */
 export interface Certificates {
   /** The lines of `zoo.cfg` for a server whose certificate is for `localhost` and 127.0.0.1. */
   readonly settings: Record<string, string>;

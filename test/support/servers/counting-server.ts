@@ -3,10 +3,10 @@ import { Session } from '../../../src/session/session.js';
 import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
 
-/** So long that no heartbeat comes while anything is counted. */
+/** Long enough that no heartbeat comes while something is counted. */
 export const QUIET_SESSION = { sessionTimeoutMs: 600_000 } as const;
 
-/** What a server has received and sent. */
+/** The packets that a server has received and sent. */
 export interface Traffic {
   readonly requests: number;
   /** How often a watch was notified. */
@@ -48,12 +48,12 @@ export class CountingServer {
   }
 
   /**
-   * What goes to and fro while `task` runs, until all requests of these sessions and their notifications have arrived.
+   * Counts the traffic while `task` runs, until all requests of these sessions and their notifications have arrived.
    *
-   * @param rounds - how many questions, one after the other, what is set off may lead to
+   * @param rounds - how many successive requests the task may lead to
    */
   async during(sessions: readonly Session[], task: () => Promise<unknown>, rounds = 1): Promise<Traffic> {
-    // Asking is traffic too.
+    // The question itself is traffic, too.
     const asking = difference(await this.#counts(), await this.#counts()).requests;
     const before = await this.#counts();
     await task();
@@ -64,8 +64,8 @@ export class CountingServer {
   }
 
   /**
-   * Not by the packets that were sent: a server counts each when it has written it, and the client that it answers may have
-   * asked for the count by then. What it received, and which watches it notified, it has counted before it answers.
+   * Doesn't use the counts of sent packets: a server counts each after it has written it, and the client may have asked for
+   * the count by then. The server counts received packets and notified watches before it answers.
    */
   async #counts(): Promise<Traffic> {
     const answer = await fourLetterWord(this.port, 'mntr');

@@ -12,11 +12,11 @@ const ELECTED_WITHIN_MS = 10_000;
 export interface EnsembleOptions {
   /** ZooKeeper's `tickTime`: sessions end at multiples of it, and a leader asks its followers twice a tick. */
   readonly tickMs: number;
-  /** After how many ticks without a word a leader and a follower give each other up. */
+  /** After how many silent ticks a leader and a follower give each other up. */
   readonly syncLimit?: number;
   /**
-   * Puts a proxy on each way from one server to another, for {@link Ensemble.isolate}. Not for tests in which a leader
-   * dies: a proxy accepts connections for a server that isn't there too, and that can hold an election up for 10 s.
+   * Puts a proxy on each way from one server to another, for {@link Ensemble.isolate}. Don't use it if a leader
+   * dies in the test: a proxy accepts connections also for a server that isn't there, which can hold an election up for 10 s.
    * @default false
    */
   readonly proxiedLinks?: boolean;
@@ -41,14 +41,14 @@ export class Ensemble {
     this.#links = links;
   }
 
-  /** For one test: they end with it. */
+  /** Starts servers for one test: they end with it. */
   static async start(options: EnsembleOptions): Promise<Ensemble> {
     const ensemble = await Ensemble.startFor(options);
     onTestFinished(ensemble.stop);
     return ensemble;
   }
 
-  /** Until they are stopped; without proxies, which end with a test. */
+  /** Starts servers that run until they are stopped, without proxies, which end with a test. */
   static startForMany(options: Omit<EnsembleOptions, 'proxiedLinks'>): Promise<Ensemble> {
     return Ensemble.startFor(options);
   }
@@ -95,7 +95,7 @@ export class Ensemble {
     await until(allServe, 'an ensemble that is complete');
   }
 
-  /** Lets nothing through between a server and the two others, and says so to none of them. Its clients still reach it. */
+  /** Lets nothing through between a server and the two others, and notifies none of them. Its clients still reach it. */
   isolate({ id }: ZooKeeperServer): void {
     if (this.#links.length === 0) throw new Error('only a server with proxied links can be isolated');
     for (const { from, to, proxy } of this.#links) if (from === id || to === id) proxy.partition();
@@ -114,7 +114,7 @@ export interface Endpoint {
   readonly connectString: string;
 }
 
-/** What a session connects to in order to reach these servers, or proxies. */
+/** The connect string by which a session reaches these servers, or proxies. */
 export function connectStringOf(servers: readonly Endpoint[]): string {
   return servers.map((server) => server.connectString).join(',');
 }

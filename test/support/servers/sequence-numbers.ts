@@ -10,7 +10,7 @@ const END_OF_RECORD = Buffer.from('B');
 
 /**
  * A server with a node at each of these paths that seems to have had many children: the next sequential one gets the number
- * `next`. The server reads that from a transaction log, as one does that starts again.
+ * `next`. The server reads this from a transaction log, as at a restart.
  */
 export async function startWithSequenceNumbers(
   paths: readonly string[],
@@ -28,7 +28,7 @@ export async function startWithSequenceNumbers(
   return { connectString, stop: stopAndRemove };
 }
 
-/** Each path is created, and below it a child after which its parent's counter stands at `next`; and that is deleted. */
+/** The log creates each path, and below it a child after which the parent's counter is at `next`. Then it deletes the child. */
 function transactionLog(paths: readonly string[], next: number): Buffer {
   const log = new Writer().raw(Buffer.from('ZKLG')).int(2).long(0n);
   let zxid = 0;
@@ -43,7 +43,7 @@ function transactionLog(paths: readonly string[], next: number): Buffer {
   };
   const create = (path: string, parentsCounter: number) => {
     const body = new Writer().string(path).buffer(Buffer.alloc(0));
-    // Every client may do anything, and the node is no ephemeral one.
+    // Every client may do anything, and the node isn't ephemeral.
     body.int(1).int(31).string('world').string('anyone').bool(false);
     add(CREATE, body.int(parentsCounter).done());
   };

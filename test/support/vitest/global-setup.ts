@@ -34,8 +34,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * Installed here if it is missing, where no test's time runs. Those that need it start it themselves; the others can do
- * without, so if there is none only those fail, with the same advice.
+ * Installs it if it is missing, here where no test's time runs. Tests that need it start it themselves. If it can't be
+ * installed, only those tests fail, with the same advice.
  */
 async function install(find: () => unknown): Promise<void> {
   try {

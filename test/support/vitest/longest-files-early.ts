@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification, type Vitest } from 'vitest/node';
 import { dealLongest } from './longest-files.js';
 
-/** vitest's order, but for the longest files, which begin early in each group of files that run beside each other. */
+/** vitest's order, except that the longest files begin early in each group of files that run at the same time. */
 export class LongestFilesEarly extends BaseSequencer {
   readonly #root: string;
 

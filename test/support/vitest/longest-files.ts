@@ -1,12 +1,12 @@
 /**
- * The files that take longest, longest first. Those that run beside each other take as long as the longest of them at
- * least, and longer by as much as that one begins late. In a fresh clone vitest doesn't know how long each takes and
- * goes by its size, which says little: some of the shortest start the most processes.
+ * The files that take longest, longest first. Files that run at the same time take at least as long as the longest of
+ * them, and longer if that one begins late. In a fresh clone vitest doesn't know how long each file takes. It then uses
+ * the size, which says little: some of the shortest files start the most processes.
  */
 export const LONGEST = [
   'test/chaos/nemesis.test.ts',
-  // What runs beside it: the simulation, which takes least, about when two servers' disks are full. With all processors
-  // taken, ZooKeeper has lost a committed write in that.
+  // The next files run beside it. The simulation takes the least processor time, and runs about when two servers' disks
+  // are full: with all processors busy, ZooKeeper has lost a committed write then.
   'test/model/model.test.ts',
   'test/simulation/simulation.test.ts',
   'test/mutants/mutants.test.ts',
@@ -22,7 +22,7 @@ export const LONGEST = [
   'test/interop/locks.test.ts',
 ];
 
-/** How many others come after each of them. All of them at once would be more than the processors can do in time. */
+/** How many other files come after each of them. All of them at once would take the processors too long. */
 export const BETWEEN = 5;
 
 /** Deals the longest files among the first of the others, whose order stays. */

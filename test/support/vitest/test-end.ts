@@ -4,8 +4,8 @@ import { onTestFinished as ofTheRunningTest, type TestContext } from 'vitest';
 const concurrent = new AsyncLocalStorage<TestContext>();
 
 /**
- * vitest's `onTestFinished`, also for tests that run at the same time: vitest's own knows of one test at a time, and would
- * have one of them end what another one uses. The body of such a test has to be given to {@link concurrently}.
+ * vitest's `onTestFinished`, also for tests that run at the same time: vitest's own knows one test at a time, so that
+ * one test would end the resources of another. Give the body of such a test to {@link concurrently}.
  */
 export function onTestFinished(end: Parameters<TestContext['onTestFinished']>[0]): void {
   const context = concurrent.getStore();

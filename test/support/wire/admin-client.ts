@@ -4,15 +4,15 @@ import { onTestFinished } from '../vitest/test-end.js';
 import * as operations from './operations.js';
 import { RawClient } from './raw-client.js';
 
-/** A client that does what a session of ours can't, as an administrator does with `zkCli.sh`. */
+/** A client for operations that a session of Conclave doesn't have, as an administrator uses `zkCli.sh`. */
 export interface AdminClient {
-  /** Changes who may touch a node. */
+  /** Changes a node's access list. */
   setAcl(path: string, access: readonly AccessEntry[]): Promise<void>;
-  /** Creates a node that goes with no session, and which the servers delete some time after its last child. */
+  /** Creates a node that belongs to no session. The servers delete it some time after its last child. */
   createContainer(path: string): Promise<void>;
 }
 
-/** @param auth - as what it is known to the servers; by default it has no identity */
+/** @param auth - its identity; by default it has none */
 export async function openAdminClient(auth?: {
   readonly scheme: string;
   readonly credentials: string;

@@ -1,5 +1,5 @@
 /**
- * A server that says what a test wants said, where the real one can't be made to. It runs in plain Node, and keeps no
+ * A server that sends the answers that a test wants, when the real one can't be made to. It runs in plain Node, and keeps no
  * process alive.
  */
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ const CONNECTED = 3;
  * @property {number} xid
  * @property {number} type its operation
  * @property {number} connection over which it came, from 1
- * @property {(bytes: Uint8Array) => void} send says anything, for what is no answer to it
+ * @property {(bytes: Uint8Array) => void} send sends any bytes, for packets that don't answer it
  */
 
 /**
@@ -65,7 +65,7 @@ export async function startFakeServer({ handshake = () => 60_000, answer = () =>
         type === OPERATION.closeSession ? close?.(connection) : answer({ xid, type, connection, send });
       if (given) send(reply(xid, given));
     };
-    // One after the other, as a server does: what comes during the handshake has to wait.
+    // One after the other, as a server does: packets that come during the handshake have to wait.
     let taken = Promise.resolve();
     socket.on('data', (chunk) => {
       for (const frame of frames.push(chunk)) taken = taken.then(() => take(frame));
@@ -104,7 +104,7 @@ export function notification(path) {
 }
 
 /**
- * What a server answers to the handshake.
+ * A server's answer to the handshake.
  *
  * @param {number} timeoutMs 0 for a session that is over
  */

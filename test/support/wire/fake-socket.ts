@@ -7,7 +7,7 @@ import { FakeClock } from '../fake-clock.js';
 /** A socket whose other end is the test. */
 export class FakeSocket extends EventEmitter {
   destroyed = false;
-  /** What was written, a chunk each. */
+  /** The chunks that were written. */
   readonly written: Buffer[] = [];
   write(chunk: Buffer): boolean {
     this.written.push(chunk);
@@ -18,7 +18,7 @@ export class FakeSocket extends EventEmitter {
   }
 }
 
-/** A connection over such a socket, its handshake answered with `greeting`. */
+/** A connection over such a socket, whose handshake is answered with `greeting`. */
 export async function openConnection(greeting: Buffer) {
   const socket = new FakeSocket();
   const clock = new FakeClock();

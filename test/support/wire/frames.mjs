@@ -1,4 +1,4 @@
-/** What goes over a connection: frames, each with four bytes before it that give its length. */
+/** The frames of a connection. Four bytes before each frame give its length. */
 
 const LENGTH_BYTES = 4;
 
@@ -20,8 +20,8 @@ export class FrameReader {
   }
 
   /**
-   * Takes the bytes that have arrived, and gives the frames that are complete now, without their lengths. After a length
-   * below 0 there are none.
+   * Takes the bytes that have arrived, and returns the frames that are complete now, without their lengths. After a length
+   * below 0 there are no more frames.
    *
    * @param {Buffer} chunk
    */

@@ -7,15 +7,15 @@ import { XID } from './protocol.mjs';
 export const int = (value: number) => new Writer().int(value).done();
 const text = (value: string) => new Writer().string(value).done();
 
-/** What a server answers to a handshake when it takes the session. */
+/** A server's answer to a handshake when it takes the session. */
 export const GREETING = greeting(1000);
-/** The same without a password, which no ZooKeeper does. */
+/** The same without a password, which no ZooKeeper sends. */
 export const WITHOUT_PASSWORD = framed(
   new Writer().int(0).int(1000).long(1n).buffer(null).bool(false).done(),
 );
 
 const STAT = Buffer.alloc(68, 1);
-/** What a well-behaved server answers, by the number of the request. */
+/** The answers of a well-behaved server, by the number of the request. */
 export const GOOD_BODIES: Record<number, Buffer> = {
   1: text('/a'),
   2: STAT,
@@ -37,7 +37,7 @@ export const hostileNumber = fc.oneof(
   fc.integer(),
 );
 
-/** A good answer with some of its bytes overwritten by numbers that lengths and counts had better not be, and cut. */
+/** A good answer with some of its bytes overwritten by bad lengths and counts, and truncated. */
 const spoiled = fc
   .record({
     xid: fc.constantFrom(...KNOWN_XIDS),
@@ -55,7 +55,7 @@ const spoiled = fc
     return reply(xid, { code, body: body.subarray(0, Math.ceil(body.length * keep)) });
   });
 const strange = fc.record({ xid: fc.integer(), code: fc.integer(), body: fc.uint8Array({ maxLength: 80 }) });
-/** Something that a server sends: nearly right, or not at all. */
+/** A packet from a server: nearly right, or nonsense. */
 export const hostileChunk = fc.oneof(
   { weight: 6, arbitrary: spoiled },
   strange.map(({ xid, code, body }) => reply(xid, { code, body })),

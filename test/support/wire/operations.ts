@@ -1,11 +1,11 @@
 import { type Reader, Writer } from './jute.mjs';
 import { OPERATION, XID } from './protocol.mjs';
 
-/** Everything that can be asked of a server: how it is written, and what comes back. */
+/** All operations of a server: how each request is written, and how its answer is read. */
 
 export interface Operation<T> {
   readonly type: number;
-  /** What stands in its header, if that is fixed. */
+  /** The number in its header, if that is fixed. */
   readonly xid?: number;
   readonly body: Buffer;
   readonly decode: (reader: Reader) => T;
@@ -111,7 +111,7 @@ export function create(where: string, options: CreateOptions = {}): Operation<st
   return { type: OPERATION.create, body: createBody(where, options), decode: path };
 }
 
-/** A create that answers with the stat as well. */
+/** A create whose answer has the stat, too. */
 export function create2(where: string, options: CreateOptions = {}) {
   return { type: OPERATION.create2, body: createBody(where, options), decode: pathAndStat };
 }
@@ -190,7 +190,7 @@ export function check(where: string, version: number): Operation<undefined> {
   return { type: OPERATION.check, body: new Writer().string(where).int(version).done(), decode: nothing };
 }
 
-/** What a part of a transaction did, by its type. An error's code is 0 for parts that only went down with another. */
+/** The result of a part of a transaction, by its type. An error's code is 0 for parts that failed only because another one did. */
 export interface PartResult {
   readonly type: number;
   readonly error?: number;
@@ -330,7 +330,7 @@ export function closeSession(): Operation<undefined> {
   return { type: OPERATION.closeSession, body: Buffer.alloc(0), decode: nothing };
 }
 
-/** Bytes of a request that no client writes: a type that isn't known, a body that is cut. */
+/** Bytes of a request that no client writes: an unknown type, or a truncated body. */
 export function raw(type: number, body: Uint8Array = Buffer.alloc(0)): Operation<Buffer> {
   return { type, body: Buffer.from(body), decode: (reader) => reader.raw(reader.left) };
 }

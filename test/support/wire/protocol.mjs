@@ -1,6 +1,6 @@
 /** The numbers of ZooKeeper's protocol. */
 
-/** What a request asks for. */
+/** The kinds of requests. */
 export const OPERATION = /** @type {const} */ ({
   create: 1,
   delete: 2,
@@ -56,5 +56,5 @@ export const ERROR = /** @type {const} */ ({
   quotaExceeded: -125,
 });
 
-/** Numbers that stand in the place of a request's own. */
+/** Numbers that are used in place of a request's own. */
 export const XID = /** @type {const} */ ({ event: -1, ping: -2, auth: -4, setWatches: -8 });

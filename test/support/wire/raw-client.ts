@@ -21,14 +21,14 @@ export interface HandshakeOptions {
   readonly password?: Uint8Array | null;
   readonly protocolVersion?: number;
   readonly lastZxid?: bigint;
-  /** Whether a server that can only read will do; `absent` is what clients before 3.4 send. */
+  /** Whether a read-only server is acceptable. `absent`: the handshake has no such flag, as with clients before 3.4. */
   readonly readOnly?: boolean | 'absent';
 }
 
-/** What a server says to a handshake. */
+/** A server's answer to a handshake. */
 export interface Greeting {
   readonly protocolVersion: number;
-  /** 0 says that there is no such session. */
+  /** 0 means that there is no such session. */
   readonly timeoutMs: number;
   readonly id: bigint;
   readonly password: Buffer;
@@ -67,9 +67,9 @@ interface Outstanding {
 }
 
 /**
- * One connection of one session, without any comfort: nothing is repeated, held back, or sent by itself, pings neither.
+ * One connection of one session, without any automatism: the client repeats nothing, holds nothing back, and sends nothing by itself, not even pings.
  *
- * A reply's body is read to its last byte, or the request rejects: what a server says too much shows.
+ * A reply's body has to be read to its last byte. Otherwise the request rejects, so that surplus bytes are noticed.
  */
 export class RawClient {
   readonly #connection: RawConnection;
@@ -120,7 +120,7 @@ export class RawClient {
     return this.#connection.closed;
   }
 
-  /** What makes another connection one of this session. */
+  /** The values by which another connection belongs to this session. */
   get credentials(): { readonly id: bigint; readonly password: Buffer } {
     return { id: this.greeting.id, password: this.greeting.password };
   }
@@ -130,7 +130,7 @@ export class RawClient {
     return this.received.flatMap((item) => (item.kind === 'event' ? [nameOf(item)] : []));
   }
 
-  /** The events with all that came with them. */
+  /** The events with all their fields. */
   get fullEvents(): WatchEvent[] {
     return this.received.flatMap((item) => (item.kind === 'event' ? [item] : []));
   }
@@ -183,7 +183,7 @@ export class RawClient {
     this.#connection.write(bytes);
   }
 
-  /** Ends the connection and leaves the session to the server: what a crash looks like. */
+  /** Ends the connection and leaves the session to the server, as after a crash. */
   vanish(): void {
     this.#connection.destroy();
   }

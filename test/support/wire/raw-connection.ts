@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { FrameReader, framed } from './frames.mjs';
 
-/** A TCP connection to a server, its incoming bytes cut into frames. Nothing of ZooKeeper's sessions is known here. */
+/** A TCP connection to a server, its incoming bytes cut into frames. It knows nothing of ZooKeeper's sessions. */
 export class RawConnection {
   readonly #socket: Socket;
   readonly #frames = new FrameReader();
   #isClosed = false;
   /** Takes each frame, without its length, in the order of arrival. */
   onFrame: (frame: Buffer) => void = () => undefined;
-  /** Resolves when the connection has ended, by whichever end, with the bytes that made no whole frame. */
+  /** Resolves when either end has ended the connection, with the bytes that made no whole frame. */
   readonly closed: Promise<Buffer>;
 
   private constructor(socket: Socket) {
@@ -48,18 +48,18 @@ export class RawConnection {
     this.write(framed(payload));
   }
 
-  /** Ends it as a program does that has no more to say: the server still reads what was sent. */
+  /** Ends it in good order: the server still reads the bytes that were sent. */
   end(): void {
     this.#socket.end();
   }
 
-  /** Ends it without a word to the server: what a crash looks like. */
+  /** Ends it without notice to the server, as in a crash. */
   destroy(): void {
     this.#socket.destroy();
   }
 }
 
-/** What a server answers to bytes that open no session, until it ends the connection: text, which makes no whole frame. */
+/** A server's answer to bytes that open no session, until it ends the connection: text, which makes no whole frame. */
 export async function answerTo(port: number, bytes: string): Promise<string> {
   const connection = await RawConnection.open(port);
   connection.write(Buffer.from(bytes));

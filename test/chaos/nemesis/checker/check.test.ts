@@ -5,7 +5,7 @@ import { HoldCheck } from './holds.js';
 
 const MS = 1000;
 
-/** A history of an election and a lock, to which tests add what they are about. */
+/** A history of an election and a lock, to which each test adds its case. */
 class Writer {
   readonly entries: Entry[] = [];
 
@@ -30,7 +30,7 @@ class Writer {
     return this;
   }
 
-  /** A process is asked every 50 ms whether it leads, and does. */
+  /** A process asks every 50 ms whether it leads. It does. */
   leads(who: string, token: number, fromMs: number, toMs: number, journal = 'red'): this {
     for (let atMs = fromMs; atMs <= toMs; atMs += 50) this.held(who, token, atMs, atMs, journal);
     return this;
@@ -60,7 +60,7 @@ class Writer {
     return checkHistory([...this.entries, { at: 0, kind: 'over' }]);
   }
 
-  /** What was wrong, by kind. */
+  /** The violations, by kind. */
   get wrong(): string[] {
     return this.verdict.violations.map(({ kind }) => kind);
   }

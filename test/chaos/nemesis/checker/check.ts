@@ -6,7 +6,7 @@ import { JournalCheck, type JournalFigures } from './journals.js';
 import { TermCheck, type TermFigures } from './terms.js';
 import type { Violation } from './verdict.js';
 
-/** All that a history shows. */
+/** Everything that a history shows. */
 export interface Verdict {
   readonly setting: Setting;
   readonly violations: readonly Violation[];
@@ -24,7 +24,7 @@ export interface Verdict {
 }
 
 /**
- * Says of a history what was wrong, from nothing but its entries.
+ * Finds the violations in a history, from nothing but its entries.
  *
  * @throws Error if it doesn't begin with its setting
  */

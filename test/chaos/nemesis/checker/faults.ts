@@ -21,10 +21,10 @@ export interface FaultFigures {
   readonly passedOver: ReadonlyMap<string, number>;
   readonly wishes: ReadonlyMap<string, number>;
   readonly storms: number;
-  /** When there was a fault; they may overlap. */
+  /** The times with a fault; they may overlap. */
   readonly periods: readonly FaultPeriod[];
   readonly calms: readonly Calm[];
-  /** When the servers were found to disagree, and in what. */
+  /** When the servers were found to disagree, and about which nodes. */
   readonly disagreements: readonly Disagreement[];
   /** When it began, and when it ended. */
   readonly from: Micros;
@@ -37,7 +37,7 @@ export interface Disagreement {
   readonly what: string;
 }
 
-/** Which faults came and when, the calms between the storms, and what the run says of itself. */
+/** Which faults came and when, the calms between the storms, and the run's own notes. */
 export class FaultCheck implements Check<FaultFigures> {
   readonly #counts = new Map<string, number>();
   readonly #effects = new Map<string, number>();

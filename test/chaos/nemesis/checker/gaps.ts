@@ -10,10 +10,10 @@ export interface Gap {
   readonly to: Micros;
 }
 
-/** A fault is near a gap if it was there during it, or ended so short a time before: it takes that long to get over one. */
+/** A fault is near a gap if it came during the gap, or ended no longer than this before it: recovery takes that long. */
 const NEAR_MICROS = 9_000_000;
 
-/** The times between the holds of an election. Of the time before the first and after the last nothing is known. */
+/** The times between the holds of an election. The times before the first hold and after the last one are unknown. */
 export function gapsOf({ name }: Journal, holds: readonly Hold[]): Gap[] {
   const gaps: Gap[] = [];
   let latest: Micros | undefined;
@@ -43,9 +43,9 @@ export function quantilesOf(gaps: readonly Gap[]): Quantiles {
 }
 
 /**
- * How long after the beginning of each calm a process acted, at each election and lock: the longest first. Nothing is
- * said of a calm of which the history doesn't have enough, or in which the servers were found to disagree: a contender
- * that waits for a node that one server alone has waits for ever. After that is mended another calm begins.
+ * How long after the beginning of each calm a process acted, at each election and lock: the longest first. This leaves out
+ * calms that the history doesn't cover, and calms in which the servers were found to disagree: a contender that waits for
+ * a node that only one server has waits for ever. Once that is repaired another calm begins.
  */
 export function recoveriesOf(
   { journals, recoveryMs }: Setting,
@@ -59,7 +59,7 @@ export function recoveriesOf(
     for (const [place, { storm, from }] of calms.entries()) {
       const until = calms[place + 1]?.from ?? end;
       if (disagreements.some(({ at }) => at >= from && at < until)) continue;
-      // A leader in the middle of its term acts at once, but for the pauses between acts.
+      // A leader in the middle of its term acts at once, except for the pauses between acts.
       const next = own.find(({ to }) => to >= from);
       const ms = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.from - from) / 1000;
       if (ms > recoveryMs && end < from + recoveryMs * 1000) continue;

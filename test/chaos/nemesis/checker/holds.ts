@@ -2,8 +2,8 @@ import type { Entry, Journal, Micros } from '../history.js';
 import type { Check, Violation } from './verdict.js';
 
 /**
- * The time for which a term or a hold was held for certain: from the first to the last time that the question whether
- * it is held was asked and answered with yes. It was held all the time in between, since a term doesn't come back.
+ * The time for which a term or a hold was certainly held: from the first to the last question that was answered with yes.
+ * It was held all the time in between, since a term doesn't come back.
  */
 export interface Hold {
   readonly who: string;
@@ -13,23 +13,23 @@ export interface Hold {
   to: Micros;
 }
 
-/** Longer than this between question and answer, and the process stood still in between: its act begins unprotected. */
+/** If more time than this passes between question and answer, the process stood still in between. Its act then begins unprotected. */
 const STOOD_STILL_MICROS = 20_000;
 
 export interface HoldFigures {
   /** In the order in which they began. */
   readonly holds: readonly Hold[];
   readonly checks: number;
-  /** How often a process stood still between the question and its act: what a fence is for. */
+  /** How often a process stood still between the question and its act. The fence is made for this. */
   readonly slowChecks: number;
-  /** Of locks, for which there is no takeover delay: they may overlap when a leading server stands still. */
+  /** Overlaps of locks, which have no takeover delay: they may overlap when a leading server stands still. */
   readonly overlapsOfLocks: number;
 }
 
 /**
  * No election has two leaders at once. An overlap is a moment at which two terms were held for certain. A process that
- * is stopped after the answer that it leads, and acts when it goes on, is no overlap: the moment that counts is the one
- * before the question. Two leaders at once can't be overlooked for longer than from one question to the next.
+ * is stopped after the answer that it leads, and acts when it goes on, is no overlap, because only the moment before the
+ * question counts. Two leaders at once can't be overlooked for longer than from one question to the next.
  */
 export class HoldCheck implements Check<HoldFigures> {
   readonly #kinds: ReadonlyMap<string, Journal['kind']>;

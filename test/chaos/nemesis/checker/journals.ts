@@ -1,13 +1,13 @@
 import type { Entry, SinkName, Taken } from '../history.js';
 import type { Check, Violation } from './verdict.js';
 
-/** What has become of the writes to one sink. */
+/** The outcomes of the writes to one sink. */
 export interface SinkFigures {
   readonly taken: number;
   readonly refused: number;
-  /** The writer was answered that it was taken, and it isn't there at the end: another one stands in its place. */
+  /** Lost: the writer was told that the write was taken, but at the end another write is in its place. */
   readonly lost: number;
-  /** Stands there twice. */
+  /** Writes that are there twice. */
   readonly doubled: number;
   /** Taken with a token lower than one before. */
   readonly outOfTurn: number;
@@ -15,7 +15,7 @@ export interface SinkFigures {
 
 export type JournalFigures = Readonly<Record<SinkName, SinkFigures>>;
 
-/** One journal of one sink, from what the sink has said that it took. */
+/** One journal of one sink, rebuilt from the writes that the sink reported as taken. */
 class Pages {
   readonly #name: string;
   readonly #writes: string[] = [];
@@ -68,9 +68,9 @@ class Pages {
 }
 
 /**
- * A fenced journal has every write of which its writer was answered that it was taken, once, in the order of the
- * tokens. What happens to one without a fence is counted: a process that is stopped between its question and its act
- * damages it, whatever the rules.
+ * A fenced journal has every write whose writer was told that it was taken, once, in the order of the tokens. Damage to a
+ * journal without a fence is only counted: a process that is stopped between its question and its act damages it under
+ * any rules.
  */
 export class JournalCheck implements Check<JournalFigures> {
   readonly #pages: Record<SinkName, Map<string, Pages>> = { fenced: new Map(), open: new Map() };

@@ -13,18 +13,18 @@ interface Term {
 export interface TermFigures {
   /** By election. */
   readonly terms: ReadonlyMap<string, number>;
-  /** How many ended for which reason; those whose process was killed ended without one. */
+  /** How many terms ended for which reason. Terms whose process was killed have none. */
   readonly reasons: ReadonlyMap<string, number>;
   /** Terms that came again since ZooKeeper took back what it had committed: see {@link TermCheck}. */
   readonly takenBack: readonly string[];
 }
 
 /**
- * What the processes say of their terms: numbers and tokens rise together, each term ends once, the hook comes in between.
+ * Checks what the processes report about their terms: numbers and tokens rise together, each term ends once, and the hook comes in between.
  *
  * Each claim is written at an exact version of the record, and the servers make each version once. If they have committed two claims, the
- * later one at no higher version, they have taken back what came in between, the former claim with it: no client can make
- * them do so, or keep its promises then. Such terms are counted, and are no violations of Conclave's. No election is deleted here.
+ * later one at no higher version, they have taken back the writes in between, including the earlier claim. No client can cause
+ * that, or keep its promises then. Such terms are counted, and don't count as violations by Conclave. No election is deleted here.
  */
 export class TermCheck implements Check<TermFigures> {
   readonly #terms: Term[] = [];
@@ -83,7 +83,7 @@ export class TermCheck implements Check<TermFigures> {
       }));
   }
 
-  /** By token, that is in the order in which ZooKeeper gave them, the numbers rise. */
+  /** Checks that the numbers rise with the tokens, that is in the order in which ZooKeeper gave them. */
   #order() {
     const violations: Violation[] = [];
     const takenBack: string[] = [];

@@ -1,6 +1,6 @@
 import type { Entry } from '../history.js';
 
-/** Something that must never be. */
+/** Something that must never happen. */
 export interface Violation {
   readonly kind: ViolationKind;
   readonly what: string;
@@ -22,9 +22,9 @@ export type ViolationKind =
   | 'a failure of the run'
   | 'an incomplete history';
 
-/** Looks at a history for one thing, entry by entry, in the order in which they were written. */
+/** Checks one property of a history, entry by entry, in the order in which they were written. */
 export interface Check<Figures> {
   see(entry: Entry): void;
-  /** To be called once, when there are no more. */
+  /** Call it once, after the last entry. */
   conclude(): { readonly violations: readonly Violation[]; readonly figures: Figures };
 }
