@@ -26,7 +26,7 @@ const OTHER_LIBRARIES = [
   'Tracer.startSpan',
 ];
 
-// The API reference: `npm run docs:api`. Every warning fails it.
+// The API reference: `npm run docs:api`, and `npm run docs:build` into the documentation's site. Every warning fails it.
 export default {
   name: 'Conclave',
   entryPoints: PUBLIC_ENTRIES.map((entry) => `src/${entry}.ts`),

@@ -1,7 +1,8 @@
 /**
  * The site of this documentation. It is built from the files as they stand in the repository, so the same links work there and here.
  *
- *     npm run docs:build      writes docs/.vitepress/dist, and fails for a link to a page that doesn't exist
+ *     npm run docs:build      writes docs/.vitepress/dist, and fails for a link to a page that doesn't exist; typedoc's pages, the API
+ *                             reference, come to api/ there
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -25,16 +26,25 @@ export default defineConfig({
   ],
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
   cleanUrls: true,
+  // Mermaid's largest parts have 700 kB. Only pages with a diagram load them, and of the parts only those that they need.
+  vite: { build: { chunkSizeWarningLimit: 1_000 } },
   markdown: {
     anchor: { slugify: slugOf },
-    config: (markdown) => markdown.core.ruler.push('links', mendLinks),
+    config: (markdown) => {
+      markdown.core.ruler.push('links', mendLinks);
+      const { fence } = markdown.renderer.rules;
+      markdown.renderer.rules.fence = (tokens, index, ...rest) =>
+        diagramOf(tokens[index]) ?? fence?.(tokens, index, ...rest) ?? '';
+    },
   },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
     nav: [
       { text: 'Quick start', link: '/#quick-start' },
-      { text: 'API', link: '/docs/reference/api' },
+      { text: 'API by example', link: '/docs/reference/api' },
+      // The pages of typedoc, beside VitePress's: with a target, VitePress's router leaves the link to the browser.
+      { text: 'API reference', link: '/api/', target: '_self' },
       { text: 'All pages', link: '/docs/' },
     ],
     sidebar: sidebarOf(readFileSync(join(root, 'docs/README.md'), 'utf8')),
@@ -55,6 +65,13 @@ function sidebarOf(index) {
       }));
       return { text, collapsed: text === 'Internals' || text === 'Examples', items };
     });
+}
+
+/** What the theme draws a diagram from, if a block of code is one. @param {import('markdown-it').Token | undefined} block */
+function diagramOf(block) {
+  if (block?.info.trim() !== 'mermaid') return undefined;
+  // Encoded, so that Vue's compiler takes nothing in it for markup.
+  return `<MermaidDiagram source="${encodeURIComponent(block.content)}" />\n`;
 }
 
 /** As GitHub makes anchors of headings. @param {string} heading */

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { execaNode } from 'execa';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useChromium } from './support/chromium.js';
+
+const PAGE = 'docs/diagrams.md';
+const DIAGRAMS = readFileSync(join(import.meta.dirname, '../..', PAGE), 'utf8').match(
+  /^```mermaid$/gm,
+)?.length;
+const API = '<!doctype html><title>typedoc</title><p>Every symbol</p>';
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+};
+
+const open = useChromium();
+const folder = mkdtempSync(join(tmpdir(), 'site-'));
+/** What `npm run docs:build` writes, with a page of the test's own in place of typedoc's. */
+const server = createServer((request, response) => {
+  const { pathname } = new URL(request.url ?? '/', 'http://site');
+  if (pathname === '/api/') return void response.setHeader('content-type', 'text/html').end(API);
+  if (pathname === '/favicon.ico') return void response.writeHead(204).end();
+  const path = [pathname, `${pathname}.html`]
+    .map((name) => join(folder, name))
+    .find((name) => existsSync(name) && statSync(name).isFile());
+  if (path === undefined) return void response.writeHead(404).end();
+  response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream');
+  response.end(readFileSync(path));
+});
+let url: string;
+
+// Bundling Mermaid takes some twenty seconds, and on a busy machine minutes.
+const PATIENCE_MS = 240_000;
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  // In a process of its own, because Vue takes its mode from the environment when it is loaded.
+  await execaNode(join(import.meta.dirname, 'support/one-page-site.mjs'), [PAGE, folder]);
+}, PATIENCE_MS);
+afterAll(async () => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+  rmSync(folder, { recursive: true });
+});
+
+describe('the site of the documentation', () => {
+  it('draws each diagram of a page, light and dark, and loads nothing from elsewhere', async () => {
+    const page = await open(`${url}/docs/diagrams`, { colorScheme: 'light' });
+    const diagrams = page.locator('.vp-doc .diagram svg');
+    await expect.poll(() => diagrams.count()).toBe(DIAGRAMS);
+    expect(await page.locator('.vp-doc svg[aria-roledescription=error]').count()).toBe(0);
+    expect(await diagrams.nth(0).textContent()).toContain('release: record = B leads term n + 1');
+    const light = await diagrams.nth(0).innerHTML();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expect.poll(() => diagrams.nth(0).innerHTML()).not.toBe(light);
+    const loaded = await page.evaluate(() =>
+      performance.getEntriesByType('resource').map(({ name }) => name),
+    );
+    expect(loaded.length).toBeGreaterThan(0);
+    expect(loaded.filter((name) => !name.startsWith(url))).toEqual([]);
+  });
+
+  it('leaves the link to the API reference to the browser', async () => {
+    const page = await open(`${url}/docs/diagrams`);
+    // The router is there as soon as the page has drawn a diagram.
+    await expect.poll(() => page.locator('.vp-doc .diagram svg').count()).toBe(DIAGRAMS);
+    await page.getByRole('link', { name: 'API reference' }).click();
+    await expect.poll(() => page.title()).toBe('typedoc');
+  });
+});
