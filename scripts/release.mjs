@@ -1,13 +1,17 @@
 /**
- * The changelog at a release.
+ * The changelog and the sources at a release.
  *
- *     node scripts/release.mjs            what is "Unreleased" becomes the version of package.json, of today
- *     node scripts/release.mjs --notes    prints what changed in the version of package.json
+ *     node scripts/release.mjs            gives the changes below "Unreleased" the version of package.json and today's date, and the
+ *                                         sources that version
+ *     node scripts/release.mjs --notes    prints the changes of the version of package.json
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const UNRELEASED = '## [Unreleased]';
+const VERSION_FILE = 'src/classes/version.ts';
+/** The lines that say where the headings lead to. Other links may have such lines, too. */
+const ADDRESSES = /^\[(?:Unreleased|\d+\.\d+\.\d+[^\]\s]*)\]: .*\n?/gm;
 
 /**
  * Gives the changes that are unreleased a version.
@@ -18,10 +22,33 @@ const UNRELEASED = '## [Unreleased]';
  * @returns {string}
  */
 export function released(changelog, version, date) {
+  const headings = changelog.match(/^#+.*unreleased.*$/gim) ?? [];
+  if (headings.length !== 1 || headings[0] !== UNRELEASED) {
+    const found = headings.map((heading) => `"${heading}"`).join(', ') || 'none';
+    throw new Error(`CHANGELOG.md: expected the heading "${UNRELEASED}" once, found ${found}`);
+  }
   if (changelog.includes(`\n## [${version}]`)) throw new Error(`CHANGELOG.md has version ${version} already`);
   if (sectionOf(changelog, 'Unreleased') === '')
     throw new Error(`CHANGELOG.md has nothing below ${UNRELEASED}`);
-  return changelog.replace(`${UNRELEASED}\n`, () => `${UNRELEASED}\n\n## [${version}] - ${date}\n`);
+  return changelog.replace(/^## \[Unreleased\]$/m, () => `${UNRELEASED}\n\n## [${version}] - ${date}`);
+}
+
+/**
+ * The changelog with the address of each version's changes at its end, in place of those that are there.
+ *
+ * @param {string} changelog
+ * @param {string} repository - its address
+ */
+export function linked(changelog, repository) {
+  const versions = [...changelog.matchAll(/^## \[(\d[^\]]*)\]/gm)].map(([, version]) => version);
+  if (versions.length === 0) return changelog;
+  const addresses = versions.map((version, index) => {
+    const before = versions[index + 1];
+    const range = before === undefined ? `releases/tag/v${version}` : `compare/v${before}...v${version}`;
+    return `[${version}]: ${repository}/${range}\n`;
+  });
+  const newest = `[Unreleased]: ${repository}/compare/v${versions[0]}...HEAD\n`;
+  return `${changelog.replace(ADDRESSES, '').trimEnd()}\n\n${newest}${addresses.join('')}`;
 }
 
 /** What changed in a version, without its heading. @param {string} changelog @param {string} version */
@@ -29,14 +56,27 @@ export function sectionOf(changelog, version) {
   const sections = changelog.split(/^(?=## )/m);
   const section = sections.find((each) => each.startsWith(`## [${version}]`));
   if (section === undefined) throw new Error(`CHANGELOG.md has no version ${version}`);
-  return section.replace(/^.*\n/, '').trim();
+  return section.replace(/^.*\n/, '').replace(ADDRESSES, '').trim();
+}
+
+/** The source of the version, with another one. @param {string} source @param {string} version */
+export function versioned(source, version) {
+  const line = /^(export const VERSION = ')[^']*(';)$/m;
+  if (!line.test(source)) throw new Error(`${VERSION_FILE}: expected a line "export const VERSION = '…';"`);
+  return source.replace(line, (_line, start, end) => `${start}${version}${end}`);
 }
 
 if (process.argv[1] === import.meta.filename) {
   const root = join(import.meta.dirname, '..');
-  const path = join(root, 'CHANGELOG.md');
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const changelog = readFileSync(path, 'utf8');
+  const [changelogFile, versionFile] = [join(root, 'CHANGELOG.md'), join(root, VERSION_FILE)];
+  const { version, repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const changelog = readFileSync(changelogFile, 'utf8');
   if (process.argv.includes('--notes')) console.log(sectionOf(changelog, version));
-  else writeFileSync(path, released(changelog, version, new Date().toISOString().slice(0, 10)));
+  else {
+    const address = repository.url.replace(/^git\+|\.git$/g, '');
+    const text = linked(released(changelog, version, new Date().toISOString().slice(0, 10)), address);
+    const source = versioned(readFileSync(versionFile, 'utf8'), version);
+    writeFileSync(changelogFile, text);
+    writeFileSync(versionFile, source);
+  }
 }
