@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type { DashboardState } from '../../api.js';
 import type { Action } from '../browser/actions.js';
 import type { Route } from '../model/route.js';
@@ -25,7 +25,8 @@ export function App({ page }: { page: Omit<Page, 'root' | 'ask'> }) {
   const root = state?.root ?? '/';
   const mayAct = state?.mayAct === true;
   const context = useMemo(() => ({ ...page, root, ask: mayAct ? setAsked : null }), [page, root, mayAct]);
-  useEffect(() => {
+  // Before the first frame: a key that is pressed as soon as the page is seen must not be lost.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key === 'Escape' && asked === null && route.open !== null) close(route, go);
     };

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { DashboardState, ServerView } from '../../api.js';
 import type { Scheme } from '../browser/scheme.js';
 import { type Headline, headlineOf } from '../model/concerns.js';
@@ -65,7 +65,8 @@ function countsText({ elections, groups, locks }: DashboardState): string {
 
 function Search({ query, search }: Omit<HeaderProps, 'state'>) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // Before the first frame: a key that is pressed as soon as the page is seen must not be lost.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea');
       if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;

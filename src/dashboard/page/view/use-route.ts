@@ -1,10 +1,11 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
 import { hashOf, type Route, routeOf } from '../model/route.js';
 
 /** The route in the page's address, and a function that changes it. */
 export function useRoute(): [Route, (next: (former: Route) => Route) => void] {
   const [route, setRoute] = useState(() => routeOf(location.hash));
-  useEffect(() => {
+  // Before the first frame: the address may change as soon as the page is seen.
+  useLayoutEffect(() => {
     // Links to panels contain no search. They keep the current one.
     const onChange = () =>
       setRoute((former) => {
