@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { PUBLIC_ENTRIES } from './scripts/build/sources.mjs';
+
+const { version, repository } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
 
 // Members of other libraries' interfaces, OpenTelemetry's and prom-client's, which document them.
 const OTHER_LIBRARIES = [
@@ -33,6 +36,10 @@ export default {
   tsconfig: 'tsconfig.build.json',
   out: 'dist-docs',
   readme: 'none',
+  // Not from a clone's remote, which a copy of the repository may lack.
+  disableGit: true,
+  gitRevision: `v${version}`,
+  sourceLinkTemplate: `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/{gitRevision}/{path}#L{line}`,
   excludeInternal: true,
   excludePrivate: true,
   excludeExternals: true,
