@@ -110,7 +110,7 @@ export abstract class Operations<
 
   /**
    * Reads a node's data and stat; `onChange` gets the next change. @throws NoNodeError if there is no such node, and the errors
-   * of {@link Operations}
+   * that all operations have: see the class
    */
   async getData(path: string, options: ReadOptions = {}): Promise<NodeData> {
     const { onChange, signal } = checkOptions<ReadOptions>('getData', options, ['onChange', 'signal']);
@@ -292,8 +292,8 @@ export abstract class Operations<
   }
 
   /**
-   * The names of a node's children, in no order. @throws NoNodeError if there is no such node, and the errors of
-   * {@link Operations}
+   * The names of a node's children, in no order. @throws NoNodeError if there is no such node, and the errors that all
+   * operations have: see the class
    */
   async getChildren(path: string): Promise<string[]> {
     return (await this.listChildren(path)).strings();
