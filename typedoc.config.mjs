@@ -39,7 +39,7 @@ export default {
   // Not from a clone's remote, which a copy of the repository may lack.
   disableGit: true,
   gitRevision: `v${version}`,
-  sourceLinkTemplate: `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/{gitRevision}/{path}#L{line}`,
+  sourceLinkTemplate: `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/{gitRevision}/src/{path}#L{line}`,
   excludeInternal: true,
   excludePrivate: true,
   excludeExternals: true,

@@ -2,17 +2,18 @@ import { wrongCodeIn } from './code.mjs';
 import { brokenLinksIn } from './links.mjs';
 import { markdownFiles } from './pages.mjs';
 import { longSentences } from './sentences.mjs';
-import { missingCommandsIn } from './shell.mjs';
+import { missingCommandsIn, missingCommandsOfWorkflows, workflowFiles } from './shell.mjs';
 import { misspeltIn } from './spelling.mjs';
 
 /** Pages whose sentences are to be short. */
 export const SHORT_SENTENCES = /** @type {readonly string[]} */ (['README.md']);
 export const MOST_WORDS = 25;
 
-/** Checks of all Markdown files, by what they look at. */
+/** Checks of all Markdown files, and of the workflows' commands, by what they look at. */
 export const CHECKS = {
   links: () => brokenLinksIn(markdownFiles()),
   commands: () => missingCommandsIn(markdownFiles()),
+  workflows: () => missingCommandsOfWorkflows(workflowFiles()),
   code: () => wrongCodeIn(markdownFiles()),
   sentences: () => longSentences(SHORT_SENTENCES, MOST_WORDS),
   spelling: () => misspeltIn(markdownFiles()),

@@ -4,7 +4,7 @@ import { wrongSnippets } from './code.mjs';
 import { brokenLinksIn } from './links.mjs';
 import { markdownFiles, parsePage, readPage } from './pages.mjs';
 import { longSentencesIn, sentencesOf } from './sentences.mjs';
-import { whyMissing } from './shell.mjs';
+import { commandsOf, whyMissing, workflowFiles } from './shell.mjs';
 
 // A compiler and a spelling checker run: seconds, and on a busy machine more than the usual minute.
 const PATIENCE_MS = 240_000;
@@ -13,6 +13,7 @@ describe('README and docs', () => {
   it.each([
     ['links', 'lead somewhere'],
     ['commands', 'exist'],
+    ['workflows', 'run commands that exist'],
     ['code', 'compiles'],
     ['sentences', 'are short where they have to be'],
     ['spelling', 'is right'],
@@ -107,8 +108,32 @@ describe('a command', () => {
     ['npx conclave dev-server', 'conclave has no command dev-server'],
     ['conclave run /elections/report -- ./report.sh', undefined],
     ['docker compose up', undefined],
+    ['.ci/runs', 'there is no .ci/runs'],
+    ['npx vitest run examples/a.mjs scripts/nothing', 'there is no scripts/nothing'],
   ])('is reported when it does not exist: %s', (line, why) => {
     expect(whyMissing(line, known)).toBe(why);
+  });
+});
+
+describe('a workflow', () => {
+  it('has its commands looked at, each line of a step by itself', () => {
+    const workflow = [
+      'jobs:',
+      '  node:',
+      '    steps:',
+      '      - uses: actions/checkout@v4',
+      '      - run: npm ci',
+      '  all:',
+      '    steps:',
+      '      - run: |',
+      '          npm run lint',
+      '          .ci/run',
+      '      - run: >-',
+      '          npx vitest run',
+      '          test/unit',
+    ].join('\n');
+    expect(commandsOf(workflow)).toEqual(['npm ci', 'npm run lint', '.ci/run', 'npx vitest run test/unit']);
+    expect(workflowFiles()).toContain('.github/workflows/ci.yml');
   });
 });
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { BUILT, ROOT } from '../build/sources.mjs';
 import { readPage } from './pages.mjs';
 
@@ -33,6 +34,35 @@ export function missingCommandsIn(files) {
   });
 }
 
+const WORKFLOWS = '.github/workflows';
+
+/** The files of the workflows. */
+export const workflowFiles = () => readdirSync(join(ROOT, WORKFLOWS)).map((name) => `${WORKFLOWS}/${name}`);
+
+/**
+ * Commands of workflows that don't exist, as `missingCommandsIn` finds those of pages.
+ *
+ * @param {readonly string[]} files
+ * @returns {string[]}
+ */
+export function missingCommandsOfWorkflows(files) {
+  const known = knownHere();
+  return files.flatMap((file) =>
+    commandsOf(readFileSync(join(ROOT, file), 'utf8')).flatMap((command) => {
+      const why = whyMissing(command, known);
+      return why === undefined ? [] : [`${file}: ${command.trim()}: ${why}`];
+    }),
+  );
+}
+
+/** The commands that the steps of a workflow run. @param {string} workflow - YAML @returns {string[]} */
+export function commandsOf(workflow) {
+  /** @type {{ jobs: Record<string, { steps: { run?: string }[] }> }} */
+  const { jobs } = parse(workflow);
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+  return steps.flatMap(({ run }) => run?.trim().split('\n') ?? []);
+}
+
 /** @param {string} line @param {Known} known @returns {string | undefined} */
 export function whyMissing(line, { scripts, commands, exists }) {
   const command = line.replace(/#.*/, '').replace(/^\s*\$?\s*/, '');
@@ -48,9 +78,12 @@ export function whyMissing(line, { scripts, commands, exists }) {
       return `npm has no command ${first} that this project uses`;
     if (program === 'conclave' && /^[a-z][a-z-]*$/.test(first) && !commands.has(first))
       return `conclave has no command ${first}`;
-    const file = words.find((word) => /^(?:bench|examples|scripts|test|tools)\/[\w./-]+$/.test(word));
-    if ((program === 'node' || program === 'vitest') && file !== undefined && !exists(file))
-      return `there is no ${file}`;
+    if (/^\.ci\//.test(program) && !exists(program)) return `there is no ${program}`;
+    const missing = words.find(
+      (word) => /^(?:bench|examples|scripts|test|tools)\/[\w./-]+$/.test(word) && !exists(word),
+    );
+    if ((program === 'node' || program === 'vitest') && missing !== undefined)
+      return `there is no ${missing}`;
   }
   return undefined;
 }

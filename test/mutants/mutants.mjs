@@ -697,7 +697,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/successor/handover-signal.ts',
-        from: "    const claim = leader && this.#claimOf(leader);\n    if (claim === undefined) return;\n    // Not on the connection's stack, and still before the end of the leader's node is noticed.\n    microtask(() => {\n      if (this.#leader !== leader) return;",
+        from: "    const claim = leader && this.#claimOf(leader);\n    if (claim === undefined) return;\n    // Not on the connection's stack, but before the contender notices the end of the leader's node.\n    microtask(() => {\n      if (this.#leader !== leader) return;",
         to: '    microtask(() => {\n      const claim = leader && this.#claimOf(leader);\n      if (claim === undefined || this.#leader !== leader) return;',
       },
     ],
