@@ -1,10 +1,10 @@
-/** What is known of a member when the shards are shared out. */
-export interface Share {
-  readonly weight: number;
-  /** How many shards are pinned to it. */
-  readonly pinned: number;
-  /** How many it holds, those that are pinned to it included, and those that are pinned to others not. */
-  readonly held: number;
+/** What is known of the members when the shards are shared out: by a member's place, the same in all three. */
+export interface Shares {
+  readonly weights: readonly number[];
+  /** How many shards are pinned to the member. */
+  readonly pinned: Int32Array;
+  /** How many the member holds, those that are pinned to it included, and those that are pinned to others not. */
+  readonly held: Int32Array;
 }
 
 /**
@@ -13,15 +13,16 @@ export interface Share {
  * down, since they would have to give a shard away; then those with the largest remainders; then those that come first.
  * @param count - of all shards, at least as many as are pinned
  */
-export function targetsOf(count: number, members: readonly Share[]): number[] {
-  const quotas = quotasOf(count, members);
-  const targets = members.map(({ pinned }, at) =>
-    quotas[at] === undefined ? pinned : Math.floor(quotas[at]),
+export function targetsOf(count: number, { weights, pinned, held }: Shares): number[] {
+  const quotas = quotasOf(count, weights, pinned);
+  const targets = quotas.map((quota, at) =>
+    quota === undefined ? (pinned[at] as number) : Math.floor(quota),
   );
   const spare = count - targets.reduce((sum, target) => sum + target, 0);
-  const remainderOf = (at: number) => (quotas[at] ?? 0) % 1;
-  const gains = (at: number) => Number((members[at]?.held ?? 0) > (targets[at] as number));
-  const inOrder = [...members.keys()]
+  const remainders = quotas.map((quota = 0) => quota % 1);
+  const remainderOf = (at: number) => remainders[at] as number;
+  const gains = (at: number) => Number((held[at] as number) > (targets[at] as number));
+  const inOrder = Array.from(weights.keys())
     .filter((at) => remainderOf(at) > 0)
     .sort((one, other) => gains(other) - gains(one) || remainderOf(other) - remainderOf(one) || one - other);
   for (const at of inOrder.slice(0, spare)) targets[at] = (targets[at] as number) + 1;
@@ -29,17 +30,16 @@ export function targetsOf(count: number, members: readonly Share[]): number[] {
 }
 
 /** By weight, of what is left by those that have more pins than that: these have no quota. */
-function quotasOf(count: number, members: readonly Share[]): (number | undefined)[] {
-  let sharing = members.map(() => true);
+function quotasOf(count: number, weights: readonly number[], pinned: Int32Array): (number | undefined)[] {
+  let sharing = weights.map(() => true);
   for (;;) {
-    const sum = (value: (member: Share) => number, shares: boolean) =>
-      members.reduce((total, member, at) => (sharing[at] === shares ? total + value(member) : total), 0);
-    const left = count - sum(({ pinned }) => pinned, false);
-    const weights = sum(({ weight }) => weight, true);
-    const quotas = members.map(({ weight }, at) =>
-      sharing[at] ? exact((left * weight) / weights) : undefined,
-    );
-    const stays = members.map(({ pinned }, at) => quotas[at] !== undefined && pinned <= quotas[at]);
+    let left = count;
+    let sum = 0;
+    for (let at = 0; at < weights.length; at++)
+      if (sharing[at]) sum += weights[at] as number;
+      else left -= pinned[at] as number;
+    const quotas = weights.map((weight, at) => (sharing[at] ? exact((left * weight) / sum) : undefined));
+    const stays = quotas.map((quota, at) => quota !== undefined && (pinned[at] as number) <= quota);
     // Without them there is less for each of the others than before, so none comes back.
     if (stays.every((each, at) => each === sharing[at])) return quotas;
     sharing = stays;

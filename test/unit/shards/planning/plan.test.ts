@@ -135,6 +135,24 @@ describe('a plan', () => {
     );
   });
 
+  it('is the same with maps that name shards that are gone, wherever these stand', () => {
+    const withGone = groups({ shards: 40, members: 8 }).chain((input) =>
+      fc.record({ input: fc.constant(input), gone: fc.array(fc.nat({ max: 80 }), { maxLength: 5 }) }),
+    );
+    fc.assert(
+      fc.property(withGone, ({ input, gone }) => {
+        const { shards, members, owners, homes, pins } = input;
+        const amid = (map: PlanInput['pins']) => {
+          const entries = [...(map ?? [])];
+          for (const [number, at] of gone.entries()) entries.splice(at, 0, [`gone ${number}`, 'm0']);
+          return new Map(entries);
+        };
+        const maps = { owners: amid(owners), homes: amid(homes), pins: amid(pins) };
+        expect([...plan({ shards, members, ...maps })]).toEqual([...plan(input)]);
+      }),
+    );
+  });
+
   it('moves to a member that joins its quota, and nothing else, with equal weights', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 20 }), (count, size) => {
