@@ -1,25 +1,31 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
-import {
-  GroupMember,
-  type GroupMemberListener,
-  type GroupMemberOptions,
-} from '../../../src/shards/group-member.js';
+import type { Session } from '../../../src/session/session.js';
+import { GroupMember, type GroupMemberOptions } from '../../../src/shards/group-member.js';
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
+import { parsePlan } from '../../../src/shards/nodes/plan-data.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import type { EmbeddedSession, EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
+import { recordShards } from './shard-recorder.js';
 
 /** The group of {@link startGroup}. */
 export const GROUP = '/group';
 export const PATHS = new GroupPaths(GROUP);
 export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
+export const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
 export const SETTLE_MS = 100;
 /** Long enough to plan and carry out what is due. */
 export const A_WHILE_MS = 1000;
 /** By then others own a silent member's shards: the delay, one read, and the steps that follow at once. */
-export const REPLACED_MS = takeoverDelayMs(TIMES.leaseMs) + TIMES.leaseMs / 4 + 200;
+export const REPLACED_MS = DELAY_MS + TIMES.leaseMs / 4 + 200;
+
+/** The session as its server has it. */
+export function sessionAt(server: EmbeddedZooKeeper, { credentials }: Session): EmbeddedSession {
+  return server.sessions().find(({ id }) => id === credentials.id) as EmbeddedSession;
+}
 
 /** How a member of {@link startGroup} differs from the others. */
 export interface JoinOptions extends Partial<GroupMemberOptions> {
@@ -40,35 +46,26 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
   const join = async (id: string, { run = () => undefined, ...given }: JoinOptions = {}) => {
     const session = await open(TIMES);
     vi.spyOn(session.logger, 'warn').mockImplementation((_, message) => void warnings.push(message));
-    const { id: sessionId } = session.credentials;
-    const atServer = server.sessions().find((each) => each.id === sessionId);
-    const told: string[] = [];
-    const errors: unknown[] = [];
+    const atServer = sessionAt(server, session);
+    const { told, errors, listener } = recordShards((shard) => {
+      acquired.push({ id, shard });
+      return run(shard);
+    });
     const plans: ReadonlyMap<string, string>[] = [];
-    let plannedFor: readonly string[] = [];
-    const listener: GroupMemberListener = {
-      onAcquired: (shard) => {
-        told.push(`acquired ${shard.id}`);
-        acquired.push({ id, shard });
-        shard.work(() => run(shard));
-      },
-      onEnded: (shard) => told.push(`${shard.endedFor} ${shard.id}`),
-      onWorkFailed: (_, cause) => errors.push(cause),
-      onOverrun: ({ id: shard }) => told.push(`overrun ${shard}`),
-      onError: (error) => errors.push(error),
-      onPlanned: (planned) => plans.push(planned),
-      onPlan: (planned) => {
-        plannedFor = planned;
-      },
-    };
     const options: GroupMemberOptions = {
       ...{ id, weight: 1, shards: list, takeover: 'lease', settleMs: SETTLE_MS },
       ...given,
     };
-    const joining = GroupMember.join(session, GROUP, options, listener, new LazyAbortController());
+    const joining = GroupMember.join(
+      session,
+      GROUP,
+      options,
+      { ...listener, onPlanned: (planned) => plans.push(planned) },
+      new LazyAbortController(),
+    );
     const member = await clock.advanceUntil(joining);
     onTestFinished(async () => {
-      atServer?.heal();
+      atServer.heal();
       await clock.advanceUntil(member.leave());
       expect(errors).toEqual([]);
     });
@@ -78,16 +75,20 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
       plans,
       /** Its own plan. */
       get plannedFor() {
-        return plannedFor;
+        const path = atServer.ephemerals.find((each) => each.startsWith(`${PATHS.plans}/`)) as string;
+        return parsePlan(server.data(path) as Buffer, { list, version: 0 })?.shards;
       },
-      silence: () => atServer?.partition(),
-      expire: () => atServer?.expire(),
+      silence: () => atServer.partition(),
+      expire: () => atServer.expire(),
     };
   };
   const idsOf = ({ member }: { member: GroupMember }) => member.owned.map(({ id }) => id).sort();
   /** Who owns each shard at this moment, by the members' own answers. */
   const ownersOf = (id: string) =>
     acquired.filter(({ shard }) => shard.id === id && shard.isHeld()).map((each) => each.id);
+  /** By shard, who owns it, by the members' own answers. */
+  const ownersAmong = (members: readonly { readonly id: string; readonly member: GroupMember }[]) =>
+    Object.fromEntries(members.flatMap((each) => idsOf(each).map((shard) => [shard, each.id])));
   const expectAllOwnedOnce = () => {
     expect(list.ids.map((id) => ownersOf(id).length)).toEqual(list.ids.map(() => 1));
   };
@@ -98,5 +99,6 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
     return JSON.parse(String(data)) as unknown;
   };
   const told = { acquired, warnings };
-  return { clock, server, open, join, list, ...told, idsOf, ownersOf, expectAllOwnedOnce, dataOf };
+  const owners = { idsOf, ownersOf, ownersAmong, expectAllOwnedOnce };
+  return { clock, server, open, join, list, ...told, ...owners, dataOf };
 }

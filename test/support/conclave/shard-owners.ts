@@ -1,10 +1,8 @@
 import { expect, onTestFinished } from 'vitest';
 import { parseRecord, type ReadRecord, serializeRecord } from '../../../src/election/nodes/record.js';
-import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import type { Session } from '../../../src/session/session.js';
 import { joinGroup, leaveGroup } from '../../../src/shards/members/membership.js';
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { ShardOwner } from '../../../src/shards/ownership/shard-owner.js';
@@ -13,10 +11,8 @@ import type { EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { PERMISSION, setAcl, world } from '../wire/operations.js';
 import { RawClient } from '../wire/raw-client.js';
-
-export const PATHS = new GroupPaths('/group');
-export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
-export const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
+import { PATHS, TIMES } from './group-members.js';
+import { recordShards } from './shard-recorder.js';
 
 /** Members that own the shards that the test names, on an embedded server, without a planner and without a watch of the members. */
 export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
@@ -30,22 +26,10 @@ export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
     const session = given ?? (await open(TIMES));
     const options = { data: { id, weight: 1 }, takeover: 'lease', signal: never } as const;
     const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
-    const told: string[] = [];
-    const errors: unknown[] = [];
-    const acquired: OwnedShard[] = [];
     /** The work of each shard that it acquires. */
     let run = (_: OwnedShard): unknown => undefined;
-    const owner = new ShardOwner({ session, paths: PATHS, member, id }, list, {
-      onAcquired: (shard) => {
-        told.push(`acquired ${shard.id}${shard.isHeld() ? '' : ' without a lease'}`);
-        acquired.push(shard);
-        shard.work(() => run(shard));
-      },
-      onEnded: (shard) => told.push(`${shard.endedFor} ${shard.id}`),
-      onWorkFailed: (_, cause) => errors.push(cause),
-      onOverrun: ({ id: shard }) => told.push(`overrun ${shard}`),
-      onError: (error) => errors.push(error),
-    });
+    const { told, errors, acquired, listener } = recordShards((shard) => run(shard));
+    const owner = new ShardOwner({ session, paths: PATHS, member, id }, list, listener);
     const leave = async () => {
       await owner.stop();
       await leaveGroup(session, PATHS, member, owner.mayBeNamed);

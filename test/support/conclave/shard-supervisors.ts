@@ -4,7 +4,7 @@ import { ShardSupervisor } from '../../../src/shards/supervisor/shard-supervisor
 import type { ShardSupervisorOptions } from '../../../src/shards/supervisor/shard-supervisor-options.js';
 import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { SILENT } from '../silent-logger.mjs';
-import { GROUP, SETTLE_MS, TIMES } from './group-members.js';
+import { GROUP, SETTLE_MS, sessionAt, TIMES } from './group-members.js';
 
 export type SupervisedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startSupervisors>>['start']>>;
 
@@ -36,17 +36,16 @@ export async function startSupervisors({ shards = 8 }: { shards?: number | strin
     const made = make(id, options);
     const { supervisor, errors } = made;
     await clock.advanceUntil(supervisor.start());
-    const session = await supervisor.session();
-    const atServer = server.sessions().find((each) => each.id === session.credentials.id);
+    const atServer = sessionAt(server, await supervisor.session());
     onTestFinished(async () => {
-      atServer?.heal();
+      atServer.heal();
       await clock.advanceUntil(supervisor.stop());
     });
     return {
       ...made,
-      expire: () => atServer?.expire(),
-      silence: () => atServer?.partition(),
-      heal: () => atServer?.heal(),
+      expire: () => atServer.expire(),
+      silence: () => atServer.partition(),
+      heal: () => atServer.heal(),
       expectNoErrors: () => expect(errors).toEqual([]),
     };
   };

@@ -5,8 +5,8 @@ import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';
 import type { OverviewOptions } from '../../../src/overview/overview-options.js';
+import { A_WHILE_MS, GROUP, startGroup, TIMES } from '../../support/conclave/group-members.js';
 import { overviewOf } from '../../support/conclave/overviews.js';
-import { A_WHILE_MS, GROUP, startGroup, TIMES } from '../../support/conclave/shard-members.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { onTestFinished } from '../../support/vitest/test-end.js';
 
@@ -217,7 +217,7 @@ describe('an overview of locks and groups', () => {
   });
 
   it('shows who owns the shards of a group, who plans, and which shards move', async () => {
-    const { clock, open, join } = await startGroup();
+    const { clock, open, join, idsOf } = await startGroup();
     const one = await join('one', { data: 'at one' });
     await clock.advance(A_WHILE_MS);
     const view = await overviewOf(await open(TIMES), {}, (promise) => clock.advanceUntil(promise));
@@ -236,9 +236,9 @@ describe('an overview of locks and groups', () => {
     expect(members.map(({ id }) => id)).toEqual(['one', 'two']);
     const owned = (member: number) =>
       owners.flatMap((owner, shard) => (owner === member ? [String(shard)] : []));
-    expect([owned(0), owned(1)]).toEqual([one.owned(), two.owned()]);
+    expect([owned(0), owned(1)]).toEqual([idsOf(one), idsOf(two)]);
     expect(moves.map(({ shard, from, to }) => [shard, from, to]).sort()).toEqual(
-      two.owned().map((shard) => [shard, 'one', 'two']),
+      idsOf(two).map((shard) => [shard, 'one', 'two']),
     );
   });
 });

@@ -2,23 +2,19 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { candidateUuid } from '../../../../src/election/nodes/candidate-uuid.js';
 import { heartbeatNodeOf } from '../../../../src/election/nodes/heartbeat-node.js';
 import { serializeRecord } from '../../../../src/election/nodes/record.js';
-import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../../src/platform/async/promises.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
 import { GroupMember, type GroupMemberListener } from '../../../../src/shards/group-member.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/membership.js';
-import { GroupPaths } from '../../../../src/shards/nodes/group-paths.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 import { prepareGroup } from '../../../../src/shards/prepare-group.js';
+import { DELAY_MS, PATHS, sessionAt, TIMES } from '../../../support/conclave/group-members.js';
 import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { PERMISSION } from '../../../support/wire/operations.js';
 
-const PATHS = new GroupPaths('/group');
-const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
-const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
 const UUID = candidateUuid('0f8fad5b-d9cb-469f-a165-70867728950e', 0, {
   leaseMs: TIMES.leaseMs,
   takeover: 'lease',
@@ -39,10 +35,9 @@ async function setUp() {
     } as const;
     const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
     onTestFinished(() => clock.advanceUntil(leaveGroup(session, PATHS, member, false)));
-    const { id: sessionId } = session.credentials;
-    const atServer = server.sessions().find((each) => each.id === sessionId);
-    onTestFinished(() => atServer?.heal());
-    return { session, member, node: member.entry.node, silence: () => atServer?.partition() };
+    const atServer = sessionAt(server, session);
+    onTestFinished(() => atServer.heal());
+    return { session, member, node: member.entry.node, silence: () => atServer.partition() };
   };
   const watch = () => {
     const told = { changes: 0, errors: [] as unknown[] };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/membership.js';
-import { PATHS, setUpOwners, TIMES } from '../../../support/conclave/shard-owners.js';
+import { PATHS, TIMES } from '../../../support/conclave/group-members.js';
+import { setUpOwners } from '../../../support/conclave/shard-owners.js';
 
 const OPTIONS = {
   data: { id: 'a', weight: 1 },

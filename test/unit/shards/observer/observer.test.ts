@@ -11,8 +11,8 @@ import {
 import { ShardObserver } from '../../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
 import { shardOf } from '../../../../src/shards/shard-of.js';
+import { A_WHILE_MS, GROUP, startGroup, TIMES } from '../../../support/conclave/group-members.js';
 import { oneAfterTheOther } from '../../../support/conclave/observers.js';
-import { A_WHILE_MS, GROUP, startGroup, TIMES } from '../../../support/conclave/shard-members.js';
 import { idsOf, observerOf, scriptedGroup } from '../../../support/conclave/shard-observers.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
@@ -79,7 +79,7 @@ describe('an observer of shards', () => {
     const second = await join('b');
     await clock.advance(A_WHILE_MS);
     expect(idsOf(observer.owners)).toEqual(ownersAmong([first, second]));
-    const moved = second.owned();
+    const moved = Object.keys(ownersAmong([second]));
     expect(new Set(changes.slice(1).flatMap((change) => Object.keys(change)))).toEqual(new Set(moved));
     const before = changes.length;
     await clock.advanceUntil(second.member.leave());
@@ -123,7 +123,7 @@ describe('an observer of shards', () => {
     const members = [await join('a'), await join('b')] as const;
     await clock.advance(A_WHILE_MS);
     const { observer } = await observe();
-    const lost = members[1].owned();
+    const lost = Object.keys(ownersAmong([members[1]]));
     members[1].expire();
     await clock.advance(10);
     expect(idsOf(observer.owners)).toEqual(ownersAmong([members[0]]));

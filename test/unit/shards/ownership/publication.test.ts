@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseOwned } from '../../../../src/shards/nodes/owned-data.js';
 import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
-import { A_WHILE_MS, GROUP, startGroup } from '../../../support/conclave/shard-members.js';
+import { A_WHILE_MS, GROUP, startGroup } from '../../../support/conclave/group-members.js';
 
 /** A group, and what its members have published and written. */
 async function setUp(options?: Parameters<typeof startGroup>[0]) {
@@ -29,12 +29,12 @@ async function setUp(options?: Parameters<typeof startGroup>[0]) {
 
 describe('what a member publishes', () => {
   it('comes with its claims and releases: a shard that moves takes two writes, in transactions', async () => {
-    const { clock, server, join, published, writes } = await setUp();
+    const { clock, server, join, idsOf, published, writes } = await setUp();
     const first = await join('a');
     expect(published()).toEqual([[0, 1, 2, 3, 4, 5, 6, 7]]);
     server.resetCounts();
     const second = await join('b');
-    expect(published()).toEqual([first.owned().map(Number), second.owned().map(Number)]);
+    expect(published()).toEqual([idsOf(first).map(Number), idsOf(second).map(Number)]);
     expect(writes()).toEqual(['multi: 4, 1', 'multi: 4, 1']);
     server.resetCounts();
     await clock.advanceUntil(second.member.leave());
@@ -75,27 +75,27 @@ describe('what a member publishes', () => {
   });
 
   it('hinders no claim if it can’t be written: that is reported once', async () => {
-    const { clock, server, join, open, list, published } = await setUp();
+    const { clock, server, join, idsOf, open, list, published } = await setUp();
     const session = await open();
     const readOnly = [{ scheme: 'world', id: 'anyone', permissions: 1 }];
     await session.create(GROUP);
     await session.create(`${GROUP}/owned`, { access: readOnly });
     const member = await join('a');
-    expect(member.owned()).toEqual([...list.ids]);
+    expect(idsOf(member)).toEqual([...list.ids]);
     expect(published()).toEqual([]);
     expect(member.errors.splice(0)).toMatchObject([{ code: 'NO_AUTH' }]);
     await clock.advance(60_000);
-    expect(member.owned()).toEqual([...list.ids]);
+    expect(idsOf(member)).toEqual([...list.ids]);
     expect(server.watchCount(`${GROUP}/owned`)).toBe(0);
   });
 
   it('stays without its member that has lost its node, and goes with its session', async () => {
-    const { clock, server, join, nodes, published } = await setUp({ shards: 2 });
+    const { clock, server, join, idsOf, nodes, published } = await setUp({ shards: 2 });
     const [first, second] = [await join('a'), await join('b')];
     const lost = server.paths(`${GROUP}/members`).filter((path) => path.includes('-lock-'))[1] as string;
     await clock.advanceUntil(first.session.remove(lost));
     await clock.advance(10);
-    expect(second.owned()).toEqual([]);
+    expect(idsOf(second)).toEqual([]);
     expect(published()).toEqual([[0], [1]]);
     await clock.advanceUntil(second.session.close());
     expect(nodes()).toHaveLength(1);

@@ -2,7 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import type { TransactionPart } from '../../../../src/session/protocol/records.js';
 import type { Session } from '../../../../src/session/session.js';
 import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
-import { DELAY_MS, PATHS, setUpOwners, TIMES } from '../../../support/conclave/shard-owners.js';
+import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
+import { setUpOwners } from '../../../support/conclave/shard-owners.js';
 import { PERMISSION } from '../../../support/wire/operations.js';
 
 const RECORD = PATHS.recordOf('0');
