@@ -39,8 +39,6 @@ export interface GroupMemberOptions extends MemberData {
 export interface GroupMemberListener extends ShardOwnerListener {
   /** This member is the planner, and has written a plan. */
   onPlanned(planned: ReadonlyMap<string, string>): void;
-  /** All that the member is to own by its plan from now on, what others own yet included. Called at each change. */
-  onPlan?(shards: readonly string[]): void;
 }
 
 /** A listener that throws must keep no shard from being given back. */
@@ -62,6 +60,5 @@ export function guarded(listener: GroupMemberListener, logger: Logger): GroupMem
     onAwaited: call(listener.onAwaited ?? ignore),
     onError: call(listener.onError),
     onPlanned: call(listener.onPlanned),
-    onPlan: call(listener.onPlan ?? ignore),
   };
 }

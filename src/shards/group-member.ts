@@ -63,10 +63,7 @@ export class GroupMember {
         this.#planning.relisted();
         this.#owner.relisted();
       },
-      onPlan: (planned) => {
-        this.#owner.follow(planned);
-        listener.onPlan?.(planned);
-      },
+      onPlan: (planned) => this.#owner.follow(planned),
       onError,
     });
     const known = () => this.#plan.shards;
