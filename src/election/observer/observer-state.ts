@@ -11,19 +11,17 @@ interface LastRead {
 }
 
 /**
- * The state of an observer.
+ * What an observer sees.
  *
- * - `idle`: not started.
- * - `starting`: nothing was read yet; `start()` hasn't resolved.
+ * - `unread`: nothing was read yet: `start()` hasn't resolved.
  * - `seeing`: `leader` leads, by the last read.
  * - `blind`: it can't read any more: it has no session, or no server for a session timeout, or a server refuses.
  * - `stopped`: final.
  *
- * idle → starting → seeing ⇄ blind; any → stopped.
+ * unread → seeing ⇄ blind; any → stopped.
  */
 export type ObserverState =
-  | { readonly name: 'idle' }
-  | { readonly name: 'starting' }
+  | { readonly name: 'unread' }
   | Seeing
   | (LastRead & { readonly name: 'blind' })
   | { readonly name: 'stopped' };

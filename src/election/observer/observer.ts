@@ -1,23 +1,16 @@
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
-import {
-  describe,
-  EnsembleResetError,
-  InvalidStateError,
-  type ListenerError,
-  SessionClosedError,
-  SessionExpiredError,
-} from '../../errors.js';
-import { type Deferred, deferred } from '../../platform/async/promises.js';
-import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
+import { describe, EnsembleResetError, type ListenerError } from '../../errors.js';
+import type { StartOptions } from '../../platform/async/starting.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { logError, withFields } from '../../platform/logging/logger.js';
+import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { Candidate } from '../nodes/candidate.js';
-import { LeaderWatch, type LeaderWatchPort } from './leader-watch.js';
+import { LeaderWatch } from './leader-watch.js';
+import { ObserverLife } from './observer-life.js';
 import { type ElectionObserverOptions, resolveObserverOptions } from './observer-options.js';
 import {
   type ElectionObserverEvents,
@@ -65,12 +58,11 @@ export class ElectionObserver
 {
   /** The election's path. */
   readonly path: string;
-  readonly #options: ReturnType<typeof resolveObserverOptions>;
-  readonly #stop = new AbortController();
-  readonly #started: Deferred<void> = deferred();
+  readonly #seat: number | undefined;
+  readonly #logger: Logger;
+  readonly #life: ObserverLife;
   readonly #iterators = new Set<DropOldestQueue<Candidate | undefined>>();
-  #state: ObserverState = { name: 'idle' };
-  #running: Promise<void> = Promise.resolve();
+  #state: ObserverState = { name: 'unread' };
 
   /**
    * @param session - a session, which is left open; a connect string; or a supervisor
@@ -79,8 +71,17 @@ export class ElectionObserver
   constructor(session: Session | SessionSource | string, path: string, options?: ElectionObserverOptions) {
     super();
     this.path = checkPath('path', path);
-    const resolved = resolveObserverOptions(session, options, (error) => this.#report(error));
-    this.#options = { ...resolved, logger: withFields(resolved.logger, { election: path }) };
+    const { seat, logger, ...source } = resolveObserverOptions(session, options, (error) =>
+      this.#report(error),
+    );
+    this.#seat = seat;
+    this.#logger = withFields(logger, { election: path });
+    this.#life = new ObserverLife(source, {
+      follow: (each, ended) => this.#follow(each, ended),
+      onBlind: () => this.#loseSight(),
+      onStopped: () => this.#become({ name: 'stopped' }),
+      onError: (error) => this.#report(error),
+    });
   }
 
   /** The leader as the last `change` said. `undefined` if none is known, before `start` and after `stop`. */
@@ -100,27 +101,15 @@ export class ElectionObserver
    * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
    */
   start(options?: StartOptions): Promise<void> {
-    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
-  }
-
-  #start(): Promise<void> {
-    if (this.#state.name === 'stopped')
-      return Promise.reject(new InvalidStateError('the observer has stopped: make a new one'));
-    if (this.#state.name === 'idle') {
-      this.#become({ name: 'starting' });
-      this.#running = this.#run();
-    }
-    return this.#started.promise;
+    return this.#life.start(options);
   }
 
   /**
    * Stops observing: no event comes after it, and its iterators end. Resolves when its own sessions are closed, after
    * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
    */
-  async stop(): Promise<void> {
-    markStopped(this.#started.promise);
-    this.#end(new InvalidStateError('the observer was stopped before it had looked'));
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#life.stop();
   }
 
   /** Stops it, for `await using`: the same as `stop()`. */
@@ -144,32 +133,20 @@ export class ElectionObserver
     return iterator;
   }
 
-  /** Observes with one session after the other. Never rejects. */
-  async #run(): Promise<void> {
-    const { source, seat } = this.#options;
-    const { signal } = this.#stop;
-    const port: LeaderWatchPort = {
-      path: this.path,
-      seat,
-      state: () => this.#state,
-      onRead: (snapshot) => this.#see(seeing(this.#state, snapshot)),
-      onBlind: () => this.#loseSight(),
-      onError: (error) => this.#report(error),
-    };
-    let former: Session | undefined;
-    try {
-      for (;;) {
-        const session = await source.session(signal);
-        if (session === former) throw session.ended.reason; // There is none after it.
-        former = session;
-        await new LeaderWatch(session, port, AbortSignal.any([session.signal, signal])).run();
-        signal.throwIfAborted();
-        this.#loseSight();
-      }
-    } catch (error) {
-      this.#finish(error);
-    }
-    await this.#options.close();
+  #follow(session: Session, ended: AbortSignal): Promise<void> {
+    const watch = new LeaderWatch(
+      session,
+      {
+        path: this.path,
+        seat: this.#seat,
+        state: () => this.#state,
+        onRead: (snapshot) => this.#see(seeing(this.#state, snapshot)),
+        onBlind: () => this.#loseSight(),
+        onError: (error) => this.#report(error),
+      },
+      ended,
+    );
+    return watch.run();
   }
 
   #see(next: Seeing): void {
@@ -185,39 +162,21 @@ export class ElectionObserver
     this.#become({ name: 'blind', snapshot, recordZxid });
   }
 
-  /** No session is left, or it is of no use. */
-  #finish(reason: unknown): void {
-    // Before the first read `start` rejects. An orderly end is reported elsewhere: by the session, by the supervisor.
-    const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
-    if (lastReadOf(this.#state) !== undefined && !orderly.some((type) => reason instanceof type))
-      this.#report(reason);
-    this.#end(reason);
-  }
-
-  #end(reason: unknown): void {
-    this.#started.reject(reason);
-    this.#become({ name: 'stopped' });
-    this.#stop.abort(reason);
-  }
-
   /** The only place that writes the state; reports the leader if it is another one. */
-  #become(next: ObserverState): void {
+  #become(next: Exclude<ObserverState, { name: 'unread' }>): void {
     const { leader: former, state: previous } = { leader: this.leader, state: this.#state };
     if (previous.name === 'stopped') return;
     this.#state = next;
     switch (next.name) {
-      case 'idle':
-      case 'starting':
-        return;
       case 'stopped':
         for (const iterator of this.#iterators) iterator.end();
         this.#iterators.clear();
         return;
       case 'seeing':
       case 'blind': {
-        this.#started.resolve();
+        this.#life.hasRead();
         const { leader } = this;
-        if (leader === former && previous.name !== 'starting') return;
+        if (leader === former && previous.name !== 'unread') return;
         for (const iterator of this.#iterators) iterator.push(leader);
         if (leader !== former) this.emit('change', leader);
       }
@@ -226,7 +185,7 @@ export class ElectionObserver
 
   #report(thrown: unknown): void {
     const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    logError(this.#options.logger, error, 'something went wrong in the observer', this);
+    logError(this.#logger, error, 'something went wrong in the observer', this);
     this.emit('error', error);
   }
 
@@ -236,7 +195,7 @@ export class ElectionObserver
   }
 
   protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    if (error.event === 'error') this.#logger.error({ cause: describe(error) }, 'a listener failed');
     else this.#report(error);
   }
 }

@@ -2,18 +2,17 @@ import type { EventNames } from '../../platform/safe-emitter.js';
 import type { GroupView, OwnerChanges } from './group-view.js';
 
 /**
- * The state of an observer.
+ * What an observer sees.
  *
- * - `idle`: not started.
- * - `starting`: nothing was read yet; `start()` hasn't resolved.
+ * - `unread`: nothing was read yet: `start()` hasn't resolved.
  * - `seeing`: `view` has who owns what, by the last reads.
  * - `blind`: it can't read any more: it has no session, or no server for a session timeout, or a server refuses.
  * - `stopped`: final.
  *
- * idle → starting → seeing ⇄ blind; any → stopped.
+ * unread → seeing ⇄ blind; any → stopped.
  */
 export type ShardObserverState =
-  | { readonly name: 'idle' | 'starting' | 'blind' | 'stopped' }
+  | { readonly name: 'unread' | 'blind' | 'stopped' }
   | { readonly name: 'seeing'; readonly view: GroupView };
 
 /** The events of a `ShardObserver`. They inform, a moment late: no code may act on them as if it owned a shard. */

@@ -1,18 +1,13 @@
-// Imports more than 15 modules: 18, most of them the ground of every public class that starts, stops and emits.
+// Imports more than 15 modules: 19, most of them the ground of every public class that starts, stops and emits.
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
-import {
-  describe,
-  InvalidStateError,
-  type ListenerError,
-  SessionClosedError,
-  SessionExpiredError,
-} from '../../errors.js';
-import { abortable, type Deferred, deferred } from '../../platform/async/promises.js';
-import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
+import { ObserverLife } from '../../election/observer/observer-life.js';
+import { describe, InvalidStateError, type ListenerError } from '../../errors.js';
+import { abortable } from '../../platform/async/promises.js';
+import type { StartOptions } from '../../platform/async/starting.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { logError, withFields } from '../../platform/logging/logger.js';
+import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { EnsembleHistory } from '../../session/ensemble-history.js';
 import type { Session } from '../../session/session.js';
@@ -20,7 +15,7 @@ import type { SessionSource } from '../../session/session-source.js';
 import { GroupPaths } from '../nodes/group-paths.js';
 import { shardOf } from '../shard-of.js';
 import type { GroupView, OwnerChanges, ShardMember } from './group-view.js';
-import { GroupWatch, type GroupWatchPort } from './group-watch.js';
+import { GroupWatch } from './group-watch.js';
 import { resolveShardObserverOptions, type ShardObserverOptions } from './observer-options.js';
 import {
   SHARD_OBSERVER_EVENTS,
@@ -64,13 +59,12 @@ const NO_OWNERS: Owners = new Map();
 export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements AsyncIterable<Owners> {
   /** The group's path. */
   readonly path: string;
-  readonly #options: ReturnType<typeof resolveShardObserverOptions>;
-  readonly #stop = new AbortController();
-  readonly #started: Deferred<void> = deferred();
+  readonly #paths: GroupPaths;
+  readonly #logger: Logger;
+  readonly #life: ObserverLife;
+  readonly #history = new EnsembleHistory();
   readonly #iterators = new Set<DropOldestQueue<Owners>>();
-  #state: ShardObserverState = { name: 'idle' };
-  #hasRead = false;
-  #running: Promise<void> = Promise.resolve();
+  #state: ShardObserverState = { name: 'unread' };
 
   /**
    * @param session - a session, which is left open; a connect string; or a supervisor
@@ -80,8 +74,17 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   constructor(session: Session | SessionSource | string, path: string, options?: ShardObserverOptions) {
     super();
     this.path = checkPath('path', path);
-    const resolved = resolveShardObserverOptions(session, options, (error) => this.#report(error));
-    this.#options = { ...resolved, logger: withFields(resolved.logger, { group: path }) };
+    this.#paths = new GroupPaths(path);
+    const { logger, ...source } = resolveShardObserverOptions(session, options, (error) =>
+      this.#report(error),
+    );
+    this.#logger = withFields(logger, { group: path });
+    this.#life = new ObserverLife(source, {
+      follow: (each, ended) => this.#follow(each, ended),
+      onBlind: () => this.#loseSight(),
+      onStopped: () => this.#stopped(),
+      onError: (error) => this.#report(error),
+    });
   }
 
   /**
@@ -137,27 +140,15 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
    * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
    */
   start(options?: StartOptions): Promise<void> {
-    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
-  }
-
-  #start(): Promise<void> {
-    if (this.#state.name === 'stopped')
-      return Promise.reject(new InvalidStateError('the observer has stopped: make a new one'));
-    if (this.#state.name === 'idle') {
-      this.#become({ name: 'starting' });
-      this.#running = this.#run();
-    }
-    return this.#started.promise;
+    return this.#life.start(options);
   }
 
   /**
    * Stops observing: no event comes after it, and its iterators end. Resolves when its own sessions are closed, after
    * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
    */
-  async stop(): Promise<void> {
-    markStopped(this.#started.promise);
-    this.#end(new InvalidStateError('the observer was stopped before it had looked'));
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#life.stop();
   }
 
   /** Stops it, for `await using`: the same as `stop()`. */
@@ -179,48 +170,38 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
     return iterator;
   }
 
+  get #hasRead(): boolean {
+    return this.#state.name === 'seeing' || this.#state.name === 'blind';
+  }
+
   get #view(): GroupView | undefined {
     return this.#state.name === 'seeing' ? this.#state.view : undefined;
   }
 
-  /** Observes with one session after the other. Never rejects. */
-  async #run(): Promise<void> {
-    const { source } = this.#options;
-    const { signal } = this.#stop;
-    const port: GroupWatchPort = {
-      paths: new GroupPaths(this.path),
-      hasRead: () => this.#hasRead,
-      onView: (view) => this.#see(view),
-      onBlind: () => this.#loseSight(),
-      onError: (error) => this.#report(error),
-    };
-    const history = new EnsembleHistory();
-    let former: Session | undefined;
-    try {
-      for (;;) {
-        const session = await source.session(signal);
-        if (session === former) throw session.ended.reason; // There is none after it.
-        former = session;
-        // A server that is behind has caught up by then: nothing older is shown than with the session before.
-        const reset = await abortable(history.follow(session), signal);
-        if (reset !== undefined) this.#report(reset);
-        await new GroupWatch(session, port, AbortSignal.any([session.signal, signal])).run();
-        signal.throwIfAborted();
-        this.#loseSight();
-      }
-    } catch (error) {
-      this.#finish(error);
-    }
-    await this.#options.close();
+  async #follow(session: Session, ended: AbortSignal): Promise<void> {
+    // A server that is behind has caught up by then: nothing older is shown than with the session before.
+    const reset = await abortable(this.#history.follow(session), this.#life.stopped);
+    if (reset !== undefined) this.#report(reset);
+    const watch = new GroupWatch(
+      session,
+      {
+        paths: this.#paths,
+        hasRead: () => this.#hasRead,
+        onView: (view) => this.#see(view),
+        onBlind: () => this.#loseSight(),
+        onError: (error) => this.#report(error),
+      },
+      ended,
+    );
+    await watch.run();
   }
 
   #see(view: GroupView): void {
     if (this.#state.name === 'stopped') return;
     const changes = view.settle();
+    const isFirst = this.#state.name === 'unread';
     if (view !== this.#view) this.#become({ name: 'seeing', view });
-    const isFirst = !this.#hasRead;
-    this.#hasRead = true;
-    this.#started.resolve();
+    this.#life.hasRead();
     this.#tell(changes, isFirst);
   }
 
@@ -238,20 +219,10 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
     if (changes.size > 0) this.emit('change', changes);
   }
 
-  /** No session is left, or it is of no use. */
-  #finish(reason: unknown): void {
-    // Before the first read `start` rejects. An orderly end is reported elsewhere: by the session, by the supervisor.
-    const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
-    if (this.#hasRead && !orderly.some((type) => reason instanceof type)) this.#report(reason);
-    this.#end(reason);
-  }
-
-  #end(reason: unknown): void {
-    this.#started.reject(reason);
+  #stopped(): void {
     this.#become({ name: 'stopped' });
     for (const iterator of this.#iterators) iterator.end();
     this.#iterators.clear();
-    this.#stop.abort(reason);
   }
 
   /** The only place that writes the state. */
@@ -261,7 +232,7 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
 
   #report(thrown: unknown): void {
     const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    logError(this.#options.logger, error, 'something went wrong in the observer', this);
+    logError(this.#logger, error, 'something went wrong in the observer', this);
     this.emit('error', error);
   }
 
@@ -271,7 +242,7 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   }
 
   protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    if (error.event === 'error') this.#logger.error({ cause: describe(error) }, 'a listener failed');
     else this.#report(error);
   }
 }

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { ObserverLife } from '../../../../src/election/observer/observer-life.js';
+import { InvalidStateError, SessionExpiredError, ZooKeeperError } from '../../../../src/errors.js';
+import { type Deferred, deferred } from '../../../../src/platform/async/promises.js';
+import type { Session } from '../../../../src/session/session.js';
+
+/** What the life of an observer needs of a session. */
+function sessionThatEnds() {
+  const controller = new AbortController();
+  const { signal } = controller;
+  return {
+    session: { signal, ended: signal } as unknown as Session,
+    end: (reason: unknown) => controller.abort(reason),
+  };
+}
+
+/** The life of an observer that gets these sessions, and what the observer was told. */
+function setUp(...sessions: Session[]) {
+  const told: string[] = [];
+  const following: Deferred<void>[] = [];
+  const last = sessions.at(-1) as Session;
+  const close = () => {
+    told.push('closed');
+    return Promise.resolve();
+  };
+  const life = new ObserverLife(
+    { source: { session: () => Promise.resolve(sessions.shift() ?? last) }, close },
+    {
+      follow: (_, ended) => {
+        const over = deferred();
+        ended.addEventListener('abort', () => over.resolve());
+        following.push(over);
+        return over.promise;
+      },
+      onBlind: () => told.push('blind'),
+      onStopped: () => told.push('stopped'),
+      onError: (error) => told.push(String(error)),
+    },
+  );
+  /** The present session has read something. */
+  const read = async () => {
+    await new Promise(setImmediate);
+    life.hasRead();
+  };
+  const fail = async (error: Error) => {
+    await new Promise(setImmediate);
+    following.at(-1)?.reject(error);
+  };
+  return { life, told, following, read, fail };
+}
+
+describe('the life of an observer', () => {
+  it('goes on with the next session, and is over when there is none', async () => {
+    const [first, second] = [sessionThatEnds(), sessionThatEnds()];
+    const { life, told, following, read } = setUp(first.session, second.session);
+    const started = life.start();
+    expect(life.start()).toBe(started);
+    await read();
+    await started;
+    first.end(new SessionExpiredError('the first'));
+    await new Promise(setImmediate);
+    expect([told.splice(0), following.length]).toEqual([['blind'], 2]);
+    second.end(new SessionExpiredError('the second'));
+    await new Promise(setImmediate);
+    expect(told).toEqual(['blind', 'stopped', 'closed']);
+    await expect(life.start()).rejects.toThrow(InvalidStateError);
+  });
+
+  it('has not started before the first read, though a session has ended before that', async () => {
+    const [first, second] = [sessionThatEnds(), sessionThatEnds()];
+    const { life, told, following, read } = setUp(first.session, second.session);
+    let hasStarted = false;
+    const started = life.start().then(() => {
+      hasStarted = true;
+    });
+    await new Promise(setImmediate);
+    first.end(new SessionExpiredError('the first'));
+    await new Promise(setImmediate);
+    expect([told, following.length, hasStarted]).toEqual([['blind'], 2, false]);
+    await read();
+    await started;
+  });
+
+  it('ends before the first read with what the start rejects with, and reports it nowhere else', async () => {
+    const { life, told, fail } = setUp(sessionThatEnds().session);
+    const started = life.start();
+    const refusal = new ZooKeeperError(-102, 'NO_AUTH', 'getData', '/election');
+    await fail(refusal);
+    await expect(started).rejects.toBe(refusal);
+    await life.stop();
+    expect(told).toEqual(['stopped', 'closed']);
+  });
+
+  it('reports what ends it after the first read, unless it has been stopped before', async () => {
+    const refusal = new ZooKeeperError(-102, 'NO_AUTH', 'getData', '/election');
+    const refused = setUp(sessionThatEnds().session);
+    void refused.life.start();
+    await refused.read();
+    await refused.fail(refusal);
+    await refused.life.stop();
+    expect(refused.told).toEqual([String(refusal), 'stopped', 'closed']);
+
+    const stopped = setUp(sessionThatEnds().session);
+    void stopped.life.start();
+    await stopped.read();
+    stopped.following[0]?.reject(refusal);
+    await stopped.life.stop();
+    expect(stopped.told).toEqual(['stopped', 'closed']);
+  });
+
+  it('is over if it was stopped before it has started', async () => {
+    const { life, told, following } = setUp(sessionThatEnds().session);
+    await life.stop();
+    await expect(life.start()).rejects.toThrow('make a new one');
+    expect([told, following]).toEqual([['stopped'], []]);
+  });
+});
