@@ -85,6 +85,7 @@ export {
   ZooKeeperError,
 } from './errors.js';
 export type { GuardedTransaction } from './lease/guarded-transaction.js';
+export type { HeldTerm } from './lease/held-term.js';
 export { DistributedLock } from './lock/distributed-lock.js';
 export type {
   AcquireOptions,

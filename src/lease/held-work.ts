@@ -36,8 +36,10 @@ export class HeldWork<Kind extends string> {
   /**
    * Adds `work` to the work that has to settle. A function is counted before it is called, since it may ask for the end before it
    * returns a promise.
+   * @throws the reason of the hold's signal if {@link settled} was called and all work has settled
    */
   add(work: Promise<unknown> | (() => unknown), kind: Kind): void {
+    if (this.#context.hasEnded) throw this.#hold.signal.reason;
     const promise =
       typeof work === 'function' ? Promise.resolve().then(() => this.run(work)) : Promise.resolve(work);
     const settled: Promise<void> = promise
@@ -56,11 +58,6 @@ export class HeldWork<Kind extends string> {
   /** Whether the caller belongs to this work. */
   get isAround(): boolean {
     return isWithin(this.#context);
-  }
-
-  /** Whether {@link settled} was called and all work has settled. */
-  get hasEnded(): boolean {
-    return this.#context.hasEnded;
   }
 
   get count(): number {

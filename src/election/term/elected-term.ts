@@ -62,7 +62,7 @@ export class ElectedTerm extends Hold implements Term {
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {
-    this.#count(work, 'waitUntil');
+    this.#work.add(work, 'waitUntil');
   }
 
   /** Calls `lead`, unless the term is over by then. Calls `onEnd` when the work of `lead` has settled. */
@@ -75,12 +75,7 @@ export class ElectedTerm extends Hold implements Term {
         onEnd();
       }
     };
-    this.#count(work, 'lead');
-  }
-
-  #count(work: Promise<unknown> | (() => unknown), kind: 'lead' | 'waitUntil'): void {
-    if (this.#work.hasEnded) throw this.signal.reason;
-    this.#work.add(work, kind);
+    this.#work.add(work, 'lead');
   }
 
   /**

@@ -3,17 +3,16 @@ import type { Claim } from '../../election/term/claim.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
 import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
+import type { HeldTerm } from '../../lease/held-term.js';
 import { HeldWork } from '../../lease/held-work.js';
 import { Hold, type LossReason } from '../../lease/hold.js';
 import type { Clock } from '../../platform/time/clock.js';
 
 /**
- * A shard that this process owns: a value with a lifetime. Ask {@link Shard.isHeld} right before each action.
- *
- * Guaranteed: processes that act for a shard only while `isHeld()` never act at the same time as another owner of that shard, if their
- * clocks' rates differ by 1 % at most. What is not guaranteed is as in a {@link Term}.
+ * A shard that this process owns: a term of that shard. Ask `isHeld()` right before each action. {@link HeldTerm} says what is guaranteed,
+ * and what isn't. A shard isn't given back to the group before its work has settled.
  */
-export interface Shard {
+export interface Shard extends HeldTerm {
   /** Its name in the group; of shards that were given by their number `0`, `1` and so on. */
   readonly id: string;
   /**
@@ -21,28 +20,6 @@ export interface Shard {
    * stays, and then the place isn't right any more.
    */
   readonly index: number;
-  /** How often the shard has had an owner: 1 for the first one. */
-  readonly number: number;
-  /** The fencing token: higher than that of every earlier owner of this shard. Tokens of different shards say nothing about each other. */
-  readonly token: bigint;
-  /** Aborts when the shard is to be given back, or is lost, with a `ShardEndedError` that has the reason. */
-  readonly signal: AbortSignal;
-  /** Whether this process owns it at this very moment. It asks the clock, so the answer is right after any pause. */
-  isHeld(): boolean;
-  /** @throws ShardEndedError unless it is owned at this very moment */
-  assertHeld(): void;
-  /** How long it is owned if no server answers again, in milliseconds; 0 when it has ended. */
-  remainingMs(): number;
-  /**
-   * Counts `work` as the owner's: the shard isn't given back before that has settled. A rejection is reported.
-   * @throws ShardEndedError if the shard has been given back already
-   */
-  waitUntil(work: Promise<unknown> | (() => unknown)): void;
-  /**
-   * Writes in ZooKeeper that are carried out only while this process owns the shard: fencing that depends on no clock. The shard is its
-   * own until its work has settled, so work may write for the last time after `signal` has aborted.
-   */
-  transaction(): GuardedTransaction;
 }
 
 /** What its owner hears of a shard. */
@@ -90,17 +67,12 @@ export class OwnedShard extends Hold implements Shard {
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {
-    this.#count(work, 'waitUntil');
+    this.#work.add(work, 'waitUntil');
   }
 
   /** Calls `work`, whose end doesn't end the shard. */
   work(work: () => unknown): void {
-    this.#count(work, 'run');
-  }
-
-  #count(work: Promise<unknown> | (() => unknown), kind: 'run' | 'waitUntil'): void {
-    if (this.#work.hasEnded) throw this.signal.reason;
-    this.#work.add(work, kind);
+    this.#work.add(work, 'run');
   }
 
   /** Whether the caller is the owner's work for this shard. */

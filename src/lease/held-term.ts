@@ -1,0 +1,49 @@
+import type { GuardedTransaction } from './guarded-transaction.js';
+
+/**
+ * A term that this process has begun, of an election or of a shard: a value with a lifetime. Ask {@link HeldTerm.isHeld} right before
+ * each action.
+ *
+ * Guaranteed: a process that acts only while `isHeld()` never acts at the same time as the holder of another term of the same election
+ * and seat, or of the same shard, if the rates of their clocks differ by 1 % at most.
+ *
+ * Not guaranteed for an action that lasts longer than `remainingMs()`, nor for one before which you didn't ask `isHeld()`: another
+ * process holds the next term as soon as the lease is surely over, or the session (see `takeover`). For such actions, and where clocks
+ * can't be trusted, let the resource refuse lower tokens.
+ */
+export interface HeldTerm {
+  /** 1 for the first term of the election's seat, or of the shard, and one more for each that follows. */
+  readonly number: number;
+  /**
+   * The fencing token: higher than that of every earlier term of the same election or shard, also when the election or the group was
+   * deleted in between. Tokens of different elections or shards say nothing about each other.
+   */
+  readonly token: bigint;
+  /**
+   * Aborts when the term ends, before anything else happens, with an error that has the reason: `TermEndedError`, or `ShardEndedError`
+   * of a shard. If an abort listener throws, Node reports an uncaught exception, as with any AbortSignal.
+   */
+  readonly signal: AbortSignal;
+  /** Whether this process holds the term at this moment. It asks the clock at each call, so the answer is right after any pause. */
+  isHeld(): boolean;
+  /** @throws TermEndedError, or ShardEndedError of a shard, unless the term is held at this very moment */
+  assertHeld(): void;
+  /** How long the term lasts if no server answers any more, in milliseconds. 0 when it has ended. */
+  remainingMs(): number;
+  /**
+   * Counts `work` as the holder's: when the term ends, it isn't released before that work has settled. A rejection is reported by an
+   * `error` event.
+   *
+   * Give a function if the work calls `resign()`, `drain()` or `stop()` and waits for it. The function is called right after this call.
+   * With a promise, the work would wait for its own end.
+   *
+   * @throws TermEndedError, or ShardEndedError of a shard, if the term has been released already
+   */
+  waitUntil(work: Promise<unknown> | (() => unknown)): void;
+  /**
+   * Writes in ZooKeeper that are carried out only while the term's node exists and, of a shard, while its record names this process.
+   * This fencing depends on no clock. The term isn't released until its work has settled, so the work may still write after `signal`
+   * has aborted.
+   */
+  transaction(): GuardedTransaction;
+}
