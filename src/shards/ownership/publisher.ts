@@ -31,8 +31,8 @@ type PublisherState =
 const MOST_BYTES = 200_000; // Beside 256 records in a transaction, of which ZooKeeper takes 1 MB.
 
 /**
- * Publishes which shards a member owns, for observers. It informs, and nothing else: the records say who owns what, and no claim
- * looks at a publication.
+ * Publishes which shards a member owns. Observers read that, and so may the planner, in place of the records (`planning/facts.ts`).
+ * A publication informs, and nothing else: the records say who owns what, and no claim reads a publication.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -57,7 +57,8 @@ export class Publisher {
 
   /**
    * Carries out a transaction that changes what the member owns, with the publication as one more part of it: so a change needs no
-   * write of its own. Without it while another publication is on its way, or if the servers refuse this one; then it follows by itself.
+   * write of its own. Without it while another publication is on its way, or if this one is too long for that, or if the servers refuse
+   * it; then it follows by itself.
    * @param numbers - what the member owns when the transaction is carried out
    * @param commit - called once more, with no part, if the publication is refused
    * @throws what `commit` throws
