@@ -1,14 +1,12 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
-import type { Session } from '../../../src/session/session.js';
 import { GroupMember, type GroupMemberOptions } from '../../../src/shards/group-member.js';
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import { parsePlan } from '../../../src/shards/nodes/plan-data.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
-import type { EmbeddedSession, EmbeddedZooKeeper } from '../../../src/testing/index.js';
-import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { recordShards } from './shard-recorder.js';
 
 /** The group of {@link startGroup}. */
@@ -21,11 +19,6 @@ export const SETTLE_MS = 100;
 export const A_WHILE_MS = 1000;
 /** By then others own a silent member's shards: the delay, one read, and the steps that follow at once. */
 export const REPLACED_MS = DELAY_MS + TIMES.leaseMs / 4 + 200;
-
-/** The session as its server has it. */
-export function sessionAt(server: EmbeddedZooKeeper, { credentials }: Session): EmbeddedSession {
-  return server.sessions().find(({ id }) => id === credentials.id) as EmbeddedSession;
-}
 
 /** How a member of {@link startGroup} differs from the others. */
 export interface JoinOptions extends Partial<GroupMemberOptions> {
@@ -86,7 +79,7 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
   /** Who owns each shard at this moment, by the members' own answers. */
   const ownersOf = (id: string) =>
     acquired.filter(({ shard }) => shard.id === id && shard.isHeld()).map((each) => each.id);
-  /** By shard, who owns it, by the members' own answers. */
+  /** By shard, its owner by the members' own answers. */
   const ownersAmong = (members: readonly { readonly id: string; readonly member: GroupMember }[]) =>
     Object.fromEntries(members.flatMap((each) => idsOf(each).map((shard) => [shard, each.id])));
   const expectAllOwnedOnce = () => {

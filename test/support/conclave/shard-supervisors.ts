@@ -2,9 +2,9 @@ import { expect, onTestFinished } from 'vitest';
 import type { Shard } from '../../../src/shards/ownership/shard.js';
 import { ShardSupervisor } from '../../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../../src/shards/supervisor/shard-supervisor-options.js';
-import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { SILENT } from '../silent-logger.mjs';
-import { GROUP, SETTLE_MS, sessionAt, TIMES } from './group-members.js';
+import { GROUP, SETTLE_MS, TIMES } from './group-members.js';
 
 export type SupervisedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startSupervisors>>['start']>>;
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
-import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
+import { type EmbeddedSession, EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
 import { SILENT } from '../silent-logger.mjs';
 
 /** A server of the test's own, and sessions, in time that stands still until the clock is moved. All end with the test. */
@@ -19,4 +19,9 @@ export async function startWithTestClock() {
     return session;
   };
   return { clock, server, open };
+}
+
+/** The session as its server has it. */
+export function sessionAt(server: EmbeddedZooKeeper, { credentials }: Session): EmbeddedSession {
+  return server.sessions().find(({ id }) => id === credentials.id) as EmbeddedSession;
 }

@@ -10,9 +10,9 @@ import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/membership.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 import { prepareGroup } from '../../../../src/shards/prepare-group.js';
-import { DELAY_MS, PATHS, sessionAt, TIMES } from '../../../support/conclave/group-members.js';
+import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { permitAll } from '../../../support/conclave/shard-owners.js';
-import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { PERMISSION } from '../../../support/wire/operations.js';
 
 const UUID = candidateUuid('0f8fad5b-d9cb-469f-a165-70867728950e', 0, {

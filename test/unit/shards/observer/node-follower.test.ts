@@ -3,7 +3,7 @@ import { SessionClosedError, ZooKeeperError } from '../../../../src/errors.js';
 import type { NodeData } from '../../../../src/session/protocol/records.js';
 import type { Session } from '../../../../src/session/session.js';
 import { NodeFollower } from '../../../../src/shards/observer/node-follower.js';
-import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const NODE = '/node';
 
@@ -69,11 +69,11 @@ describe('a node that comes and goes', () => {
     const { follower, told } = follow();
     session.on('resumed', () => follower.resumed());
     await clock.advance(10);
-    const atServer = server.sessions().find(({ id }) => id === session.credentials.id);
-    atServer?.dropConnection();
+    const atServer = sessionAt(server, session);
+    atServer.dropConnection();
     await clock.advance(1000);
     expect(server.watchCount()).toBe(1);
-    atServer?.dropConnection();
+    atServer.dropConnection();
     await create('meanwhile');
     await clock.advance(1000);
     expect([told.at(-1), server.watchCount()]).toEqual(['meanwhile', 1]);

@@ -14,7 +14,7 @@ import { shardOf } from '../../../../src/shards/shard-of.js';
 import { A_WHILE_MS, GROUP, startGroup, TIMES } from '../../../support/conclave/group-members.js';
 import { oneAfterTheOther } from '../../../support/conclave/observers.js';
 import { idsOf, observerOf, scriptedGroup } from '../../../support/conclave/shard-observers.js';
-import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
 
 /** A group with real members, and observers of it. */
@@ -282,12 +282,12 @@ describe('an observer of shards whose connection is lost', () => {
     const [first, second] = [await carryOut(group.join('a')), await carryOut(group.join('b'))];
     await carryOut(group.publish(first, [0]));
     await start();
-    const atServer = server.sessions().find(({ id }) => id === session.credentials.id);
-    atServer?.partition();
+    const atServer = sessionAt(server, session);
+    atServer.partition();
     await carryOut(group.publish(second, [1]));
     await clock.advance(TIMES.sessionTimeoutMs / 2);
     expect(idsOf(observer.owners)).toEqual({ 0: 'a' });
-    atServer?.heal();
+    atServer.heal();
     await clock.advance(2000);
     expect(session.signal.aborted).toBe(false);
     expect(changes).toEqual([{ 0: 'a' }, { 1: 'b' }]);

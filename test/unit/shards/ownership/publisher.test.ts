@@ -8,7 +8,7 @@ import {
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { parseOwned } from '../../../../src/shards/nodes/owned-data.js';
 import { Publisher } from '../../../../src/shards/ownership/publisher.js';
-import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/owned/member';
 
@@ -215,12 +215,12 @@ describe('a publication with a transaction', () => {
     const { clock, server, session, own, commit, published } = await setUp();
     own(1);
     await clock.advance(10);
-    const atServer = server.sessions().find(({ id }) => id === session.credentials.id);
-    atServer?.partition();
+    const atServer = sessionAt(server, session);
+    atServer.partition();
     const committing = commit([1, 2]);
     own(1, 2);
     await expect(clock.advanceUntil(committing)).rejects.toThrow(/connection|no reply/);
-    atServer?.heal();
+    atServer.heal();
     await clock.advance(10_000);
     expect(published()).toEqual([1, 2]);
   });
