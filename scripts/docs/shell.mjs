@@ -78,7 +78,7 @@ export function whyMissing(line, { scripts, commands, exists }) {
       return `npm has no command ${first} that this project uses`;
     if (program === 'conclave' && /^[a-z][a-z-]*$/.test(first) && !commands.has(first))
       return `conclave has no command ${first}`;
-    if (/^\.ci\//.test(program) && !exists(program)) return `there is no ${program}`;
+    if (program?.startsWith('.ci/') && !exists(program)) return `there is no ${program}`;
     const missing = words.find(
       (word) => /^(?:bench|examples|scripts|test|tools)\/[\w./-]+$/.test(word) && !exists(word),
     );
