@@ -6,9 +6,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FencedLog, serveLog } from '../support/fenced-sink.mjs';
-import { openLink } from '../support/link.mjs';
-import '../support/quiet.mjs';
+import { FencedLog, serveLog } from './fenced-sink.mjs';
+import { openLink } from './link.mjs';
+import './quiet.mjs';
 import { openServer } from './server.mjs';
 import { Timeline } from './timeline.mjs';
 
@@ -35,18 +35,13 @@ const sink = await serveLog(log, (entry, refused) => timeline.tick(entry, refuse
 /** @param {string} id @returns {Promise<Replica>} */
 async function startReplica(id) {
   const link = await openLink(zookeeper.connectString);
-  const child = fork(
-    join(import.meta.dirname, '../active-scheduler/replica.mjs'),
-    [link.connectString, id, sink.url],
-    {
-      env: {
-        ...process.env,
-        ELECTION: '/examples/demo',
-        PERIOD_MS: String(PERIOD_MS),
-        SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
-      },
+  const child = fork(join(import.meta.dirname, 'replica.mjs'), [link.connectString, id, sink.url], {
+    env: {
+      ...process.env,
+      PERIOD_MS: String(PERIOD_MS),
+      SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
     },
-  );
+  });
   child.on('message', (message) => timeline.take(/** @type {any} */ (message)));
   child.on('exit', (code, signal) => timeline.exited(id, signal ?? `code ${code}`));
   await timeline.next((event) => event.id === id && event.event === 'joined');

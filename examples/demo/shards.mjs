@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import '../support/quiet.mjs';
+import './quiet.mjs';
 import { openServer } from './server.mjs';
 
 const COUNT = 12;

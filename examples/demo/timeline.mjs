@@ -62,7 +62,7 @@ export class Timeline {
   }
 
   /**
-   * @param {import('../support/fenced-sink.mjs').Entry} entry
+   * @param {import('./fenced-sink.mjs').Entry} entry
    * @param {string | undefined} refused
    */
   tick(entry, refused) {
@@ -92,7 +92,7 @@ export class Timeline {
   /**
    * Prints the results, and returns whether all of them are as expected.
    *
-   * @param {import('../support/fenced-sink.mjs').FencedLog} log
+   * @param {import('./fenced-sink.mjs').FencedLog} log
    * @param {Record<string, boolean>} more
    */
   summarize(log, more) {

@@ -1,26 +1,61 @@
 import { readdirSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { execaNode } from 'execa';
-import { describe, expect, it } from 'vitest';
+import { execa, execaNode, type Options } from 'execa';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { usePostgres } from '../../tools/postgres/server.mjs';
 import { connectString } from '../support/conclave/sessions.js';
 
-const EXAMPLES = join(import.meta.dirname, '../../examples');
+const ROOT = join(import.meta.dirname, '../..');
+const EXAMPLES = join(ROOT, 'examples');
+/** For an example that starts nine processes, one after the other, on a busy machine. */
+const PATIENCE_MS = 120_000;
 
-/** Runs an example as a user would, on the servers of the tests. */
+/** Copies an example into a project of its own, which has the packages that the example's README installs, and no others. */
+async function copyOf(name: string): Promise<string> {
+  const project = await mkdtemp(join(tmpdir(), 'conclave-example-'));
+  onTestFinished(() => rm(project, { recursive: true }));
+  await cp(join(EXAMPLES, name), project, { recursive: true });
+  await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  const readme = await readFile(join(project, 'README.md'), 'utf8');
+  const packages = [...readme.matchAll(/^npm install (.*)$/gm)].flatMap(([, names = '']) => names.split(' '));
+  for (const each of packages) {
+    const link = join(project, 'node_modules', each);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(each === 'conclave' ? ROOT : join(ROOT, 'node_modules', each), link);
+  }
+  return project;
+}
+
+/** Starts a file of a copied example as a user would, by tsx. */
+const tsx = <T extends Options>(project: string, file: string, args: readonly string[], options: T) =>
+  execa('tsx', [file, ...args], { ...options, cwd: project, preferLocal: true, localDir: ROOT });
+
+/** Runs a copy of an example as a user would, on the servers of the tests. */
 async function run(
   name: string,
-  ...options: string[]
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
 ): Promise<{ lines: string[]; exitCode: number | undefined }> {
-  const { all, exitCode } = await execaNode(join(EXAMPLES, name, 'main.mjs'), options, {
-    env: { ZOOKEEPER: connectString() },
+  const options = {
+    env: { ZOOKEEPER: connectString(), ...env },
     all: true,
     reject: false,
-    timeout: 58_000,
-  });
+    timeout: PATIENCE_MS - 2000,
+  } as const;
+  const { all, exitCode } = await tsx(await copyOf(name), 'main.ts', args, options);
   return { lines: all.split('\n'), exitCode };
 }
 
-describe('the examples', () => {
+/** A database for an example, as its environment names it. */
+async function database() {
+  const postgres = await usePostgres();
+  onTestFinished(() => postgres.stop());
+  return { POSTGRES: postgres.connectionString };
+}
+
+describe('the examples', { timeout: PATIENCE_MS }, () => {
   it('are those that are run here', () => {
     const folders = readdirSync(EXAMPLES);
     expect(folders.sort()).toEqual([
@@ -36,13 +71,12 @@ describe('the examples', () => {
       'rolling-restart',
       'sharded-consumers',
       'singleton-consumer',
-      'support',
       'testing-a-scheduler',
     ]);
   });
 
   it('article: fifteen nodes lead one after the other, each once', async () => {
-    const { lines, exitCode } = await run('article', '--scale', '0.03', '--seed', '7');
+    const { lines, exitCode } = await run('article', ['--scale', '0.03', '--seed', '7']);
     const output = lines.join('\n');
     expect(exitCode, output).toBe(0);
     expect(lines.filter((line) => line === 'Now I am leader, all must follow!')).toHaveLength(15);
@@ -83,11 +117,10 @@ describe('the examples', () => {
   it('cron-jobs: one of two replicas runs each firing, and the other one goes on when it leaves', async () => {
     const options = {
       env: { ELECTION: '/examples/cron-jobs-of-a-test' },
-      ipc: false,
       timeout: 50_000,
     } as const;
-    const start = (id: string) =>
-      execaNode(join(EXAMPLES, 'cron-jobs/replica.mjs'), [connectString(), id], options);
+    const project = await copyOf('cron-jobs');
+    const start = (id: string) => tsx(project, 'replica.ts', [connectString(), id], options);
     const firings: string[] = [];
     const a = start('A');
     let b: ReturnType<typeof start> | undefined;
@@ -111,8 +144,18 @@ describe('the examples', () => {
     expect(times).toEqual([...times].sort());
   });
 
+  it('cron-jobs: the leader is killed, and each second has its firing', async () => {
+    const { lines, exitCode } = await run('cron-jobs');
+    const output = lines.join('\n');
+    expect(exitCode, output).toBe(0);
+    expect(lines.findIndex((line) => line.startsWith('B: '))).toBeGreaterThan(
+      lines.indexOf('--- A is killed'),
+    );
+    expect(lines.at(-1)).toMatch(/^\d+ firings, one for each second, in order: yes$/);
+  });
+
   it("fenced-postgres: a former leader's late write is refused, and its successor's stands", async () => {
-    const { lines, exitCode } = await run('fenced-postgres');
+    const { lines, exitCode } = await run('fenced-postgres', [], await database());
     const output = lines.join('\n');
     expect(exitCode, output).toBe(0);
     const tokens = lines.flatMap((line) => /^[AB] leads with token (\d+) /.exec(line)?.[1] ?? []).map(BigInt);
@@ -128,7 +171,7 @@ describe('the examples', () => {
   });
 
   it('sharded-consumers: one joins, one is killed, one is drained; each event once and in order', async () => {
-    const { lines, exitCode } = await run('sharded-consumers');
+    const { lines, exitCode } = await run('sharded-consumers', [], await database());
     const output = lines.join('\n');
     expect(exitCode, output).toBe(0);
     expect(lines.filter((line) => /shards moved/.test(line))).toEqual([
@@ -140,7 +183,7 @@ describe('the examples', () => {
     expect(output).toMatch(/^2400 of 2400 events handled\. Each once, and in order: yes$/m);
   });
 
-  it('demo, with active-scheduler: killed, resigned, expired; each tick once, never two leaders', async () => {
+  it('demo: killed, resigned, expired; each tick once, never two leaders', async () => {
     const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), [], {
       // Whatever it would install or start is out of its reach: it needs nothing but Node.
       env: { ZOOKEEPER: '', PATH: dirname(process.execPath) },
@@ -184,8 +227,8 @@ describe('the examples', () => {
   });
 
   it('testing-a-scheduler: its tests pass, without a server', async () => {
-    const file = join(EXAMPLES, 'testing-a-scheduler/scheduler.test.mjs');
-    const { all, exitCode } = await execaNode(file, [], {
+    const project = await copyOf('testing-a-scheduler');
+    const { all, exitCode } = await tsx(project, 'scheduler.test.ts', [], {
       // It is for its own test runner to say how it went.
       env: { ZOOKEEPER: '', NODE_TEST_CONTEXT: undefined },
       all: true,
@@ -203,10 +246,42 @@ describe('the examples', () => {
     expect(lines.at(-1)).toBe('One process at a time ran the job, term after term: yes');
   });
 
+  it('dashboard: shows an election, and ends at SIGTERM', async () => {
+    const example = tsx(await copyOf('dashboard'), 'main.ts', [], {
+      env: { ZOOKEEPER: connectString(), PORT: '0' },
+      timeout: 50_000,
+    });
+    const shown: unknown[] = [];
+    for await (const line of example) {
+      shown.push(await (await fetch(`${line}api/elections`)).json());
+      example.kill('SIGTERM');
+    }
+    expect((await example).exitCode).toBe(0);
+    expect(shown).toEqual([
+      {
+        elections: expect.arrayContaining([
+          expect.objectContaining({
+            path: '/examples/dashboard',
+            leader: expect.objectContaining({ id: expect.stringMatching(/^[ABC]$/) }),
+          }),
+        ]),
+      },
+    ]);
+  });
+
+  it('active-scheduler: the leader is killed, the next one is stopped; one at a time runs the job', async () => {
+    const { lines, exitCode } = await run('active-scheduler');
+    const output = lines.join('\n');
+    expect(exitCode, output).toBe(0);
+    expect(output).toMatch(
+      /^After the kill the job ran again within \d+ ms, after the stop within \d+ ms\.$/m,
+    );
+    expect(lines.at(-1)).toBe('One replica at a time ran the job, term after term: yes');
+  });
+
   it('active-scheduler alone prints its ticks, and leaves at SIGTERM', async () => {
-    const replica = execaNode(join(EXAMPLES, 'active-scheduler/replica.mjs'), [connectString(), 'alone'], {
+    const replica = tsx(await copyOf('active-scheduler'), 'replica.ts', [connectString(), 'alone'], {
       env: { ELECTION: '/examples/alone', PERIOD_MS: '20' },
-      ipc: false,
       timeout: 30_000,
     });
     for await (const line of replica) {

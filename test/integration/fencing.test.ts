@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Account, connect, createTable, FencedOutError } from '../../examples/fenced-postgres/account.mjs';
+import { Account, connect, createTable, FencedOutError } from '../../examples/fenced-postgres/account.js';
 import { usePostgres } from '../../tools/postgres/server.mjs';
 import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
@@ -216,7 +216,7 @@ describe('the statements of docs/fencing.md', () => {
   }
 
   it('are those of the example', async () => {
-    const example = oneLine(await readFile(join(root, 'examples/fenced-postgres/account.mjs'), 'utf8'));
+    const example = oneLine(await readFile(join(root, 'examples/fenced-postgres/account.ts'), 'utf8'));
     const [createTable, begin, set] = await statements();
     for (const sql of [createTable, begin, set]) expect(example).toContain(sql);
   });

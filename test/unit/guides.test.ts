@@ -8,7 +8,7 @@ const GUIDES = 'docs/guides';
 const WITHOUT_FILE = new Set(['mermaid', 'text', 'sh']);
 /** Their blocks are short and show one call each: `scripts/docs/code.mjs` compiles them. Other languages are clients that `test/interop` runs. */
 const OF_SHORT_BLOCKS = new Map([
-  ['testing.md', ['js']],
+  ['testing.md', ['ts']],
   ['interoperability.md', ['js', 'java', 'python']],
 ]);
 

@@ -99,8 +99,8 @@ describe('what conclave/testing has', () => {
   });
 
   it('is shown there by code that is run: each example stands in the example of that page', () => {
-    const example = read('examples/testing-a-scheduler/scheduler.test.mjs');
-    const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code as string);
+    const example = read('examples/testing-a-scheduler/scheduler.test.ts');
+    const blocks = [...page.matchAll(/^```[jt]s\n(.*?)^```$/gms)].map(([, code]) => code as string);
     expect(blocks.length).toBeGreaterThan(3);
     for (const block of blocks) expect(example).toContain(block);
   });

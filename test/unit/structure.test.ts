@@ -20,6 +20,7 @@ const MOST_FILES = 15;
 /** Tests without a source of their name, and why. */
 const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'session/child-watches.test.ts': 'the watches of children, in operations.ts and below',
+  'examples.test.ts': 'whether each folder of examples runs in a project of its own',
   'fencing-docs.test.ts': 'what docs/fencing.md says of the code',
   'guides.test.ts': 'what docs/guides says of the code',
   'handover-precautions.test.ts': 'the release that hands a term over, and the candidate that gets it',

@@ -1,7 +1,7 @@
 /**
- * One replica of a service with jobs on node-cron's schedule. Of several replicas only the leader runs the jobs.
+ * One replica of a service with a job on node-cron's schedule. Of several replicas only the leader runs the job.
  *
- *     node examples/cron-jobs/replica.mjs ZOOKEEPER ID
+ *     npx tsx replica.ts ZOOKEEPER ID
  */
 import { ElectionSupervisor } from 'conclave';
 import { LeaderRunCoordinator } from 'conclave/node-cron';
@@ -25,6 +25,7 @@ const task = cron.schedule(
     const term = coordinator.termOf(context); // Its token is for what the job writes to; its signal ends the job.
     const firing = coordinator.scheduledFor(context); // Earlier than now, if it was missed.
     console.log(`${id}: ${firing.toISOString()}, term ${term.number}, token ${term.token}`);
+    process.send?.(firing.toISOString()); // For main.ts, which counts.
   },
   { name: 'every-second', distributed: true },
 );
@@ -32,4 +33,5 @@ const task = cron.schedule(
 coordinator.catchUp(task, { missed: 'all', missedWindowMs: 60_000 });
 
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
+process.once('disconnect', () => process.exit(1)); // main.ts has ended.
 await supervisor.start();

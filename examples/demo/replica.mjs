@@ -1,18 +1,18 @@
 /**
- * One replica of a service with a scheduler. Of several replicas only the leader runs the job, once in each period.
+ * One replica of the demo's scheduler. Of several replicas only the leader runs the job, once in each period.
  *
- *     node examples/active-scheduler/replica.mjs ZOOKEEPER ID [LOG_URL]
+ *     node examples/demo/replica.mjs ZOOKEEPER ID LOG_URL
  *
- * With a LOG_URL (see ../support/fenced-sink.mjs) each execution is written there, with its token; without, it is
- * printed. A replica that was forked also reports events to its parent, and takes commands from it.
+ * Each execution is written to the log (see fenced-sink.mjs), with its token. The replica reports events to its parent, and takes
+ * commands from it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
-import { LogClient } from '../support/fenced-sink.mjs';
+import { LogClient } from './fenced-sink.mjs';
 
-const [connect = '127.0.0.1:2181', id = `replica-${process.pid}`, logUrl] = process.argv.slice(2);
-const periodMs = Number(process.env.PERIOD_MS ?? 1000);
-const sessionTimeoutMs = Number(process.env.SESSION_TIMEOUT_MS ?? 6000);
+const [connect = '', id = '', logUrl = ''] = process.argv.slice(2);
+const periodMs = Number(process.env.PERIOD_MS);
+const sessionTimeoutMs = Number(process.env.SESSION_TIMEOUT_MS);
 
 /** Monotonic, and the same for all processes of a machine.
  * @param {string} event
@@ -23,19 +23,17 @@ const report = (event, details = {}) =>
 /** The leader's work: one tick after the other, from where the former leader stopped.
  * @param {import('conclave').Term} term */
 async function runSchedule(term) {
-  const log = logUrl === undefined ? undefined : new LogClient(logUrl, term, id);
-  let tick = (await log?.begin()) ?? 0;
+  const log = new LogClient(logUrl, term, id);
+  let tick = await log.begin();
   while (term.isHeld()) {
-    if (log === undefined) console.log(`${id}: tick ${tick}, term ${term.number}, token ${term.token}`);
-    else await log.write(tick, new Date().toISOString());
-    tick++;
+    await log.write(tick++, new Date().toISOString());
     await sleep(periodMs, undefined, { signal: term.signal });
   }
 }
 
 const supervisor = new ElectionSupervisor({
   connect,
-  path: process.env.ELECTION ?? '/examples/active-scheduler',
+  path: '/examples/demo',
   id,
   session: { sessionTimeoutMs },
   lead: runSchedule,

@@ -1,17 +1,19 @@
 /**
  * One of several consumers that share the shards of a group.
  *
- *     POSTGRES=postgresql://… node examples/sharded-consumers/consumer.mjs ZOOKEEPER ID SCHEMA SHARDS
+ *     POSTGRES=postgresql://… npx tsx consumer.ts ZOOKEEPER ID SCHEMA SHARDS
+ *
+ * The environment names the database, because arguments, and a password in them, are visible in the process list.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ShardSupervisor } from 'conclave';
-import { connect, FencedOutError, Progress } from './progress.mjs';
+import { type Shard, ShardSupervisor } from 'conclave';
+import { connect, FencedOutError, Progress } from './progress.js';
 
 const [zookeeper = '', id = '', schema = '', shards = ''] = process.argv.slice(2);
 const EVENT_MS = 15; // How long an event takes.
 
-/** The work for one shard, from `acquired` to the end of its term. @param {import('conclave').Shard} shard */
-async function consume(shard) {
+/** The work for one shard, from `acquired` to the end of its term. */
+async function consume(shard: Shard) {
   const database = await connect(process.env.POSTGRES ?? '', schema);
   try {
     const progress = new Progress(database, shard);
@@ -33,18 +35,12 @@ const supervisor = new ShardSupervisor({
   path: '/examples/sharded-consumers',
   shards: Number(shards),
   id,
-  session: { sessionTimeoutMs: 1500 },
   run: consume,
 });
-const say = (/** @type {object} */ message) => process.send?.({ id, ...message }, () => undefined);
-supervisor
-  .on('acquired', (shard) => say({ event: 'acquired', shard: shard.id }))
-  .on('released', (shard, reason) => say({ event: 'released', shard: shard.id, reason }))
-  .on('lost', (shard, reason) => say({ event: 'lost', shard: shard.id, reason }))
-  .on('error', (error) => console.error(`${id}: ${error.message}`));
-const leave = async (/** @type {unknown} */ message) => {
-  await (message === 'drain' ? supervisor.drain() : supervisor.stop());
-  if (process.connected) process.disconnect();
-};
-process.once('message', leave).once('disconnect', leave).once('SIGTERM', leave);
+supervisor.on('acquired', (shard) => process.send?.(shard.id)); // For main.ts, which counts.
+supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+
+// With `drain`, the other consumers get ready for its shards before it gives them up.
+supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { drain: true });
+process.once('disconnect', () => process.exit(1)); // main.ts has ended.
 await supervisor.start();

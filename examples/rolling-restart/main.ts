@@ -2,65 +2,62 @@
  * Four workers share one election. They are restarted one after the other, while the leader runs a job every 50 ms. In the end
  * every job must have run exactly once.
  */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import '../support/quiet.mjs';
+import { EmbeddedZooKeeper } from 'conclave/testing';
 
 const PERIOD_MS = 50;
-const zookeeper = await useZooKeeper();
+
+process.env.CONCLAVE_LOG_LEVEL ??= 'silent'; // In a service of your own, keep the warnings.
+const embedded = process.env.ZOOKEEPER ? undefined : await EmbeddedZooKeeper.start();
+const connect = embedded?.connectString ?? process.env.ZOOKEEPER ?? '';
 const election = `/examples/rolling-restart-${process.pid}`;
 
-/** @type {{ job: number, id: string, lateMs: number, term: number }[]} */
-const jobs = [];
-/** @type {{ id: string, term: number, at: number, event: string }[]} */
-const changes = [];
+const jobs: { job: number; id: string; lateMs: number; term: number }[] = [];
+const changes: { id: string; term: number; at: number; event: string }[] = [];
 
-/** Starts a worker, and resolves when it is ready to lead.
- * @param {string} id */
-async function start(id) {
-  const child = fork(join(import.meta.dirname, 'worker.mjs'), [zookeeper.connectString, id], {
+/** Starts a worker, and resolves when it is ready to lead. */
+async function start(id: string): Promise<ChildProcess> {
+  const worker = fork(new URL('./worker.ts', import.meta.url), [connect, id], {
     env: { ...process.env, ELECTION: election },
   });
-  child.on('message', (/** @type {any} */ message) => {
+  worker.on('message', (message: (typeof jobs)[number] & (typeof changes)[number]) => {
     if (message.event === 'job') jobs.push(message);
     else if (message.event !== 'listening') changes.push(message);
   });
-  const [{ port }] = await once(child, 'message');
+  const [{ port }] = await once(worker, 'message');
   while (!(await fetch(`http://127.0.0.1:${port}/ready`)).ok) await sleep(20);
-  return child;
+  return worker;
 }
 
-/** Stops a worker as a deployment does: sends SIGTERM, and waits for the end.
- * @param {import('node:child_process').ChildProcess} child */
-async function stop(child) {
+/** Stops a worker as a deployment does: sends SIGTERM, and waits for the end. */
+async function stop(worker: ChildProcess) {
   const began = performance.now();
-  child.kill('SIGTERM');
-  const [code, signal] = await once(child, 'exit');
+  worker.kill('SIGTERM');
+  const [code, signal] = await once(worker, 'close'); // All of its messages have come by then.
   return { code: code ?? signal, tookMs: Math.round(performance.now() - began) };
 }
 
-const untilJobs = async (/** @type {number} */ count) => {
+async function untilJobs(count: number) {
   const goal = jobs.length + count;
   while (jobs.length < goal) await sleep(5);
-};
+}
 
-const workers = [];
+const workers: ChildProcess[] = [];
 for (const id of ['A1', 'B1', 'C1', 'D1']) workers.push(await start(id));
 await untilJobs(10);
-const codes = [];
-for (const [index, id] of ['A2', 'B2', 'C2', 'D2'].entries()) {
-  const old = /** @type {import('node:child_process').ChildProcess} */ (workers[index]);
+const codes: (number | string)[] = [];
+for (const [index, old] of [...workers].entries()) {
+  const name = 'ABCD'.charAt(index);
   const { code, tookMs } = await stop(old);
   codes.push(code);
-  console.log(`${id.replace('2', '1')} has left with code ${code}, ${tookMs} ms after SIGTERM`);
-  workers[index] = await start(id);
+  console.log(`${name}1 has left with code ${code}, ${tookMs} ms after SIGTERM`);
+  workers[index] = await start(`${name}2`);
   await untilJobs(10);
 }
 for (const worker of workers) codes.push((await stop(worker)).code);
-await zookeeper.stop();
+await embedded?.stop();
 
 for (const elected of changes.filter(({ event, term }) => event === 'elected' && term > 1)) {
   const before = changes.find(({ event, term }) => event === 'demoted' && term === elected.term - 1);
@@ -72,7 +69,7 @@ for (const elected of changes.filter(({ event, term }) => event === 'elected' &&
   );
 }
 
-const times = new Map();
+const times = new Map<number, number>();
 for (const { job } of jobs) times.set(job, (times.get(job) ?? 0) + 1);
 const [first, last] = [Math.min(...times.keys()), Math.max(...times.keys())];
 const missing = Array.from({ length: last - first + 1 }, (_, n) => first + n).filter(

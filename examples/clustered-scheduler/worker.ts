@@ -1,4 +1,8 @@
-/** One worker of the service. All workers share its work; the scheduler is active in one of them. */
+/**
+ * One worker of the service. All workers share its work; the scheduler is active in one of them.
+ *
+ * main.ts starts it, with two arguments: ZOOKEEPER PERIOD_MS
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
 

@@ -1,9 +1,8 @@
-/** The dashboard as the whole of a node:http server, or as a part of one. */
+/** The dashboard in a server of node:http, below one path. */
 import { createServer } from 'node:http';
-import { toNodeListener } from 'conclave/dashboard';
+import { type DashboardHandler, toNodeListener } from 'conclave/dashboard';
 
-/** @param {import('conclave/dashboard').DashboardHandler} dashboard */
-export function nodeHttp(dashboard) {
+export function nodeHttp(dashboard: DashboardHandler) {
   const listener = toNodeListener(dashboard);
   return createServer((request, response) => {
     if (request.url?.startsWith('/admin/conclave/')) listener(request, response);

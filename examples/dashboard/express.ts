@@ -1,10 +1,9 @@
 /** The dashboard in Express. */
 import { createServer } from 'node:http';
-import { toNodeListener } from 'conclave/dashboard';
+import { type DashboardHandler, toNodeListener } from 'conclave/dashboard';
 import express from 'express';
 
-/** @param {import('conclave/dashboard').DashboardHandler} dashboard */
-export function withExpress(dashboard) {
+export function withExpress(dashboard: DashboardHandler) {
   const app = express();
   app.use('/admin/conclave', toNodeListener(dashboard));
   return createServer(app);

@@ -1,15 +1,16 @@
 /**
  * One worker of a service that runs a job every 50 ms, in one worker at a time, and can be restarted at any moment.
  *
- *     node examples/rolling-restart/worker.mjs ZOOKEEPER ID
+ *     npx tsx worker.ts ZOOKEEPER ID
  *
  * `/ready` and `/live` report its health to the process that restarts it. A worker that was forked reports events to its
  * parent.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ElectionSupervisor } from 'conclave';
+import { ElectionSupervisor, type Term } from 'conclave';
 
 const [connect = '127.0.0.1:2181', id = `worker-${process.pid}`] = process.argv.slice(2);
 const PATH = process.env.ELECTION ?? '/examples/rolling-restart';
@@ -17,18 +18,16 @@ const PERIOD_MS = 50;
 /** The number of the next job, which a leader leaves to its successor. */
 const CURSOR = `${PATH}/next-job`;
 
-/** Resolves when the parent has the message, because this process may end soon after.
- * @param {string} event
- * @param {object} [details] */
-const report = (event, details = {}) =>
-  new Promise((resolve) => {
+/** Resolves when the parent has the message, because this process may end soon after. */
+function report(event: string, details: object = {}) {
+  return new Promise<unknown>((resolve) => {
     if (process.send === undefined) resolve(console.log(id, event, details));
     else process.send({ event, id, at: performance.timeOrigin + performance.now(), ...details }, resolve);
   });
+}
 
-/** The leader's work: one job after the other, from where the former leader stopped.
- * @param {import('conclave').Term} term */
-async function runJobs(term) {
+/** The leader's work: one job after the other, from where the former leader stopped. */
+async function runJobs(term: Term) {
   const session = await supervisor.session(term.signal);
   await session.ensurePath(CURSOR);
   const { data, stat } = await session.getData(CURSOR);
@@ -63,6 +62,5 @@ process.on('disconnect', () => process.exit(1)); // The parent is gone.
 
 server.listen(Number(process.env.PORT ?? 0), '127.0.0.1');
 await once(server, 'listening');
-const address = /** @type {import('node:net').AddressInfo} */ (server.address());
-await report('listening', { port: address.port });
+await report('listening', { port: (server.address() as AddressInfo).port });
 await supervisor.start();

@@ -1,5 +1,5 @@
 /**
- * A log over HTTP, which stands for a database that the examples write to. It is fenced, as everything that a leader writes to
+ * A log over HTTP, which stands for a database that the replicas write to. It is fenced, as everything that a leader writes to
  * should be: it remembers the highest token it has seen and refuses lower ones, and it accepts each entry once.
  */
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { createServer } from 'node:http';
  * @typedef {object} Entry
  * @property {number} sequence the entry's number: the log accepts 0, 1, 2, … in this order
  * @property {string} token the fencing token of the term in which it was written
- * @property {string} by who wrote it
+ * @property {string} by the id of the replica that wrote it
  * @property {string} value
  */
 

@@ -1,9 +1,8 @@
-/** The dashboard in Fastify. It reads bodies itself: within this plugin Fastify leaves them alone. */
-import { toNodeListener } from 'conclave/dashboard';
+/** The dashboard in Fastify. The dashboard reads request bodies itself, so this plugin removes Fastify's parsers. */
+import { type DashboardHandler, toNodeListener } from 'conclave/dashboard';
 import fastify from 'fastify';
 
-/** @param {import('conclave/dashboard').DashboardHandler} dashboard */
-export async function withFastify(dashboard) {
+export async function withFastify(dashboard: DashboardHandler) {
   const app = fastify({ forceCloseConnections: true });
   const listener = toNodeListener(dashboard);
   app.register(

@@ -1,37 +1,38 @@
 /**
  * A service of four processes, one of which is the active scheduler. The active process is killed, and then all processes are
- * replaced, as for a new version. Prints which process ran the job, and the longest time without a run.
+ * replaced, as for a new version. Prints the process that ran the job in each term, and the time without a run before it.
  */
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { superviseCluster } from 'conclave';
-import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import '../support/quiet.mjs';
+import { EmbeddedZooKeeper } from 'conclave/testing';
 
 const PERIOD_MS = 50;
 
-/** An entry for each run of the job, in the order in which the primary learns of them.
- * @type {{ pid: number, term: number, atMs: number }[]} */
-const runs = [];
+process.env.CONCLAVE_LOG_LEVEL ??= 'silent'; // In a service of your own, keep the warnings.
+const embedded = process.env.ZOOKEEPER ? undefined : await EmbeddedZooKeeper.start();
+const connect = embedded?.connectString ?? process.env.ZOOKEEPER ?? '';
 
-const zookeeper = await useZooKeeper();
+/** An entry for each run of the job, in the order in which the primary learns of them. */
+const runs: { pid: number; term: number; atMs: number }[] = [];
+
 cluster.setupPrimary({
-  exec: join(import.meta.dirname, 'worker.mjs'),
-  args: [zookeeper.connectString, String(PERIOD_MS)],
+  exec: fileURLToPath(new URL('./worker.ts', import.meta.url)),
+  args: [connect, String(PERIOD_MS)],
 });
 cluster.on('message', (_, message) => {
   if (message?.ran !== undefined) runs.push(message.ran);
 });
-const workers = superviseCluster({ connect: zookeeper.connectString, workers: 4 });
+const workers = superviseCluster({ connect, workers: 4 });
 workers.on('error', (error) => console.error(error));
 process.once('SIGINT', () => void workers.stop().then(() => process.exit(130)));
 workers.guardian.on('cleanedUp', ({ pid, tookMs }) => {
   console.log(`what process ${pid} led was given back ${tookMs.toFixed(0)} ms after its end`);
 });
 
-/** The active process, once there is one and all the others wait. */
-async function allStand() {
+/** Resolves with the active worker as soon as the three others wait. */
+async function untilAllReady() {
   for (;;) {
     const leader = workers.workers.find(({ role }) => role === 'leading');
     if (leader !== undefined && workers.workers.filter(({ role }) => role === 'waiting').length === 3)
@@ -40,22 +41,21 @@ async function allStand() {
   }
 }
 
-/** @param {number} count */
-async function moreRuns(count) {
+async function moreRuns(count: number) {
   for (const target = runs.length + count; runs.length < target; ) await once(cluster, 'message');
 }
 
-const first = await allStand();
+const first = await untilAllReady();
 await moreRuns(10);
 console.log(`worker ${first.slot} is active, and is killed`);
 const killed = new Promise((resolve) => workers.once('exited', resolve));
 process.kill(first.pid ?? 0, 'SIGKILL');
 await killed;
-const second = await allStand();
+const second = await untilAllReady();
 await moreRuns(10);
 console.log(`worker ${second.slot} is active, and all are replaced, that one last`);
 await workers.replaceWorkers();
-await allStand();
+await untilAllReady();
 await moreRuns(10);
 await workers.stop();
 
@@ -74,5 +74,5 @@ const alone = terms.every(
   (term) => new Set(runs.filter((run) => run.term === term).map(({ pid }) => pid)).size === 1,
 );
 console.log(`One process at a time ran the job, term after term: ${inOrder && alone ? 'yes' : 'NO'}`);
-await zookeeper.stop();
+await embedded?.stop();
 process.exitCode = inOrder && alone && terms.length >= 3 ? 0 : 1;

@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Term } from 'conclave';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from 'conclave/testing';
-import { Scheduler } from './scheduler.mjs';
+import { type Job, Scheduler } from './scheduler.js';
 
-/** A job that takes an hour, unless it is stopped. @param {import('conclave').Term} term */
-const anHour = (term) => sleep(3_600_000, undefined, { signal: term.signal });
+/** A job that takes an hour, unless it is stopped. */
+const anHour = (term: Term) => sleep(3_600_000, undefined, { signal: term.signal });
 
-/**
- * A server, a scheduler that leads, and the clock that both go by.
- *
- * @param {import('node:test').TestContext} t
- * @param {(term: import('conclave').Term) => Promise<void>} job
- */
-async function startScheduler(t, job, clock = new TestClock()) {
+/** A server, a scheduler that leads, and the clock that both go by. */
+async function startScheduler(t: TestContext, job: Job, clock = new TestClock()) {
   const server = await EmbeddedZooKeeper.start({ clock });
   const session = { sessionTimeoutMs: 6000, environment: clock.environment };
   const { supervisor, log } = new Scheduler({ connect: server.connectString, session, job });
   t.after(async () => {
-    await clock.advanceUntil(supervisor.stop()); // First: it has something to say to its server.
+    await clock.advanceUntil(supervisor.stop()); // First, because it still sends requests to the server.
     await server.stop();
   });
   await supervisor.start();

@@ -2,13 +2,12 @@
  * The program of the articles on leader election with ZooKeeper: each of fifteen nodes acquires the lock once and leads for
  * 500 to 3500 ms, while all others follow.
  *
- *     node examples/article/main.mjs [--seed N] [--scale FACTOR]
+ *     npx tsx main.ts [--seed N] [--scale FACTOR]
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { DistributedLock, Session } from 'conclave';
-import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import '../support/quiet.mjs';
+import { EmbeddedZooKeeper } from 'conclave/testing';
 
 const NODES = 15;
 const SHORTEST_MS = 500;
@@ -18,9 +17,8 @@ const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, scale: { type: 'string', default: '1' } },
 });
 
-/** A linear congruential generator, good enough for durations: the same numbers for the same seed.
- * @param {number} seed */
-function* randomNumbers(seed) {
+/** A linear congruential generator, good enough for durations: the same numbers for the same seed. */
+function* randomNumbers(seed: number): Generator<number, never> {
   for (let state = seed >>> 0; ; ) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     yield state / 2 ** 32;
@@ -30,14 +28,16 @@ function* randomNumbers(seed) {
 const random = randomNumbers(Number(values.seed));
 const durations = Array.from(
   { length: NODES },
-  () => (SHORTEST_MS + (random.next().value ?? 0) * (LONGEST_MS - SHORTEST_MS)) * Number(values.scale),
+  () => (SHORTEST_MS + random.next().value * (LONGEST_MS - SHORTEST_MS)) * Number(values.scale),
 );
-const zookeeper = await useZooKeeper();
+
+process.env.CONCLAVE_LOG_LEVEL ??= 'silent'; // In a service of your own, keep the warnings.
+const embedded = process.env.ZOOKEEPER ? undefined : await EmbeddedZooKeeper.start();
+const connect = embedded?.connectString ?? process.env.ZOOKEEPER ?? '';
 let leaders = 0;
 
-/** @param {number} durationMs */
-async function runNode(durationMs) {
-  const session = await Session.connect(zookeeper.connectString);
+async function runNode(durationMs: number): Promise<number> {
+  const session = await Session.connect(connect);
   const lock = new DistributedLock(session, '/examples/article');
   const hold = await lock.acquire({
     onWaiting: ({ ahead }) => console.log(`waiting for ${lock.path}/${ahead}!`),
@@ -59,4 +59,4 @@ const average = lasted.reduce((sum, ms) => sum + ms, 0) / lasted.length;
 console.log(
   `min ${Math.min(...lasted).toFixed(0)} ms, max ${Math.max(...lasted).toFixed(0)} ms, average ${average.toFixed(0)} ms`,
 );
-await zookeeper.stop();
+await embedded?.stop();

@@ -1,20 +1,19 @@
 /**
- * How far each shard has come, in PostgreSQL. An event counts as handled in the statement that moves the position on, and that compares the
- * token of the shard's term: of two consumers that think they own a shard only the newer one's writes count.
+ * How far each shard has come, in PostgreSQL. One statement records an event as handled and moves the position on, and it compares
+ * the token of the shard's term: if two consumers think that they own a shard, only the writes of the newer owner count.
  */
+import type { Shard } from 'conclave';
 import { Client } from 'pg';
 
 /** The shard has another owner by now. */
 export class FencedOutError extends Error {
-  /** @param {string} shard */
-  constructor(shard) {
+  constructor(shard: string) {
     super(`fenced out: shard ${shard} has another owner`);
     this.name = 'FencedOutError';
   }
 }
 
-/** @param {string} connectionString @param {string} schema */
-export async function connect(connectionString, schema) {
+export async function connect(connectionString: string, schema: string): Promise<Client> {
   const client = new Client({
     connectionString,
     options: `-c search_path=${schema}`,
@@ -25,8 +24,8 @@ export async function connect(connectionString, schema) {
   return client;
 }
 
-/** @param {Client} client @param {readonly string[]} shards @param {number} events of each shard */
-export async function createTables(client, shards, events) {
+/** @param events - of each shard */
+export async function createTables(client: Client, shards: readonly string[], events: number) {
   await client.query(
     'CREATE TABLE progress (shard text PRIMARY KEY, position int NOT NULL, fence bigint NOT NULL)',
   );
@@ -40,29 +39,30 @@ export async function createTables(client, shards, events) {
 
 /** One term's access to a shard. */
 export class Progress {
-  #client;
-  #shard;
+  readonly #client: Client;
+  readonly #shard: Shard;
 
-  /** @param {Client} client a connection of this term's own @param {import('conclave').Shard} shard */
-  constructor(client, shard) {
+  /** @param client - a connection of this term's own */
+  constructor(client: Client, shard: Shard) {
     this.#client = client;
     this.#shard = shard;
   }
 
   /** A new owner's first statement: raises the fence, and only then reads where to go on. */
-  async begin() {
-    const { rows } = await this.#client.query(
+  async begin(): Promise<number> {
+    const { rows } = await this.#client.query<{ position: number }>(
       `INSERT INTO progress (shard, position, fence) VALUES ($1, 0, $2)
        ON CONFLICT (shard) DO UPDATE SET fence = excluded.fence WHERE progress.fence <= excluded.fence
        RETURNING position`,
       [this.#shard.id, this.#shard.token],
     );
-    if (rows.length === 0) throw new FencedOutError(this.#shard.id);
-    return rows[0].position;
+    const [row] = rows;
+    if (row === undefined) throw new FencedOutError(this.#shard.id);
+    return row.position;
   }
 
-  /** Whether there is an event of that number. @param {number} number */
-  async has(number) {
+  /** Whether there is an event of that number. */
+  async has(number: number): Promise<boolean> {
     const { rowCount } = await this.#client.query('SELECT 1 FROM events WHERE shard = $1 AND number = $2', [
       this.#shard.id,
       number,
@@ -70,8 +70,8 @@ export class Progress {
     return rowCount === 1;
   }
 
-  /** Handles an event, and moves the position on: both, or neither. @param {number} number @param {string} consumer */
-  async handle(number, consumer) {
+  /** Handles an event, and moves the position on: both, or neither. */
+  async handle(number: number, consumer: string) {
     const { rowCount } = await this.#client.query(
       `WITH moved AS (
          UPDATE progress SET position = $2, fence = $3 WHERE shard = $1 AND position = $2 - 1 AND fence <= $3 RETURNING shard

@@ -2,24 +2,26 @@
  * One replica of a service that keeps an account. While it leads, it deposits. With `stall` it suspends itself between its
  * check and its write, as a process may be by a long garbage collection or by a machine that is suspended.
  *
- *     POSTGRES=postgresql://… node examples/fenced-postgres/replica.mjs ZOOKEEPER ID SCHEMA [stall]
+ *     POSTGRES=postgresql://… npx tsx replica.ts ZOOKEEPER ID SCHEMA [stall]
  *
  * The environment names the database, because arguments, and a password in them, are visible in the process list.
  */
 import { once } from 'node:events';
-import { ElectionSupervisor } from 'conclave';
-import { Account, connect, FencedOutError } from './account.mjs';
+import { ElectionSupervisor, type Term } from 'conclave';
+import { Account, connect, FencedOutError } from './account.js';
 
 const [zookeeper = '', id = '', schema = '', stall] = process.argv.slice(2);
 const postgres = process.env.POSTGRES ?? '';
 
-/** Resolves when the message was sent: it is not lost if this process is suspended next.
- * @param {string} message */
-const report = (message) =>
-  new Promise((resolve) => (process.send ? process.send(message, resolve) : resolve(undefined)));
+/** Resolves when the message was sent: it is not lost if this process is suspended next. */
+function report(message: string) {
+  return new Promise<unknown>((resolve) => {
+    if (process.send === undefined) resolve(undefined);
+    else process.send(message, resolve);
+  });
+}
 
-/** @param {import('conclave').Term} term */
-async function lead(term) {
+async function lead(term: Term) {
   const database = await connect(postgres, schema);
   try {
     await deposit(term, new Account(database, 'savings', term));
@@ -28,11 +30,7 @@ async function lead(term) {
   }
 }
 
-/**
- * @param {import('conclave').Term} term
- * @param {Account} account
- */
-async function deposit(term, account) {
+async function deposit(term: Term, account: Account) {
   console.log(`${id} leads with token ${term.token} and finds ${await account.begin()}`);
   const value = await account.change((balance) => balance + 100n);
   console.log(`${id} has written ${value}`);
@@ -41,17 +39,12 @@ async function deposit(term, account) {
   if (!term.signal.aborted) await once(term.signal, 'abort');
 }
 
-/**
- * @param {import('conclave').Term} term
- * @param {Account} account
- * @param {bigint} value
- */
-async function writeAfterStall(term, account, value) {
+async function writeAfterStall(term: Term, account: Account, value: bigint) {
   term.assertHeld();
   console.log(`${id} is about to write ${value}, has asked whether it leads, and stands still`);
   await report('stands still');
   const before = performance.now();
-  process.kill(process.pid, 'SIGSTOP'); // Until main.mjs sends SIGCONT.
+  process.kill(process.pid, 'SIGSTOP'); // Until main.ts sends SIGCONT.
   const stoodMs = Math.round(performance.now() - before);
   // The replica checked before its suspension that it leads, and doesn't check again.
   const refusal = await account.set(value).then(
@@ -69,13 +62,9 @@ const supervisor = new ElectionSupervisor({
   connect: zookeeper,
   path: '/examples/fenced-postgres',
   id,
-  session: { sessionTimeoutMs: 1500 },
   lead,
 });
 supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
-const leave = async () => {
-  await supervisor.stop();
-  if (process.connected) process.disconnect();
-};
-process.once('SIGTERM', leave).once('disconnect', leave);
+supervisor.shutdownOn(['SIGTERM', 'SIGINT']);
+process.once('disconnect', () => process.exit(1)); // main.ts has ended.
 await supervisor.start();
