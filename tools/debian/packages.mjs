@@ -1,4 +1,4 @@
-/** Installs the programs that tests, benchmark and examples start, from Debian's packages. */
+/** Installs the programs that tests, benchmark and demo start, from Debian's packages. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
 /**
- * Finds and runs a PostgreSQL server for the tests and the examples.
+ * Finds and runs a PostgreSQL server for the tests.
  *
  * The server is looked for in this order: a running database that `POSTGRES` in the environment names; Debian's package;
  * else `apt-get install postgresql`, as root.

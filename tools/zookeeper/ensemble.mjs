@@ -1,5 +1,5 @@
 /**
- * Starts ZooKeeper for the tests, the benchmark, the demo and the examples.
+ * Starts ZooKeeper for the tests, the benchmark and the demo.
  *
  * Where the servers come from, in this order: `ZOOKEEPER` in the environment names an ensemble that runs already; with
  * `CONCLAVE_TEST_SERVER=embedded`, the embedded server takes the place of a single server without settings of its own, and nothing
