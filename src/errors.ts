@@ -62,7 +62,10 @@ export class ConnectTimeoutError extends ConclaveError {
   override readonly retryable = true;
 }
 
-/** No server serves the session: the session has tried a whole round of servers in vain. It goes on trying. `cause` is the error of the last try. */
+/**
+ * No server serves the session: the session has tried a whole round of servers in vain. It goes on trying. `cause` is the error of the last
+ * try.
+ */
 export class NoServerError extends ConclaveError {
   readonly code = 'NO_SERVER';
   override readonly retryable = true;
@@ -330,8 +333,8 @@ export class TermEndedError extends ConclaveError {
 }
 
 /**
- * Why a member doesn't own a shard any more. Clean ends are `moved`: the plan gives the shard to another member; `stopped`; and `failed`: the
- * shard's work has failed too often in this member. The others are losses: the member gave nothing back.
+ * Why a member doesn't own a shard any more. Clean ends are `moved`: the plan gives the shard to another member; `stopped`; and `failed`:
+ * the shard's work has failed too often in this member. The others are losses: the member gave nothing back.
  */
 export type ShardEndReason =
   | 'moved'
@@ -342,7 +345,10 @@ export type ShardEndReason =
   | 'node-deleted'
   | 'superseded';
 
-/** This member doesn't own the shard any more. Code that gets this error must not act for the shard. It is also the reason of `shard.signal`. */
+/**
+ * This member doesn't own the shard any more. Code that gets this error must not act for the shard. It is also the reason of
+ * `shard.signal`.
+ */
 export class ShardEndedError extends ConclaveError {
   readonly code = 'SHARD_ENDED';
 

@@ -15,8 +15,9 @@ export interface DashboardOptions {
   /** The servers: `host[:port],host[:port]…[/chroot]`. The dashboard opens its own sessions. */
   readonly connect?: string;
   /**
-   * Without `connect`: a session, or a supervisor, of which the dashboard uses one session after another. After the end of a session that you
-   * gave, it shows nothing new. It closes neither. With `connect`: the options of its own sessions, without `signal`: `close()` ends them.
+   * Without `connect`: a session, or a supervisor, of which the dashboard uses one session after another. After the end of a session that
+   * you gave, it shows nothing new. It closes neither. With `connect`: the options of its own sessions, without `signal`: `close()` ends
+   * them.
    */
   readonly session?: Session | SessionSource | Omit<SessionOptions, 'signal'>;
   /** The path to show: this node and all nodes below it. @default '/' */
@@ -35,7 +36,10 @@ export interface DashboardOptions {
    * @default none
    */
   readonly origins?: readonly string[];
-  /** The path of the mount, as requests have it: `/api/conclave`, for example. Give it if that path itself has a part `api`. @default found out */
+  /**
+   * The path of the mount, as requests have it: `/api/conclave`, for example. Give it if that path itself has a part `api`.
+   * @default found out
+   */
   readonly path?: string;
   /** A file in which the dashboard keeps the terms, moves and transitions for its next start, as lines of JSON. @default none */
   readonly history?: string;

@@ -15,7 +15,10 @@ import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './ro
 
 /** Facts about a visitor that aren't in its request. */
 export interface Visitor {
-  /** The address at the other end of its connection. Without it the name of the host that it has asked for says whether it is on this machine. */
+  /**
+   * The address at the other end of its connection. Without it the name of the host that it has asked for says whether it is on this
+   * machine.
+   */
   readonly remoteAddress?: string | undefined;
 }
 

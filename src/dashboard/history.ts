@@ -11,8 +11,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const OWNER_ONLY = 0o600; // It names elections, candidates and members.
 
 /**
- * Keeps the terms, moves and transitions of an overview in a file, as lines of JSON. Only one process may write the file. If a write fails, the
- * history reports that and tries again with the next change. The overview goes on.
+ * Keeps the terms, moves and transitions of an overview in a file, as lines of JSON. Only one process may write the file. If a write fails,
+ * the history reports that and tries again with the next change. The overview goes on.
  */
 export class History {
   /** From when on the terms, moves and transitions are known. */

@@ -15,8 +15,9 @@ const ELECTION = /^elections\/(.+?)(?:\/(resign|hand-over|revoke))?$/s;
 const GROUP = /^groups\/(.+?)\/(move|pin|unpin)$/s;
 
 /**
- * What the path of a request asks for. A pure decision. The handler may be mounted anywhere, and a proxy may have changed what is before: only
- * the end of the path counts, unless the place of the mount was given. The paths of elections are encoded, so that they hold no slash; one that a
+ * What the path of a request asks for. A pure decision. The handler may be mounted anywhere, and a proxy may have changed what is before:
+ * only the end of the path counts, unless the place of the mount was given. The paths of elections are encoded, so that they hold no slash;
+ * one that a
  * framework or a proxy has decoded is understood as well.
  * @param pathname - of the request's URL
  * @param mount - where the handler is mounted, if that was given, without a slash at its end

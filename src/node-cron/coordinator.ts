@@ -15,7 +15,10 @@ import { RunLog } from './run-log.js';
 
 /** Options of a {@link LeaderRunCoordinator}. */
 export interface LeaderRunCoordinatorOptions {
-  /** The path of the run log. It has a node for each task, with the last firing that a process has run. @default `<the election's path>/cron` */
+  /**
+   * The path of the run log. It has a node for each task, with the last firing that a process has run.
+   * @default `<the election's path>/cron`
+   */
   readonly path?: string;
   /**
    * How long a firing waits for this process to be elected before it is skipped, in milliseconds. Without this wait no process

@@ -19,8 +19,8 @@ interface KnownNode {
 }
 
 /**
- * Keeps in ZooKeeper the last firing of each task that a process has run: one node for each task. The leader writes the node before the run, and only
- * during its term. So all leaders together run a firing once at most, even if the clocks of their hosts differ.
+ * Keeps in ZooKeeper the last firing of each task that a process has run: one node for each task. The leader writes the node before the
+ * run, and only during its term. So all leaders together run a firing once at most, even if the clocks of their hosts differ.
  */
 export class RunLog {
   readonly #path: string;

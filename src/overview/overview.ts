@@ -50,11 +50,12 @@ type State =
  * A live picture of all elections, locks and groups of shards below a root, for operators. It only reads: it needs no right to write, and
  * creates nothing. If the root is missing, it waits for it.
  *
- * The picture is a moment old, and proves nothing: only a leader's own `term` says whether it leads. Not guaranteed: every state in between. The
- * overview may miss a term that begins and ends within a tenth of a second.
+ * The picture is a moment old, and proves nothing: only a leader's own `term` says whether it leads. Not guaranteed: every state in
+ * between. The overview may miss a term that begins and ends within a tenth of a second.
  *
- * It sets one watch for each election and lock and for each node above them, one for the record of each election's seat while there are candidates, and one
- * for each member of a group, with four more for the group. While it has no session it keeps the state that it read last.
+ * It sets one watch for each election and lock and for each node above them, one for the record of each election's seat while there are
+ * candidates, and one for each member of a group, with four more for the group. While it has no session it keeps the state that it read
+ * last.
  */
 export class Overview extends SafeEmitter<OverviewEvents> {
   readonly root: string;
@@ -105,8 +106,8 @@ export class Overview extends SafeEmitter<OverviewEvents> {
   }
 
   /**
-   * Begins to read. Resolves when everything was read once, also if there is no such root. With a connect string or a supervisor it waits for a
-   * session, however long that takes. A second call returns the promise of the first one.
+   * Begins to read. Resolves when everything was read once, also if there is no such root. With a connect string or a supervisor it waits
+   * for a session, however long that takes. A second call returns the promise of the first one.
    *
    * @throws InvalidStateError if it was stopped, before or meanwhile, or its supervisor was
    * @throws SessionExpiredError, SessionClosedError if the session that you gave ends before
@@ -127,7 +128,10 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     return this.#started.promise;
   }
 
-  /** Stops reading. It still reports the changes until now, and emits no event after that. Resolves when its own sessions are closed, after 2 s at most. Never rejects. */
+  /**
+   * Stops reading. It still reports the changes until now, and emits no event after that. Resolves when its own sessions are closed, after
+   * 2 s at most. Never rejects.
+   */
   async stop(): Promise<void> {
     markStopped(this.#started.promise);
     this.#end(new InvalidStateError('the overview was stopped before it had looked'));
@@ -139,8 +143,8 @@ export class Overview extends SafeEmitter<OverviewEvents> {
   }
 
   /**
-   * Makes the overview read each leader's heartbeats, twice in a lease, and ask the servers for their roles, every 5 s. It does so as long as at least
-   * one caller attends, and once for all callers. @returns a function that ends it for this caller
+   * Makes the overview read each leader's heartbeats, twice in a lease, and ask the servers for their roles, every 5 s. It does so as long
+   * as at least one caller attends, and once for all callers. @returns a function that ends it for this caller
    */
   attend(): () => void {
     this.#attending++;

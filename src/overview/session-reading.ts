@@ -6,7 +6,9 @@ import { HeartbeatPoll } from './reading/heartbeat-poll.js';
 import { ServerPoll } from './reading/server-poll.js';
 import { Tree } from './reading/tree.js';
 
-/** Everything that an overview reads with one session: the tree below its root and, while the overview is attended, heartbeats and servers. */
+/**
+ * Everything that an overview reads with one session: the tree below its root and, while the overview is attended, heartbeats and servers.
+ */
 export class SessionReading {
   readonly session: Session;
   readonly #model: OverviewModel;

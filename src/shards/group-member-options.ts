@@ -32,7 +32,10 @@ export interface GroupMemberOptions extends MemberData {
    * @default 30,000
    */
   readonly prepareTimeoutMs?: number | undefined;
-  /** Whether to register with a guardian in the parent process, if there is one: then others get its shards at once when this process has ended. */
+  /**
+   * Whether to register with a guardian in the parent process, if there is one: then others get its shards at once when this process has
+   * ended.
+   */
   readonly guardian?: boolean;
 }
 

@@ -31,8 +31,8 @@ interface MemberPlace {
 }
 
 /**
- * One member of a group of shards, for as long as its node is there: owns what its plan says, and stands for election as the planner of all.
- * It belongs to one session and ends with it.
+ * One member of a group of shards, for as long as its node is there: owns what its plan says, and stands for election as the planner of
+ * all. It belongs to one session and ends with it.
  */
 export class GroupMember {
   readonly #session: Session;
@@ -79,7 +79,7 @@ export class GroupMember {
   /**
    * Joins the group at that path, and makes it if it is missing. Resolves when it is a member: it owns shards as soon as it is planned for.
    * @throws InvalidOptionError if it keeps its home, and its id can be no node's name; ShardsMismatchError if the group has other shards,
-   *   and had these at no time; InvalidStateError if no shards are given, and there is no group; what ended the session; the signal's reason;
+   * and had these at no time; InvalidStateError if no shards are given, and there is no group; what ended the session; the signal's reason;
    *   or a server's refusal
    */
   static async join(
@@ -139,7 +139,10 @@ export class GroupMember {
     });
   }
 
-  /** Owns none of these for now, whatever its plan says, and tells the planner. @param shards - their ids; those of the call before may be owned again */
+  /**
+   * Owns none of these for now, whatever its plan says, and tells the planner.
+   * @param shards - their ids; those of the call before may be owned again
+   */
   refuse(shards: readonly string[]): void {
     this.#owner.refuse(shards);
     this.report({ refused: shards });

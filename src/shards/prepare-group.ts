@@ -13,7 +13,8 @@ import { readGroup } from './read-group.js';
  * Makes what is missing of the group.
  * @param given - its shards; `undefined`: those that it has
  * @returns the shards that it has. They are others than the given ones if it had those before
- * @throws ShardsMismatchError if it has other shards, and had the given ones at no time; InvalidStateError if none are given, and there is no
+ * @throws ShardsMismatchError if it has other shards, and had the given ones at no time; InvalidStateError if none are given, and there is
+ * no
  *   such group; what ended the session; the signal's reason; or a server's refusal
  */
 export async function prepareGroup(
@@ -32,8 +33,8 @@ export async function prepareGroup(
   for (;;) {
     const { data, stat } = await session.retryUntilAnswered(() => session.getData(paths.group), signal);
     if (data.length > 0) return accepted(session, paths, given, { data, version: stat.version });
-    // Once the group says which shards there are, there is a record for each. One that is missing later was deleted by another client: made anew, it
-    // would have versions again that were fences before.
+    // Once the group says which shards there are, there is a record for each. One that is missing later was deleted by another client: made
+    // anew, it would have versions again that were fences before.
     await createRecords(session, paths, given.ids, signal);
     try {
       await session.setData(paths.group, given.serialize(), stat.version);

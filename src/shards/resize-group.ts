@@ -11,8 +11,8 @@ import { readGroup } from './read-group.js';
 
 /**
  * Gives a group other shards, while its members work. They follow at once: new shards are shared out, and those that go are given back when
- * their work has settled. A shard that stays keeps its owner, which hears of nothing, unless the shares change. Members that are started with
- * the former shards are accepted, and follow the group's; of the lists that a group had, it remembers 16.
+ * their work has settled. A shard that stays keeps its owner, which hears of nothing, unless the shares change. Members that are started
+ * with the former shards are accepted, and follow the group's; of the lists that a group had, it remembers 16.
  *
  * What belongs to a key's shard is another matter: with another number most keys are in other shards, see `shardOf`.
  * @param shards - their number, or their names
@@ -30,8 +30,8 @@ export async function resizeGroup(
     const { list, version } = await readGroup(session, paths);
     if (list.equals(next)) return { list, version };
     const changed = list.changedTo(next);
-    // Only of those that are new. A record that is missing of a shard that the group has was deleted by another client: made anew, it would have
-    // versions again that were fences before. For the same reason the records of those that go stay.
+    // Only of those that are new. A record that is missing of a shard that the group has was deleted by another client: made anew, it would
+    // have versions again that were fences before. For the same reason the records of those that go stay.
     const isNew = (shard: string) => list.numberOf(shard) === undefined;
     await createRecords(session, paths, next.ids.filter(isNew));
     try {

@@ -4,8 +4,8 @@ import { onOutputClosed } from './closed-output.js';
 import { untilSignal } from './signals.js';
 
 /**
- * Calls `stop` at a signal to stop, and when no process reads standard output any more, unless `signal` has aborted. `stop` may be called more
- * than once. Resolves when this function has looked for the reader: write nothing before.
+ * Calls `stop` at a signal to stop, and when no process reads standard output any more, unless `signal` has aborted. `stop` may be called
+ * more than once. Resolves when this function has looked for the reader: write nothing before.
  */
 export async function whenStopAsked(clock: Clock, signal: Abortable, stop: () => void): Promise<void> {
   void untilSignal().then(stop);

@@ -33,8 +33,8 @@ const RUNS_KEPT_MS = 60 * 60 * 1000;
 /**
  * Whether an election may be removed: it has no candidates, and nothing below it but what Conclave has written for it.
  *
- * The removal deletes the record, too. Nothing needs its protection by then: after a term that ended uncleanly prune waits as a candidate would,
- * and any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
+ * The removal deletes the record, too. Nothing needs its protection by then: after a term that ended uncleanly prune waits as a candidate
+ * would, and any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
  */
 export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits): PruneDecision {
   const { election, children, seats, runLog } = nodes;

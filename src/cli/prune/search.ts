@@ -15,7 +15,8 @@ export interface Found {
 }
 
 /**
- * Finds the elections at `root` and below it. It leaves out the elections in which groups of shards elect their planners: they belong to their group.
+ * Finds the elections at `root` and below it. It leaves out the elections in which groups of shards elect their planners: they belong to
+ * their group.
  * @throws the error that ended the session, or a server's refusal for another reason than permission
  */
 export async function findElections(session: Session, root: string): Promise<Found> {

@@ -10,7 +10,10 @@ import type { ReportedMember } from './member-burial.js';
 /** From the guardian: report your sessions and roles from now on, or stop reporting them. */
 export type GuardianMessage = 'attach' | 'detach';
 
-/** From a guarded process: it has opened a session, and with that it waits in an election, leads, or has left; or is a member of a group of shards. */
+/**
+ * From a guarded process: it has opened a session, and with that it waits in an election, leads, or has left; or is a member of a group of
+ * shards.
+ */
 export type ChildMessage =
   | {
       readonly kind: 'opened';

@@ -100,7 +100,10 @@ async function within(
   }
 }
 
-/** @param burials - the release waits until these have ended: a member that takes over a group's planning then plans without its dead members */
+/**
+ * @param burials - the release waits until these have ended: a member that takes over a group's planning then plans without its dead
+ * members
+ */
 async function giveBack(
   session: Session,
   claim: ReleasableClaim,

@@ -70,7 +70,9 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
     return this.elector.withdraw();
   }
 
-  /** Resolves when the session has ended, when the elector has stopped by itself since it can't take part in this election, or at `stop`. */
+  /**
+   * Resolves when the session has ended, when the elector has stopped by itself since it can't take part in this election, or at `stop`.
+   */
   async untilEnded(stop: AbortSignal): Promise<void> {
     const { session, elector } = this;
     const ended = deferred();

@@ -24,8 +24,8 @@ const METHODS = ['GET', 'HEAD'];
  *
  * `HEAD` gets the same without a body. Another method gets 405, another path 404.
  *
- * Not guaranteed: that a process which has answered 200 at `/leader` still leads when the answer arrives. Use the answer as a hint, for routing.
- * If work must happen under one leader alone, ask `term.isHeld()` where it happens, or fence it.
+ * Not guaranteed: that a process which has answered 200 at `/leader` still leads when the answer arrives. Use the answer as a hint, for
+ * routing. If work must happen under one leader alone, ask `term.isHeld()` where it happens, or fence it.
  *
  * @returns a function that never rejects for a `Request`
  * @throws InvalidOptionError if it isn't a supervisor

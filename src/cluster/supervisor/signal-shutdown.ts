@@ -17,7 +17,9 @@ export interface ShutdownTime {
 
 /** A shutdown, as its clean-up hook gets it. */
 export interface Shutdown extends ShutdownTime {
-  /** The term that the shutdown ends, if this process led. It has ended, but servers carry out its transactions until the hook has settled. */
+  /**
+   * The term that the shutdown ends, if this process led. It has ended, but servers carry out its transactions until the hook has settled.
+   */
   readonly term: Term | undefined;
 }
 

@@ -74,7 +74,9 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     return this.#state.name === 'cleaning' && isWithin(this.#cleaning);
   }
 
-  /** Resolves when the loop has ended, with the clean-up that is still outstanding; at once if the loop was never started. Never rejects. */
+  /**
+   * Resolves when the loop has ended, with the clean-up that is still outstanding; at once if the loop was never started. Never rejects.
+   */
   get ended(): Promise<CleanupFailedError | undefined> {
     return this.#ended;
   }

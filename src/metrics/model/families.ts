@@ -13,7 +13,10 @@ export interface Family {
   readonly labels: readonly string[];
   /** For a histogram: the upper bounds of its buckets in ascending order, without infinity. */
   readonly buckets?: readonly number[];
-  /** Which value counts if two sources of one process have the same labels. @default `sum` for counters and histograms, `last` for gauges */
+  /**
+   * Which value counts if two sources of one process have the same labels.
+   * @default `sum` for counters and histograms, `last` for gauges
+   */
   readonly merge?: 'sum' | 'last' | 'max';
 }
 

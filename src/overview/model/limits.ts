@@ -2,7 +2,10 @@
 export const LIMITS = {
   /** Levels below the root. */
   depth: 16,
-  /** Children of one node that may be, or lead to, elections, locks or groups. A node with more children belongs to no tree of Conclave, so none of them is read. */
+  /**
+   * Children of one node that may be, or lead to, elections, locks or groups. A node with more children belongs to no tree of Conclave, so
+   * none of them is read.
+   */
   children: 2_000,
   /** Nodes that are read, not counting those inside queues and groups. */
   nodes: 10_000,

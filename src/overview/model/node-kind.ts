@@ -26,8 +26,8 @@ const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
 const OF_QUEUE = /^_[chb]_[0-9a-f-]{32,36}/i;
 
 /**
- * The kind of a node, by its data and the names of its children. A pure decision. A lock without contenders looks like any empty node, and so does an
- * election in which no candidate has ever led.
+ * The kind of a node, by its data and the names of its children. A pure decision. A lock without contenders looks like any empty node, and
+ * so does an election in which no candidate has ever led.
  * @param former - the kind that the node had before: it keeps that kind unless its data or children show another one
  */
 export function kindOf({ data, version, names }: ReadNode, former: NodeKind = OTHER): NodeKind {

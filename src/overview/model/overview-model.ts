@@ -61,8 +61,8 @@ function emptyBatch(): Batch {
 }
 
 /**
- * Everything that is known of the nodes below a root, over all sessions that read them. The model keeps the state that the last session has read until
- * the next session has read it, too. The difference is then a change like any other. It reads nothing itself.
+ * Everything that is known of the nodes below a root, over all sessions that read them. The model keeps the state that the last session has
+ * read until the next session has read it, too. The difference is then a change like any other. It reads nothing itself.
  */
 export class OverviewModel implements TreeListener {
   readonly #past: Past;

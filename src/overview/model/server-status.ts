@@ -7,7 +7,10 @@ const ROLES: ReadonlySet<string> = new Set<ServerView['role']>([
   'standalone',
 ]);
 
-/** What a server says of itself, in its answer to the command `srvr`. `unknown`: it gives another answer, for example because the command isn't allowed. */
+/**
+ * What a server says of itself, in its answer to the command `srvr`. `unknown`: it gives another answer, for example because the command
+ * isn't allowed.
+ */
 export function parseServerStatus(answer: string): Pick<ServerView, 'role' | 'version'> {
   const [, mode = ''] = /^Mode: (\w+)$/m.exec(answer) ?? [];
   const [, version] = /^Zookeeper version: (\d[\w.]{0,20})/m.exec(answer) ?? [];

@@ -25,8 +25,9 @@ export interface EndOfTerm {
 }
 
 /**
- * How a term has ended, as far as that can be seen from outside. A pure decision. A release writes the record and deletes the leader's node in one
- * transaction. A claim after a dead leader finds no node. A takeover deletes the node in its claim; only leaders whose record says so allow that.
+ * How a term has ended, as far as that can be seen from outside. A pure decision. A release writes the record and deletes the leader's node
+ * in one transaction. A claim after a dead leader finds no node. A takeover deletes the node in its claim; only leaders whose record says
+ * so allow that.
  * A successor that is first in the queue gets a record without its id, since the leader hasn't read its node.
  */
 export function endOf({ before, wasGone, after, writes, isHandedOver, wasAway }: EndOfTerm): End {

@@ -105,7 +105,10 @@ export interface LockView {
   readonly kind: 'lock' | 'read-write' | 'semaphore';
   /** How many may hold at once; for read-write locks 1, and any number of readers. */
   readonly capacity: number;
-  /** In the order of the queue, 500 at most; the first `holding` of them hold. `id` comes from the node's uuid, or is the data that another client wrote. */
+  /**
+   * In the order of the queue, 500 at most; the first `holding` of them hold. `id` comes from the node's uuid, or is the data that another
+   * client wrote.
+   */
   readonly queue: readonly {
     readonly node: string;
     readonly id: string;

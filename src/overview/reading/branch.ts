@@ -21,8 +21,8 @@ const NOTHING: KindReading = { name: 'other', stop: () => undefined };
 const SYSTEM = '/zookeeper'; // The servers' own nodes.
 
 /**
- * A node below the root that may be, or lead to, elections, locks or groups. A watch reports when its children come and go. A group has no such
- * watch, because its parts have watches of their own. A node with other data and no children has none, either.
+ * A node below the root that may be, or lead to, elections, locks or groups. A watch reports when its children come and go. A group has no
+ * such watch, because its parts have watches of their own. A node with other data and no children has none, either.
  */
 export class Branch {
   readonly #reading: Reading;

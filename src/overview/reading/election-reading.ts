@@ -28,8 +28,8 @@ const NEVER_WRITTEN: ReadSeat = {
 };
 
 /**
- * Reads an election: its candidates after each listing of its children, and the record of each seat when it changes. A record that has changed
- * is reported together with the node that it names.
+ * Reads an election: its candidates after each listing of its children, and the record of each seat when it changes. A record that has
+ * changed is reported together with the node that it names.
  */
 export class ElectionReading {
   readonly name = 'election';
@@ -180,8 +180,8 @@ export class ElectionReading {
   }
 
   /**
-   * Reports the election, but not while a record has changed and wasn't read again: the old record would seem to name a leader that is gone. A
-   * listing that is older than a record needs no such wait, because the zxids show it.
+   * Reports the election, but not while a record has changed and wasn't read again: the old record would seem to name a leader that is
+   * gone. A listing that is older than a record needs no such wait, because the zxids show it.
    */
   #report(): void {
     if (this.#hasStopped || this.#listing === undefined) return;

@@ -35,8 +35,8 @@ type State =
 export const PACE_MS = 100;
 
 /**
- * Reads a node with a watch, and again whenever it has changed, until it is gone. After a while without changes it reads at once, otherwise after a
- * pause, during which there is no watch either. The listener isn't called on the connection's stack.
+ * Reads a node with a watch, and again whenever it has changed, until it is gone. After a while without changes it reads at once, otherwise
+ * after a pause, during which there is no watch either. The listener isn't called on the connection's stack.
  */
 export class PacedWatch<T> implements Watcher {
   readonly #session: Session;

@@ -21,7 +21,8 @@ export interface PlanListener {
 
 /**
  * Follows a member's plan, and which shards the group has, until the member's node is gone. A plan is for one version of the group's list:
- * it counts as long as that is the one that is known. Without one of the two nodes a member would never hear of another plan: it is lost then.
+ * it counts as long as that is the one that is known. Without one of the two nodes a member would never hear of another plan: it is lost
+ * then.
  */
 export class FollowedPlan {
   readonly #paths: GroupPaths;

@@ -44,8 +44,9 @@ export interface MemberWatchListener {
 const NO_DATA = Buffer.alloc(0);
 
 /**
- * Watches all members for a planner, and for the one that comes after it: who is there, and whose lease is over. A member that is silent for
- * longer than its lease loses its node, and has a tombstone from then on. So has one that a record names and that is gone, when its lease is
+ * Watches all members for a planner, and for the one that comes after it: who is there, and whose lease is over. A member that is silent
+ * for longer than its lease loses its node, and has a tombstone from then on. So has one that a record names and that is gone, when its
+ * lease is
  * over. That it is gone the servers prove: what a listing doesn't show proves nothing.
  */
 export class MemberWatch {

@@ -9,7 +9,8 @@ export interface GroupShards {
 }
 
 /**
- * The ids of shards that a node has by their numbers in the list of a version. Numbers mean the same in every list that was given by number.
+ * The ids of shards that a node has by their numbers in the list of a version. Numbers mean the same in every list that was given by
+ * number.
  * @param version - as it was read
  * @returns `unknown` if they are of another list of names; `undefined` if they can't be read: any client may have written them
  */

@@ -9,7 +9,9 @@ export function serializeOwned(shards: readonly number[]): Buffer {
   return Buffer.from(JSON.stringify({ format: FORMAT, shards: rangesOf(shards) }));
 }
 
-/** The numbers, in order, whatever the number of shards: an observer may read the list of them later. `undefined` if it is no publication. */
+/**
+ * The numbers, in order, whatever the number of shards: an observer may read the list of them later. `undefined` if it is no publication.
+ */
 export function parseOwned(data: Buffer): number[] | undefined {
   const value = parseJsonObject(data);
   return value?.format === FORMAT ? numbersIn(value.shards, MOST_SHARDS) : undefined;

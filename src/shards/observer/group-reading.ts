@@ -28,8 +28,8 @@ interface Followed {
 }
 
 /**
- * Reads a group of shards with one session, and watches it: its node, the queue of its members, and what each of them publishes. A change of
- * the members takes one listing, and two reads for each one that is new; a change of what one owns one read.
+ * Reads a group of shards with one session, and watches it: its node, the queue of its members, and what each of them publishes. A change
+ * of the members takes one listing, and two reads for each one that is new; a change of what one owns one read.
  */
 export class GroupReading {
   readonly #session: Session;

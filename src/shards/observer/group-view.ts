@@ -19,7 +19,10 @@ export type OwnerChanges = ReadonlyMap<string, ShardMember | undefined>;
 interface Viewed {
   /** `undefined`: its node wasn't read yet, or says nothing that can be read. */
   member: ShardMember | undefined;
-  /** By its publication, the numbers of the shards that it owns, each with the zxid of the first publication in a row that was seen to say so. */
+  /**
+   * By its publication, the numbers of the shards that it owns, each with the zxid of the first publication in a row that was seen to say
+   * so.
+   */
   published: ReadonlyMap<number, bigint>;
 }
 

@@ -18,8 +18,8 @@ export type ShardObserverState =
 /** The events of a `ShardObserver`. They inform, a moment late: no code may act on them as if it owned a shard. */
 export interface ShardObserverEvents {
   /**
-   * Shards have other owners, or none that is known (`undefined`): by the ids of the shards, those alone that have changed. A member that comes
-   * again is another owner, also with the same id.
+   * Shards have other owners, or none that is known (`undefined`): by the ids of the shards, those alone that have changed. A member that
+   * comes again is another owner, also with the same id.
    */
   change(changes: OwnerChanges): void;
   /** Something went wrong: a server refused, and the observer tries again; or a listener threw. */

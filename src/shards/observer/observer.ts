@@ -28,8 +28,8 @@ type Owners = ReadonlyMap<string, ShardMember>;
 const NO_OWNERS: Owners = new Map();
 
 /**
- * Watches who owns which shard of a group without taking part in it: for those that send work to the owner of a key. It only reads: it needs no
- * right to write, and creates nothing. A group that is missing is waited for.
+ * Watches who owns which shard of a group without taking part in it: for those that send work to the owner of a key. It only reads: it
+ * needs no right to write, and creates nothing. A group that is missing is waited for.
  *
  * **What it says is a hint, and may be outdated at once.** A shard may move between the answer and the use of it. So the receiver checks
  * `shard.isHeld()` before it acts, or the resource checks the shard's token.
@@ -88,23 +88,24 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   }
 
   /**
-   * The owners as the last `change` said, by the ids of the shards; without those that have none. Empty if none is known, before `start` and
-   * after `stop`. This map stays as it is: the next change makes another one.
+   * The owners as the last `change` said, by the ids of the shards; without those that have none. Empty if none is known, before `start`
+   * and after `stop`. This map stays as it is: the next change makes another one.
    */
   get owners(): ReadonlyMap<string, ShardMember> {
     return this.#view?.owners ?? NO_OWNERS;
   }
 
   /**
-   * The members of the group, in the order in which they have come. Empty if none is known. One that owns nothing, and whose session expires, is shown
-   * until another member comes or goes.
+   * The members of the group, in the order in which they have come. Empty if none is known. One that owns nothing, and whose session
+   * expires, is shown until another member comes or goes.
    */
   get members(): readonly ShardMember[] {
     return this.#view?.members ?? [];
   }
 
   /**
-   * The owner of the shard to which this key belongs by `shardOf`, in a group whose shards were given by number. A hint: see {@link ShardObserver}.
+   * The owner of the shard to which this key belongs by `shardOf`, in a group whose shards were given by number. A hint: see {@link
+   * ShardObserver}.
    *
    * @returns `undefined` if the shard has no owner, or nothing is known yet or any more
    * @throws InvalidOptionError unless the key is a string or bytes

@@ -29,8 +29,8 @@ export interface ShardOwnerListener {
 }
 
 /**
- * Owns shards for one member, as its plan says: claims those that it lacks, as soon as they are free, and gives back those that it is not to
- * have. A plan says what should be. What is, the records say.
+ * Owns shards for one member, as its plan says: claims those that it lacks, as soon as they are free, and gives back those that it is not
+ * to have. A plan says what should be. What is, the records say.
  */
 export class ShardOwner implements ShardListener {
   readonly #session: Session;

@@ -72,7 +72,10 @@ export interface ClaimListener {
   readonly accompany: Accompany<SeenRecord>;
 }
 
-/** The records, by requests that go out together. Those that don't exist, or can't be read, are left out. @throws the signal's reason, or what ended the session */
+/**
+ * The records, by requests that go out together. Those that don't exist, or can't be read, are left out.
+ * @throws the signal's reason, or what ended the session
+ */
 export async function readRecords(
   session: Session,
   paths: GroupPaths,
@@ -221,8 +224,9 @@ export class ShardRecords {
   }
 
   /**
-   * Gives these shards back: their records are vacant, unless they were written since they were claimed. Until that is certain, a write that
-   * was sent may yet be carried out, so the shard mustn't be taken up again. Resolves when it is certain of all; or when the member's node is gone, the session is
+   * Gives these shards back: their records are vacant, unless they were written since they were claimed. Until that is certain, a write
+   * that was sent may yet be carried out, so the shard mustn't be taken up again. Resolves when it is certain of all; or when the member's
+   * node is gone, the session is
    * over, or it is given up. What a server refuses is tried again and again.
    * @param how.onCertain - it is certain of this one
    * @param how.onRefused - a server refuses it: called each time

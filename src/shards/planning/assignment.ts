@@ -24,8 +24,9 @@ export interface AssignmentInput {
 const NONE: ReadonlyMap<string, string> = new Map();
 
 /**
- * Which member is to own which shard, by {@link plan}, and by what the members say. A pin to a member that refuses the shard doesn't hold. A
- * shard that its planned member refuses stays with its owner, if that is another one; else it goes to the member that has the fewest shards
+ * Which member is to own which shard, by {@link plan}, and by what the members say. A pin to a member that refuses the shard doesn't hold.
+ * A shard that its planned member refuses stays with its owner, if that is another one; else it goes to the member that has the fewest
+ * shards
  * for its weight, of those that don't refuse it. A shard that all refuse is missing in the answer: it has no owner for now. Without members
  * the answer is empty.
  *

@@ -55,7 +55,8 @@ export interface Facts {
 }
 
 /**
- * @param knowsTheGone - records are known to name no member but these. Then a few publications say the same as thousands of records: who owns what. They may be a
+ * @param knowsTheGone - records are known to name no member but these. Then a few publications say the same as thousands of records: who
+ * owns what. They may be a
  *   moment behind, as records that were read a moment ago are. Where there are tombstones the records are read all the same
  * @throws what a server refuses, the signal's reason, or what ended the session
  */
@@ -68,7 +69,8 @@ export async function readFacts(
   const { session, paths } = source;
   const shards = source.shards();
   const { connectionNumber } = session;
-  // A member that has a tombstone writes no record any more: what names none now never will. What goes out behind the listing shows what was so after it.
+  // A member that has a tombstone writes no record any more: what names none now never will. What goes out behind the listing shows what
+  // was so after it.
   const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
   const reading = readNodes(source, shards, present, signal, !knowsTheGone);
   reading.catch(ignore); // It is awaited below, or read anew.

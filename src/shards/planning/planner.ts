@@ -66,7 +66,8 @@ export class Planner {
 
   /**
    * The term has begun.
-   * @param hasFollowed - this member was the next in line, and knows who is there: what the former planner has left is planned at once. Else more members may
+   * @param hasFollowed - this member was the next in line, and knows who is there: what the former planner has left is planned at once.
+   * Else more members may
    *   be about to come
    */
   begin(hasFollowed: boolean): void {

@@ -35,8 +35,8 @@ export interface PlanningListener {
 }
 
 /**
- * A member's part in the planning: it stands for election as the planner of its group. As the planner, and as one of the next two in line, it
- * watches all members, and replaces those that have failed.
+ * A member's part in the planning: it stands for election as the planner of its group. As the planner, and as one of the next two in line,
+ * it watches all members, and replaces those that have failed.
  */
 export class PlanningCandidate {
   readonly #session: Session;

@@ -133,7 +133,9 @@ export class Membership implements Participation<LostShards> {
     this.#member?.refuse(this.#refusals.shards);
   }
 
-  /** Gives everything back, as others are ready for it. Resolves when it owns nothing and is to own nothing, or it has ended. Never rejects. */
+  /**
+   * Gives everything back, as others are ready for it. Resolves when it owns nothing and is to own nothing, or it has ended. Never rejects.
+   */
   async drain(): Promise<void> {
     if (this.#member === undefined) return;
     this.#drained ??= deferred();

@@ -5,8 +5,8 @@ import type { Membership } from './membership.js';
 /** The condition of a `ShardSupervisor`, for a health check. */
 export interface ShardHealth {
   /**
-   * Whether it is a member, or on its way to being one again: looks for a server, for however long; cleans up; cools down. Not live is a supervisor
-   * that has stopped, was never started, or can't join again since work of a lost membership still runs.
+   * Whether it is a member, or on its way to being one again: looks for a server, for however long; cleans up; cools down. Not live is a
+   * supervisor that has stopped, was never started, or can't join again since work of a lost membership still runs.
    */
   readonly live: boolean;
   /** Whether it is a member, and has a server. */
@@ -16,8 +16,8 @@ export interface ShardHealth {
   /** Whether it is the group's planner. */
   readonly planner: boolean;
   /**
-   * The ids of shards whose work goes on though it was told to end a lease ago, or the lease is over: others wait for them, or may act beside this work. Only these shards
-   * are held up, unless `live` is false.
+   * The ids of shards whose work goes on though it was told to end a lease ago, or the lease is over: others wait for them, or may act
+   * beside this work. Only these shards are held up, unless `live` is false.
    */
   readonly stuck: readonly string[];
   /** The ids of shards that it is to own, and doesn't yet: others haven't given them back, or it is about to take them. */

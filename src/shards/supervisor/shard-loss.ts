@@ -7,8 +7,9 @@ export interface LostShards {
   /** The shards that were lost, and that this process hasn't owned again. The signal of each has the reason. Their work has settled. */
   readonly shards: readonly Shard[];
   /**
-   * `session-expired`; `node-deleted` when the member's node was deleted, mostly by other members since its lease was over; `stopped` when the
-   * session was closed; or `lease-expired` when the supervisor was stopped after the lease had ended, with no server in reach to say more.
+   * `session-expired`; `node-deleted` when the member's node was deleted, mostly by other members since its lease was over; `stopped` when
+   * the session was closed; or `lease-expired` when the supervisor was stopped after the lease had ended, with no server in reach to say
+   * more.
    */
   readonly reason: 'session-expired' | 'node-deleted' | 'stopped' | 'lease-expired';
 }

@@ -31,12 +31,13 @@ export interface ShardSupervisorOptions {
   /** The group's path. */
   readonly path: string;
   /**
-   * How many shards the group has, or their names. It is kept in ZooKeeper and the same for all members: one with other shards is refused with
-   * `ShardsMismatchError`. A number from before a resize is taken for the present one. @default what the group has
+   * How many shards the group has, or their names. It is kept in ZooKeeper and the same for all members: one with other shards is refused
+   * with `ShardsMismatchError`. A number from before a resize is taken for the present one. @default what the group has
    */
   readonly shards?: number | readonly string[];
   /**
-   * The member's name. Give one that stays the same when the process starts again (a StatefulSet's host name, say): then it gets back the shards that it had.
+   * The member's name. Give one that stays the same when the process starts again (a StatefulSet's host name, say): then it gets back the
+   * shards that it had.
    * @default host name, process id and a random part
    */
   readonly id?: string;
@@ -45,15 +46,16 @@ export interface ShardSupervisorOptions {
   /** What others can look up of the owner of a shard: its address, say. Up to 16 KiB. */
   readonly data?: string;
   /**
-   * The work for one shard. Called when the process owns the shard; it should end soon after `shard.signal` aborts: only then is the shard given back.
-   * If it returns before, the shard stays owned. If it throws, it is called again, with the pauses of `retry`, in the same term; after the last try
-   * the shard is given back, and this process doesn't take it again for 10 to 20 s, then for twice as long, up to 10 minutes. Work that has run
-   * for a minute was well: a failure after that is a first one.
+   * The work for one shard. Called when the process owns the shard; it should end soon after `shard.signal` aborts: only then is the shard
+   * given back. If it returns before, the shard stays owned. If it throws, it is called again, with the pauses of `retry`, in the same
+   * term; after the last try
+   * the shard is given back, and this process doesn't take it again for 10 to 20 s, then for twice as long, up to 10 minutes. Work that has
+   * run for a minute was well: a failure after that is a first one.
    */
   readonly run?: (shard: Shard) => unknown;
   /**
-   * Called before a shard is taken from another live member: to warm a cache, say. That member goes on meanwhile. If it throws, the shard goes to
-   * another member. A shard without an owner is taken at once, without this.
+   * Called before a shard is taken from another live member: to warm a cache, say. That member goes on meanwhile. If it throws, the shard
+   * goes to another member. A shard without an owner is taken at once, without this.
    */
   readonly prepare?: (shard: ComingShard) => unknown;
   /** How long `prepare` may hold up a move: then the shard is taken all the same. @default 30000 */
@@ -61,8 +63,8 @@ export interface ShardSupervisorOptions {
   /** How many calls of `prepare` may be under way at a time. @default 16 */
   readonly acquireConcurrency?: number;
   /**
-   * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It is told
-   * which shards were lost. A hook that throws is called again, with back-off; after the last attempt the supervisor stops with
+   * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It
+   * is told which shards were lost. A hook that throws is called again, with back-off; after the last attempt the supervisor stops with
    * `CleanupFailedError`. It may return `'stop'`. See `ElectionSupervisorOptions.cleanup` for a stop meanwhile.
    */
   readonly cleanup?: ShardCleanupHook;
@@ -75,8 +77,8 @@ export interface ShardSupervisorOptions {
   /** When a member that is silent may be replaced: see `LeaderElectorOptions.takeover`. @default 'lease' */
   readonly takeover?: 'lease' | 'session';
   /**
-   * How long the shards of this member wait for it, unowned, after it has left in good order: for restarts that are shorter than a move is worth.
-   * Only with an `id` of its own. @default 0
+   * How long the shards of this member wait for it, unowned, after it has left in good order: for restarts that are shorter than a move is
+   * worth. Only with an `id` of its own. @default 0
    */
   readonly graceMs?: number;
   /** How long the planner waits after a member has come for more of them. @default 200 */

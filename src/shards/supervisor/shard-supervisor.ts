@@ -45,8 +45,8 @@ export interface ShardShutdown extends ShutdownTime {
 /** How `ShardSupervisor.shutdownOn` ends the process. */
 export interface ShardShutdownOptions extends ShutdownLimits {
   /**
-   * The application's clean-up. Called once, when all work has settled and all shards were given back, before the session is closed. If it fails that is
-   * reported, and the shutdown goes on.
+   * The application's clean-up. Called once, when all work has settled and all shards were given back, before the session is closed. If it
+   * fails that is reported, and the shutdown goes on.
    */
   readonly cleanup?: (shutdown: ShardShutdown) => unknown;
   /** Whether to {@link ShardSupervisor.drain} before: others get ready for the shards first. @default false */
@@ -54,13 +54,15 @@ export interface ShardShutdownOptions extends ShutdownLimits {
 }
 
 /**
- * Owns shards as a member of a group, over the end of any session: N pieces of work over M processes, each owned by exactly one of them, with a term
- * of its own. The group's planner, one of the members, says which of them is to own which shard; when members come and go, as few shards as
+ * Owns shards as a member of a group, over the end of any session: N pieces of work over M processes, each owned by exactly one of them,
+ * with a term of its own. The group's planner, one of the members, says which of them is to own which shard; when members come and go, as
+ * few shards as
  * possible move. When the session or the membership is lost, it waits for all work to settle, calls the application's clean-up hook, and
  * only when that has succeeded joins again.
  *
- * Guaranteed: two processes never act for the same shard at the same time, if they ask `shard.isHeld()` before each act and their clocks' rates differ
- * by 1 % at most. A shard that stays where it is hears of no change. A shard whose work doesn't end holds up no other one. Not guaranteed is that each
+ * Guaranteed: two processes never act for the same shard at the same time, if they ask `shard.isHeld()` before each act and their clocks'
+ * rates differ by 1 % at most. A shard that stays where it is hears of no change. A shard whose work doesn't end holds up no other one. Not
+ * guaranteed is that each
  * shard has an owner at every moment: while it moves, and until a member that died is replaced, it has none.
  *
  * @example
@@ -164,7 +166,8 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /**
-   * The session that is open, or else the next one as soon as there is one: for a `ShardObserver`, say. It remains the supervisor's: don't close it.
+   * The session that is open, or else the next one as soon as there is one: for a `ShardObserver`, say. It remains the supervisor's: don't
+   * close it.
    *
    * @throws InvalidStateError if the supervisor has stopped, or does before it has a session; or the signal's reason
    */
@@ -173,8 +176,8 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /**
-   * Resolves once the process is a member of the group, however long it takes until a server appears; it owns shards as soon as it is planned for. A second call
-   * gives the first one's promise. A rejection has to be handled, as of any promise; but not after `stop()`.
+   * Resolves once the process is a member of the group, however long it takes until a server appears; it owns shards as soon as it is
+   * planned for. A second call gives the first one's promise. A rejection has to be handled, as of any promise; but not after `stop()`.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile
@@ -187,8 +190,9 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /**
-   * Leaves for good, at once: the signals of all shards abort, each is given back when its work has settled, and the session is closed. If the membership was lost
-   * before, the hook is called when the work has settled. Resolves when all that is done. With no server in reach that takes one lease and 2 s at
+   * Leaves for good, at once: the signals of all shards abort, each is given back when its work has settled, and the session is closed. If
+   * the membership was lost before, the hook is called when the work has settled. Resolves when all that is done. With no server in reach
+   * that takes one lease and 2 s at
    * most, and what the work and the hook take. Called from inside a shard's work, it resolves as soon as the signals have aborted; from
    * inside the hook, at once.
    *
@@ -200,8 +204,9 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /**
-   * Leaves for good, as deploys should: the planner gives this member's shards to others, which get ready for them first (`prepare`); each is given back as soon as
-   * it is taken from this member's plan and its work has settled. When it owns nothing more, it stops as by {@link ShardSupervisor.stop}. Without other members
+   * Leaves for good, as deploys should: the planner gives this member's shards to others, which get ready for them first (`prepare`); each
+   * is given back as soon as it is taken from this member's plan and its work has settled. When it owns nothing more, it stops as by {@link
+   * ShardSupervisor.stop}. Without other members
    * the shards are given back all the same. Takes as long as the planner, the others' `prepare` and the work take.
    *
    * @throws as {@link ShardSupervisor.stop} does; then the drain goes on
@@ -250,8 +255,8 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /**
-   * Ends the process in good order at the first of these signals: all work stops and settles, the shards are given back, `options.cleanup` runs,
-   * the session is closed, the process exits with `options.exitCode`. Exit codes, deadline and a second signal are as of
+   * Ends the process in good order at the first of these signals: all work stops and settles, the shards are given back, `options.cleanup`
+   * runs, the session is closed, the process exits with `options.exitCode`. Exit codes, deadline and a second signal are as of
    * `ElectionSupervisor.shutdownOn`.
    *
    * @param signals - names, as `['SIGTERM', 'SIGINT']`
