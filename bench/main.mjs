@@ -20,7 +20,7 @@ const INTRODUCTION = '[Benchmarks](../benchmarks.md) says how they were measured
 const args = process.argv.slice(2);
 const began = performance.now();
 let isInterrupted = false;
-// Also for the measured processes, except for those whose start is measured.
+// The measured processes inherit this level. Processes whose start is measured don't.
 process.env.CONCLAVE_LOG_LEVEL ??= 'silent';
 
 /** @param {string} text */
@@ -30,17 +30,17 @@ function say(text) {
   console.error(`${elapsed}  ${text}`);
 }
 
-/** A temporary folder for this process and its children, removed at the exit. */
+/** Makes a temporary folder for this process and its children, and removes it at the exit. */
 function useOwnFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'));
   process.env.TMPDIR = folder;
   process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 }
 
-/** Servers must be stopped before their folders are removed. The other programs end with this process. */
+/** Stops the servers before their folders are removed. The other programs end with this process. */
 function endWhenInterrupted() {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    // Not `once`: without another listener, that of the drivers would end the process before the folders are removed.
+    // Not `once`: the drivers' listener, if no other one is left, ends the process before the folders are removed.
     process.on(signal, () => {
       say('interrupted');
       isInterrupted = true;
@@ -84,11 +84,11 @@ async function measureAll({ rows, quick, rounds, contestants, crowds }, onRow) {
       };
       findings.push(await measure(row, bench));
     } catch (error) {
-      // The results of the other rows are kept.
+      // The run goes on, and keeps the results of the other rows.
       say(`${row} failed: ${error instanceof Error ? error.stack : error}`);
       failures.push({ row, reason: error instanceof Error ? error.message : String(error) });
     }
-    // The servers of an interrupted row are stopped, so that it has failed for no reason of its own.
+    // An interruption stops the servers of the current row, so this failure says nothing about the row.
     if (isInterrupted) break;
     onRow(results());
   }
@@ -110,7 +110,7 @@ function keep(results, { out, docs }) {
   if (docs) publish(results, drawn);
 }
 
-/** The figures of these rows take the place of those that are published. @param {import('./report/markdown.mjs').Results} results @param {Record<string, string>} drawn */
+/** Replaces the published figures of these rows. @param {import('./report/markdown.mjs').Results} results @param {Record<string, string>} drawn */
 function publish(results, drawn) {
   const runs = withRun(JSON.parse(readFileSync(PUBLISHED, 'utf8')), results);
   writeFileSync(PUBLISHED, `${JSON.stringify(runs, undefined, 1)}\n`);
@@ -143,11 +143,11 @@ function verdict({ findings }) {
 async function run(options) {
   useOwnFolder();
   endWhenInterrupted();
-  // After each row, so that an interrupted run keeps the rows that it has finished.
+  // Writes the results after each row, so that an interrupted run keeps its finished rows.
   const results = await measureAll(options, (soFar) => keep(soFar, { ...options, docs: false }));
   if (options.docs && !isInterrupted) keep(results, options);
   for (const line of verdict(results)) say(line);
-  say(`${join(options.out, 'results.md')} has it all`);
+  say(`${join(options.out, 'results.md')} has all results`);
   if (results.failures.length > 0) process.exitCode = 1;
 }
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** All rows, in the order in which they are measured. Each is a module of `bench/rows`. */
+/** All rows, in the order of their measurement. Each is a module of `bench/rows`. */
 export const ROWS = /** @type {const} */ ([
   'uncontended',
   'handover',
@@ -22,16 +22,17 @@ export const HELP = `Compares Conclave with other clients, on ZooKeeper servers 
 
   npm run bench                        everything: 100 to 110 minutes
   npm run bench -- --quick             a first impression
-  npm run bench -- --only handover     some rows, with commas between: ${ROWS.join(', ')}
+  npm run bench -- --only handover     only these rows, separated by commas: ${ROWS.join(', ')}
 
   --rounds N           how often the contestants take turns (5; with --quick 2)
-  --contestants A,B    only these, by their names, such as 'Conclave lock,raw': bench/harness/contestants.mjs has them
-  --crowds N,N         numbers of contenders for what is handed over (15,100,1000; with --quick 15,100)
+  --contestants A,B    only these contestants, such as 'Conclave lock,raw'; bench/harness/contestants.mjs has all names
+  --crowds N,N         numbers of contenders in handover and election-handover (15,100,1000; with --quick 15,50),
+                       and in herd (2,5,15,50,100; with --quick 5,25)
   --out FOLDER         where results.json, results.md and the plots go (bench/results)
   --docs               also writes docs/benchmarks/results.md, with the plots, and a summary into docs/benchmarks.md;
                        rows that weren't measured keep their figures
 
-Missing packages of the other clients are installed, as root on Debian; clients that can't be installed are left out.`;
+The benchmark installs missing packages of the other clients, as root on Debian. It leaves out clients that it can't install.`;
 
 const KNOWN = /** @type {const} */ ({
   help: { type: 'boolean', default: false },
@@ -62,7 +63,7 @@ const KNOWN = /** @type {const} */ ({
  * @param {string[]} args
  * @param {readonly string[]} names of all contestants
  * @returns {Options}
- * @throws {Error} with the expected values
+ * @throws {Error} if an option is unknown or its value is wrong; the message has the expected values
  */
 export function parseOptions(args, names) {
   const values = read(args);
@@ -86,7 +87,7 @@ function read(args) {
     return parseArgs({ args, options: KNOWN }).values;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${reason}\nExpected options of those that 'npm run bench -- --help' prints`, {
+    throw new Error(`${reason}\n'npm run bench -- --help' lists the options`, {
       cause: error,
     });
   }
@@ -102,7 +103,7 @@ function some(option, value, known) {
   const unknown = given?.find((word) => !known.includes(word));
   if (unknown !== undefined)
     throw new Error(
-      `--${option} has '${unknown}': expected some of ${known.join(', ')}, with commas between`,
+      `--${option} has '${unknown}': expected some of ${known.join(', ')}, separated by commas`,
     );
   return given;
 }
