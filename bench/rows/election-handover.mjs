@@ -28,9 +28,9 @@ const COMPARISON = {
   rival: RIVAL,
   p50: ({ servers, pace, crowd }) => BARS[`${servers} ${pace} ${crowd}`],
 };
-// The successor is told by the release's signal, where it waits for that, and by the end of the leader's node.
+// The release's signal notifies the successor, if it waits for one, and the deletion of the leader's node does.
 const NOTIFICATIONS = 2;
-// With a thousand contenders these bound nothing, and starting servers for each of them takes minutes.
+// With a thousand contenders these are a lower bound for no contestant, and starting servers for each of them takes minutes.
 const FEW = ['terms at a signal', 'Conclave terms at a signal'];
 
 /**

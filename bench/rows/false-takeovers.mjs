@@ -11,7 +11,7 @@ const BUSY = fileURLToPath(new URL('processes/busy-loop.mjs', import.meta.url));
 const BUSY_LOOPS = 2;
 const SESSION_MS = 6000;
 const TICK_MS = 2000;
-/** `undefined`: the default, which has a bar. */
+/** `undefined` is the default lease. Only that one has a bar. */
 const LEASES_MS = [undefined, 500];
 const ELECTIONS = 10;
 const MINUTES = 10;
@@ -36,7 +36,7 @@ export default async function falseTakeovers({ quick, say }) {
   /** @type {import('node:child_process').ChildProcess[]} */
   const busy = [];
   try {
-    // One after the other: the first process leads in all elections, the second waits.
+    // The processes join one after the other, so that the first one leads in all elections and the second one waits.
     for (const { leaseMs, processes } of groups)
       for (const process of processes)
         await process.ask('join', {

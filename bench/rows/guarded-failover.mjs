@@ -18,9 +18,9 @@ const PACKETS = 'ready-made packets of a guardian';
  * Measures how long an election has no leader when the leader's process is killed, with a guardian in its parent and without,
  * for several session timeouts.
  *
- * Each worker is a process, and a successor that is warm waits. Measured from the parent's `exit` event until the successor's
- * `elected`, by the machine's monotonic clock. The rounds without a guardian run at the same time as those with one, each in
- * an election of its own.
+ * Each worker is a process, and a successor already waits in the queue. The time is from the parent's `exit` event until the
+ * successor's `elected`, by the machine's monotonic clock. The rounds without a guardian run at the same time as those with one,
+ * each in an election of its own.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -48,7 +48,7 @@ export default async function guardedFailover({ quick, say }) {
     const contestants = [...successions, packets];
     for (let round = 0; round < plan.rounds; round++) {
       await Promise.all(contestants.map((succession) => succession.prepare()));
-      // One after the other, so that they don't disturb each other.
+      // The leaders fail one after the other, so that the failovers don't disturb each other.
       for (const succession of contestants) await succession.fail();
       if (round % 10 === 9) say(`guarded failover: ${round + 1} of ${plan.rounds} rounds`);
     }

@@ -21,15 +21,15 @@ const COMPARISON = {
   p50: ({ servers, crowd }) => (servers === 1 ? BARS[crowd] : undefined),
   p99: 1,
 };
-// Slow to start, and left out of a quick run.
+// A quick run leaves these out, because they are slow to start.
 const LATER = ['Curator InterProcessMutex', 'kazoo Lock'];
 // Its threads take minutes to join the queue.
 const NOT_A_THOUSAND = 'kazoo Lock';
-// A weaker bound than the one with Conclave's requests; and starting servers for a thousand contenders takes minutes.
+// A weaker lower bound than the contestant with Conclave's requests. Starting servers for a thousand contenders takes minutes.
 const FEW = 'packets without a listing';
 
 /**
- * Measures the time from the release of a lock until the next contender knows that it holds.
+ * Measures the time from the release of a lock until the next contender knows that it holds the lock.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}

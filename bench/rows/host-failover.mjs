@@ -7,9 +7,9 @@ import { Succession } from './host-failover/succession.mjs';
 
 const ELECTIONS = 10;
 const QUICK_ELECTIONS = 4;
-/** Of the failovers by a session's end there is one independent time in a round, so there are more rounds than in other rows. */
+/** Failovers that wait for a session's end yield one independent time in a round, so this row has more rounds than others. */
 const MORE_ROUNDS = 2;
-// More than a fifth of a session timeout: the next candidate has noticed by then that it is next.
+// More than a fifth of a session timeout. Within that the next candidate notices that it is next.
 const SETTLE_MS = 1500;
 
 /** @typedef {import('../harness/compare.mjs').Found} Found */
@@ -67,8 +67,8 @@ function words(wave) {
  *
  * @param {Failovers[]} wave
  * @param {readonly Found[]} contestants
- * @param {{ elections: number, phase: number }} plan `phase`: when in a tick the first one fails, from 0 to 1. The others
- *   follow, spread over a tick
+ * @param {{ elections: number, phase: number }} plan `phase`: when in a tick the first contestant fails, from 0 to 1. The
+ *   others follow, spread over a tick
  */
 async function failTogether(wave, contestants, { elections, phase }) {
   const servers = await startServers({ tickMs: TICK_MS });
@@ -107,10 +107,10 @@ async function failTogether(wave, contestants, { elections, phase }) {
 }
 
 /**
- * Whether all contenders that were asked to join have their nodes, and all but the leaders watch one.
+ * Returns a condition: all contenders that were asked to join have their nodes, and all but the leaders watch a node.
  *
  * @param {readonly Succession[]} successions
- * @param {number} at the process that has joined last
+ * @param {number} at the number of the process that joined last
  * @param {number} elections of each process
  */
 function areIn(successions, at, elections) {
@@ -122,7 +122,7 @@ function areIn(successions, at, elections) {
     ephemerals >= processes * elections && watches >= (processes - there.length) * elections;
 }
 
-/** Servers end sessions at multiples of the tick by the machine's monotonic clock, which this process has too. @param {number} phase */
+/** Waits for a part of a tick. Servers end sessions at multiples of the tick by the machine's monotonic clock, as this process sees it too. @param {number} phase */
 async function untilPhase(phase) {
   const nowMs = Number(process.hrtime.bigint() / 1000n) / 1000;
   await pause((phase * TICK_MS - (nowMs % TICK_MS) + TICK_MS) % TICK_MS);

@@ -7,7 +7,7 @@ import { startServers } from '../harness/servers.mjs';
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const PINGS_PER_TIMEOUT = 5;
 const HEARTBEATS_PER_LEASE = 4;
-const PROBES_PER_LEASE = 2; // Of a session that beats: with every second heartbeat.
+const PROBES_PER_LEASE = 2; // A session that heartbeats sends a probe with every second heartbeat.
 const SETTLE_MS = 1500;
 
 /**
@@ -17,7 +17,7 @@ const SETTLE_MS = 1500;
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
  */
 export default async function idle({ quick, say }) {
-  // In a full run so long that a pause of the machine for two seconds ends no lease.
+  // The timeout of a full run is so long that no lease ends if the machine pauses for two seconds.
   const sessionMs = quick ? 6000 : 10_000;
   const timeouts = quick ? 1 : 5;
   const waiting = quick ? 200 : 1000;
@@ -49,10 +49,10 @@ export default async function idle({ quick, say }) {
  * @returns {import('../harness/finding.mjs').Finding}
  */
 function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
-  // Many sessions are opened at the same time: only its requests show which one is the leader's.
+  // Many sessions are opened at the same time. Only a session's requests show whether it is the leader's.
   const beating = lines.filter(({ multisAt }) => multisAt.length > 0);
   const quiet = lines.filter(({ multisAt }) => multisAt.length === 0);
-  // The third in line follows the leader's heartbeats too: it reads more often than any that only probes.
+  // The third in line follows the leader's heartbeats too, so it reads more often than the candidates that only probe.
   const third = quiet.reduce((most, line) => (readsOf(line) > readsOf(most) ? line : most));
   const waiting = quiet.filter((line) => line !== third);
   const sent = totals(waiting);

@@ -13,8 +13,8 @@ const PINGS_PER_TIMEOUT = 5;
  * Measures how long an election takes to recover when many supervisors lose their sessions at the same time, and how many
  * requests it takes.
  *
- * Their process is suspended until the server has expired all sessions, and then continues. A proxy counts the requests by
- * kind, so that pings, of which there are more the longer it takes, can be left out.
+ * The row suspends their process until the server has expired all sessions, and then continues it. A proxy counts the requests
+ * by kind, so that the row can leave out pings: their number depends on how long the recovery takes.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -48,9 +48,9 @@ export default async function lostSessions({ quick, say }) {
 /**
  * @typedef {object} Recovery
  * @property {number} count
- * @property {number} leaderMs until the last `elected`
+ * @property {number} leaderMs from when the process continues until the last `elected`
  * @property {number} electedTimes
- * @property {number} joinedMs until the last waiting supervisor had joined the queue again
+ * @property {number} joinedMs from when the process continues until the last waiting supervisor had joined the queue again
  * @property {Record<string, number>} requests
  * @property {number} probes existence probes of waiting supervisors in place of their pings
  * @property {number} notifications
@@ -73,7 +73,7 @@ async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
     const began = Number(process.hrtime.bigint()) / 1e6;
     child.thaw();
     const { elected, joinedAt } = await child.ask('recovered');
-    // Another leader would be elected now.
+    // If there is a second leader, it is elected within this time.
     await pause(SETTLE_MS);
     const lines = proxy.take();
     await child.ask('leave');

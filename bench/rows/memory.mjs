@@ -36,7 +36,7 @@ export default async function memory({ quick, say }) {
       for (const how of /** @type {How[]} */ (Object.keys(WAYS))) {
         const path = `/memory-${how}-${round}`;
         await holder.createPersistent(path);
-        // A name that the recipe takes for a contender's, so that all the others wait.
+        // The recipe takes this name for a contender's, so all contenders wait behind it.
         await holder.createSequential(`${path}/${how === 'raw' ? '' : `_c_${crypto.randomUUID()}-`}lock-`);
         costs[how].push(
           await costOf(how, servers.meter, { connect: servers.connect, path, count: contenders }),
@@ -51,7 +51,7 @@ export default async function memory({ quick, say }) {
   return report(costs, contenders);
 }
 
-/** @typedef {{ bytes: number, rss: number, before: object, after: object }} Cost for each contender */
+/** @typedef {{ bytes: number, rss: number, before: object, after: object }} Cost of each contender, on average */
 
 /**
  * @param {How} how
@@ -81,7 +81,7 @@ async function costOf(how, meter, place) {
 }
 
 /**
- * A lock reports nothing while it waits, but the server counts the watches.
+ * Waits until all contenders wait. A waiting lock reports nothing, but the server counts the watches.
  *
  * @param {import('../harness/meter.mjs').Meter} meter
  * @param {number} count

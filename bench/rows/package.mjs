@@ -76,7 +76,7 @@ async function bytesBelow(folder) {
 /** The packages that `roots` need, directly or not. @param {readonly Package[]} packages @param {readonly string[]} roots */
 function reached(packages, roots) {
   const names = new Set(roots);
-  // The loop also visits what is added to the set meanwhile.
+  // The loop also visits the names that it adds to the set.
   for (const name of names)
     for (const needed of packages.find((each) => each.name === name)?.needs ?? []) names.add(needed);
   return names;
@@ -86,7 +86,7 @@ function reached(packages, roots) {
 async function importTimes(rounds) {
   /** @type {Record<'conclave' | 'node-zookeeper-client', number[]>} */
   const importMs = { conclave: [], 'node-zookeeper-client': [] };
-  // Not counted: the first import reads the files from the disk.
+  // The round before the first isn't counted, because its imports read the files from the disk.
   for (let round = -1; round < rounds; round++)
     for (const [name, times] of Object.entries(importMs)) {
       const { line } = await timedProcess(IMPORT, [name]);
@@ -102,7 +102,7 @@ async function importTimes(rounds) {
  */
 function report(packages, importMs) {
   const conclave = packages.find(({ name }) => name === 'conclave')?.needs ?? [];
-  // Without pino, which the package itself would lead to: so its other dependencies are named here instead.
+  // The package depends on pino, which isn't counted. So the search starts at its other dependencies.
   const needed = reached(
     packages.filter(({ name }) => name !== 'conclave'),
     ['conclave', ...conclave.filter((name) => name !== 'pino')],

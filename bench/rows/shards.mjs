@@ -13,7 +13,7 @@ const FULL = {
   cold: { one: 5, three: 3 },
   joins: 10,
   moves: 100,
-  // So long that a heartbeat more or less at the ends is 2 % at most.
+  // Long enough that one heartbeat more or less at the ends makes a difference of 2 % at most.
   idle: { sessionMs: 10_000, leases: 12 },
   kills: { guarded: 10, unguarded: 10, both: 3 },
   repartitions: 5,
@@ -32,7 +32,8 @@ const QUICK = {
 };
 
 /**
- * Measures how long shards take to get owners: when a group begins, when members join and when they are killed; and what a group sends.
+ * Measures how long shards take to get owners: when a group begins, when members join and when they are killed.
+ * Counts the requests of groups, too.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -51,10 +52,10 @@ export default async function shards({ quick, say }) {
   const movesMs = await measureMoves(plan.moves);
   say(`shards: ${movesMs.length} shards were moved`);
   const { repartitions, writes } = await measureConclave(plan.repartitions);
-  say(`shards: pieces were shared out anew ${repartitions.length} times`);
-  // Both mostly wait: for half a minute at a time, or for the next heartbeat.
+  say(`shards: Conclave has repartitioned ${repartitions.length} times`);
+  // Both run at the same time, because they mostly wait: kazoo for half a minute at a time, idle groups for the next heartbeat.
   const [kazoo, idle] = await Promise.all([measureKazoo(plan.timeBoundaryS, say), measureIdle(plan.idle)]);
-  say('shards: kazoo has shared out anew, and idle groups were counted');
+  say('shards: kazoo has repartitioned, and the requests of idle groups were counted');
   const guarded = inTurns({ worker: plan.kills.guarded, planner: plan.kills.guarded, both: 0 });
   const unguarded = inTurns({
     worker: plan.kills.unguarded,
@@ -73,7 +74,7 @@ export default async function shards({ quick, say }) {
   });
 }
 
-/** As many of each, one after the other. @param {Record<Victim, number>} counts @returns {Victim[]} */
+/** Returns as many victims of each kind as `counts` says. The kinds take turns. @param {Record<Victim, number>} counts @returns {Victim[]} */
 function inTurns(counts) {
   const victims = /** @type {Victim[]} */ (Object.keys(counts));
   const most = Math.max(...Object.values(counts));

@@ -8,7 +8,7 @@ const BAR = 1.1;
 const CONCLAVE = 'Conclave: LeaderElector';
 const RAW = 'node-zookeeper-client: create, list, be first';
 
-/** The programs, by their names in the table. Those below the first two are parts of what these take, and a lower bound. */
+/** The programs, by their names in the table. The first two are compared. The others are a lower bound, and parts of the time of these two. */
 const PROGRAMS = {
   [CONCLAVE]: program('first-elected'),
   [RAW]: program('first-created'),
@@ -34,7 +34,7 @@ export default async function startUp({ quick, say }) {
   /** @type {Map<string, number[]>} */
   const tookMs = new Map(Object.keys(PROGRAMS).map((name) => [name, []]));
   try {
-    // Not counted: the first process reads the files from the disk.
+    // The round before the first isn't counted, because its processes read the files from the disk.
     for (let round = -1; round < rounds; round++) {
       for (const [name, { script, importing }] of Object.entries(PROGRAMS)) {
         const path = `/start-up-${Object.keys(PROGRAMS).indexOf(name)}-${round + 1}`;

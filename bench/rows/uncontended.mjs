@@ -2,28 +2,28 @@ import { chosen, inTurn, percentiles, ratio, startAll } from '../harness/compare
 import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
-// So long that no pings and heartbeats are counted.
+// The timeout is so long that the row counts no pings and heartbeats.
 const SESSION_MS = 600_000;
-// A follower of 3.8.0 forgets a committed request now and then, until it gets another one. With this timeout there is one soon.
+// A follower of ZooKeeper 3.8.0 sometimes forgets a committed request until it gets another one. With this timeout it gets one soon.
 const SESSION_WITH_FOLLOWERS_MS = 30_000;
 const CYCLE_REQUESTS = 3;
 const OURS = 'Conclave lock';
-// Left out of a quick run.
+// A quick run leaves these out.
 const SLOW_TO_START = ['Curator InterProcessMutex', 'Curator LeaderLatch', 'kazoo Lock'];
 const BARS = { 'go-zookeeper Lock': 0.85, 'Curator InterProcessMutex': 0.75 };
 const OUR_ELECTION = 'Conclave election';
 const ELECTION_BARS = { 'Curator LeaderLatch': 1 };
-/** The lower bounds, each with what it is compared with. */
+/** The lower bounds, each with the contestants that it is compared with. */
 const LOWER_BOUNDS = {
   'ready-made packets': [OURS, ...Object.keys(BARS)],
   'ready-made terms': [OUR_ELECTION, ...Object.keys(ELECTION_BARS)],
 };
 
 /** @typedef {{ count: 1 | 3, storage: import('../harness/servers.mjs').Storage }} Place */
-/** @typedef {{ name: string, rounds: number[][], requests: number }} Cycles its times in microseconds, by round, and the requests of one */
+/** @typedef {{ name: string, rounds: number[][], requests: number }} Cycles `rounds`: times in microseconds, by round; `requests`: of one cycle */
 
 /**
- * Measures uncontended acquire and release on one session: blocks of cycles, the contestants in turn.
+ * Measures uncontended acquire and release on one session. The contestants take turns with blocks of cycles.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -40,7 +40,7 @@ export default async function uncontended(bench) {
 
 /** @param {import('../harness/finding.mjs').Bench} bench @param {Place} place @returns {Promise<Cycles[]>} */
 async function measure(bench, place) {
-  // Just-in-time compilers need that many cycles or more, with any storage.
+  // Just-in-time compilers need at least so many cycles, with any storage.
   const warmUp = bench.quick ? 200 : 6000;
   const block = bench.quick ? 100 : 1000;
   const servers = await startServers(place);
@@ -67,7 +67,7 @@ async function measure(bench, place) {
       await driver.open(1);
       await driver.cycle(path, warmUp);
     }
-    bench.say(`${words(place)}: warm`);
+    bench.say(`${words(place)}: warmed up`);
     for (let round = 0; round < bench.rounds; round++) {
       for (const each of inTurn(cycles, round)) {
         const { requests } = await servers.meter.during(async () => {
@@ -123,7 +123,7 @@ function floorOf(place, cycles) {
   });
 }
 
-/** How long one takes, times another one; `undefined` if one of them wasn't measured. @param {readonly Cycles[]} cycles @param {string} name @param {string} other */
+/** The ratio of one contestant's times to another's; `undefined` if one of them wasn't measured. @param {readonly Cycles[]} cycles @param {string} name @param {string} other */
 function timesOf(cycles, name, other) {
   const [one, two] = [name, other].map((each) => cycles.find((found) => found.name === each));
   return one && two && ratio(one.rounds, two.rounds);

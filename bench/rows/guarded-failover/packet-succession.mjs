@@ -10,7 +10,7 @@ const ANY_VERSION = -1;
 const PERSISTENT = 0;
 
 /**
- * What a candidate tells its parent when it has joined.
+ * A candidate's message to its parent when it has joined.
  *
  * @typedef {{ node: string, heartbeatNode: string, signal: string, session: { id: string, password: string } }} Joined
  */
@@ -38,8 +38,8 @@ class Candidate {
 }
 
 /**
- * The lower bound: what a guardian sends, as ready-made packets. It waits for the dead process's last message, takes its session over,
- * reads the record, the node and the queue, and hands the term over in one transaction; the next one is told by a signal.
+ * The lower bound: sends a guardian's requests as ready-made packets. It waits for the dead process's last message, takes its session
+ * over, reads the record, the node and the queue, and hands the term over in one transaction. A signal tells the next candidate.
  */
 export class PacketSuccession {
   #place;
@@ -63,7 +63,7 @@ export class PacketSuccession {
     await this.#next.joined;
   }
 
-  /** Kills the leader, hands its term over, and notes the time until the next one led. */
+  /** Kills the leader, hands its term over, and notes the time until the next candidate led. */
   async fail() {
     const [leader, next] = [this.#leader, this.#next];
     if (leader === undefined || next === undefined) throw new Error('no leader or successor was prepared');

@@ -48,7 +48,7 @@ export const SUMMARY = {
 };
 
 const [LONG_LEASE_MS, SHORT_LEASE_MS] = SHORT_LEASES_MS;
-/** The highest values, p99 and ratio only where there is a bar. @type {readonly { setting: Setting, p50: number, p99?: number, timesRival?: number }[]} */
+/** The highest values that meet the bars. `p99` and `timesRival` are there only where they have a bar. @type {readonly { setting: Setting, p50: number, p99?: number, timesRival?: number }[]} */
 const BARS = [
   { setting: ofConclave('killed', SESSION_MS), p50: 2400, p99: 3000, timesRival: 0.45 },
   { setting: ofConclave('stopped', SESSION_MS), p50: 2400, p99: 3200 },
@@ -60,7 +60,7 @@ const BARS = [
   { setting: ofConclave('killed', SHORT_SESSION_MS, { leaseMs: SHORT_LEASE_MS }), p50: 750 },
 ];
 const REVOKED_BAR = 1.1;
-/** With fewer values the longest stands for the 99th percentile. */
+/** With fewer values the longest one counts as the 99th percentile. */
 const ENOUGH_FOR_P99 = 100;
 
 /** @param {readonly Failovers[]} measured */
@@ -143,7 +143,7 @@ function notesOfLostTerms(measured) {
   ];
 }
 
-/** A note for each reason, with all settings that it befell. @param {readonly Failovers[]} measured */
+/** A note for each reason, with all settings in which it occurred. @param {readonly Failovers[]} measured */
 function notesOfFailures(measured) {
   /** @type {Map<string, string[]>} */
   const settings = new Map();

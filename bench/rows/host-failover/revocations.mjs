@@ -23,7 +23,7 @@ export class Revocations {
   repeat(path) {
     let wait = new AbortController();
     const ask = () => {
-      // A wait for the leader's node reads it at each change: those of earlier requests would read it hundreds of times a second.
+      // A waiting request reads the leader's node at each change. Without this, earlier ones would read it hundreds of times a second.
       wait.abort();
       wait = new AbortController();
       revokeLeader(this.#session, path, { graceMs: GRACE_MS, signal: wait.signal }).catch(() => undefined);

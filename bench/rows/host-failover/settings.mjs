@@ -1,8 +1,9 @@
-/** What is measured of failovers: which failures, of whose leaders, with which sessions and leases. */
+/** The settings in which failovers are measured: failures, contestants, sessions and leases. */
 import { ETCD } from '../../harness/contestants.mjs';
 
 /**
- * What befalls a leader's process or its link. `revoked`: it is killed, and asked to step down again and again.
+ * How a leader's process or its link fails. `revoked`: the process is killed, and the benchmark asks the leader to step down again
+ * and again.
  *
  * @typedef {'killed' | 'stopped' | 'silent' | 'deaf' | 'both killed' | 'revoked'} Fault
  *
@@ -26,11 +27,11 @@ export const FAULTS = {
 };
 
 export const SESSION_MS = 6000;
-/** The shortest that servers grant with ticks of 2 s, which they have if they aren't told otherwise. */
+/** The shortest timeout that servers grant with ticks of 2 s, their default. */
 export const SHORT_SESSION_MS = 4000;
 export const SHORT_LEASES_MS = /** @type {const} */ ([1000, 500]);
 export const TICK_MS = 2000;
-/** A leader whose lease is over releases its term, also over a link that loses the replies, unless its work goes on. */
+/** With work that goes on, a leader doesn't release its term when its lease is over. Otherwise it does, even over a link that loses the replies. */
 export const BUSY = { settleMs: 60_000 };
 export const RIVAL = 'Curator LeaderLatch';
 
@@ -73,10 +74,10 @@ function shortLeases(fault, sessionMs, leasesMs) {
 }
 
 /**
- * The settings in waves, of which each has servers for itself: what is compared fails in the same one. A wave is as large as
- * two processors start within seconds.
+ * The settings in waves. Each wave has servers of its own, and contestants that are compared fail in the same wave. A wave has as
+ * many settings as two processors can start within seconds.
  *
- * @param {boolean} quick only what has a bar, and Conclave's other way
+ * @param {boolean} quick whether to return only the settings that have a bar, and Conclave with its other way to take over
  * @returns {Setting[][]}
  */
 export function waves(quick) {

@@ -4,7 +4,7 @@ import { Driver } from '../../harness/driver.mjs';
 import { Revocations } from './revocations.mjs';
 import { FAULTS, TICK_MS } from './settings.mjs';
 
-/** What is added to twice the session timeout, until a leader counts as not replaced. */
+/** A leader that isn't replaced within twice the session timeout and this time counts as not replaced. */
 const MORE_MS = 12_000;
 
 /**
@@ -17,13 +17,13 @@ export class Succession {
   #recipe;
   /** @type {Driver[]} */
   #drivers = [];
-  /** Between the leaders and the servers, if the link is what fails. @type {TcpProxy | undefined} */
+  /** Between the leaders and the servers, if the link fails. @type {TcpProxy | undefined} */
   #proxy;
   /** @type {Revocations | undefined} */
   #revocations;
-  /** From the failure until another candidate led, by election. @type {number[]} */
+  /** Milliseconds from the failure until another candidate led, by election. @type {number[]} */
   tookMs = [];
-  /** In how many elections another candidate led before the failure: short leases run out on a busy machine. */
+  /** The number of elections in which another candidate led before the failure: short leases run out on a busy machine. */
   alreadyLost = 0;
   /** Why there is no result. @type {string | undefined} */
   failure;
@@ -41,7 +41,7 @@ export class Succession {
     this.#place = place;
   }
 
-  /** Takes a step, unless one has failed before. @param {() => Promise<void>} step */
+  /** Runs a step, unless an earlier one has failed. @param {() => Promise<void>} step */
   async attempt(step) {
     if (this.failure !== undefined) return;
     try {
@@ -67,7 +67,7 @@ export class Succession {
       });
       this.#drivers[at] = driver;
     });
-    // All of them, so that none starts after the end.
+    // Waits for all, so that no process starts after `end()`.
     const failed = (await Promise.allSettled(opened)).find(({ status }) => status === 'rejected');
     if (failed !== undefined) throw /** @type {PromiseRejectedResult} */ (failed).reason;
   }
@@ -90,7 +90,7 @@ export class Succession {
     if (at === 0) await Promise.all(numbers.map((number) => driver.held(number)));
   }
 
-  /** Lets the leaders fail now, and waits until each is replaced. */
+  /** Lets the leaders fail now, and waits until all are replaced. */
   async fail() {
     const successor = this.#drivers.at(-1);
     if (successor === undefined) throw new Error('no process was started');

@@ -4,7 +4,7 @@ const SLICE_MS = 20;
 function spin() {
   const until = performance.now() + SLICE_MS;
   while (performance.now() < until);
-  // Only between slices can it hear that its parent is gone.
+  // The process notices only between slices that its parent is gone.
   setImmediate(spin);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A process with many candidates of one election, each with a session, or with one session that has joined many
- * elections.
+ * A process with many candidates of one election, each with a session of its own, or with one session that has joined
+ * many elections.
  */
 import { ElectionSupervisor, LeaderElector, Session } from 'conclave';
 import { forEach, serve } from '../../harness/child.mjs';
@@ -35,7 +35,7 @@ function untilPlaced(supervisor) {
 }
 
 /**
- * When supervisors were elected, and when all had joined again, after the loss.
+ * The times after the loss at which supervisors were elected, and at which all had joined again.
  *
  * @type {Promise<{ elected: number[], joinedAt: number }>}
  */
@@ -97,7 +97,7 @@ serve({
         supervisor
           .on('expired', () => expired.add(supervisor))
           .on('waiting', () => {
-            // Not counted for the leader, which may have waited for the takeover delay.
+            // `elected` doesn't set this, because the leader may have waited for the takeover delay.
             joinedAt = now();
             onJoined();
           })

@@ -1,10 +1,10 @@
-/** A process with a candidate in each of some elections, on a session each, which counts terms that begin and end. */
+/** A process that has a candidate, with a session of its own, in each of several elections. It counts terms that begin and end. */
 import { ElectionSupervisor } from 'conclave';
 import { forEach, serve } from '../../harness/child.mjs';
 
 const AT_ONCE = 10;
 let begun = 0;
-/** How many terms have ended, by the reason. @type {Record<string, number>} */
+/** The number of terms that ended, by reason. @type {Record<string, number>} */
 const ended = {};
 
 serve({
@@ -26,7 +26,7 @@ serve({
         .on('demoted', (_term, reason) => {
           ended[reason] = (ended[reason] ?? 0) + 1;
         })
-        .on('error', () => undefined); // The reasons of the ends say enough.
+        .on('error', () => undefined); // The reasons in `ended` suffice.
       await supervisor.start();
       await placed;
     }),

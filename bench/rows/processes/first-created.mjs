@@ -1,4 +1,4 @@
-/** Prints a line as soon as its node is the first one: an election without a library. The arguments are those of first-elected. */
+/** Prints a line as soon as its node is the first one: an election without a library. Arguments: as for first-elected. */
 import { RawClient } from '../../strategies/raw-client.mjs';
 
 const [connect = '', path = '', sessionTimeoutMs = ''] = process.argv.slice(2);

@@ -1,4 +1,7 @@
-/** Prints a line as soon as ready-made packets have joined an election and claimed its term: as few requests as Conclave's, and no library. The arguments are those of first-elected. */
+/**
+ * Prints a line as soon as ready-made packets have joined an election and claimed its term. It sends as few requests as Conclave, and
+ * uses no library. Arguments: as for first-elected.
+ */
 import { randomUUID } from 'node:crypto';
 import {
   EPHEMERAL,

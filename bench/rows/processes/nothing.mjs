@@ -1,2 +1,2 @@
-/** Prints a line: what the start of Node itself takes. */
+/** Prints a line, to measure the start of Node itself. */
 console.log('started');

@@ -1,8 +1,8 @@
 /**
- * A candidate of ready-made packets, and nothing else: the lower bound for a guarded failover. It leads an election where no other
- * candidate is, or waits until it is told by a signal that it leads. Arguments: servers, path, session timeout.
+ * A candidate that sends ready-made packets, and does nothing else: the lower bound for a guarded failover. It leads if the election
+ * has no other candidate. Otherwise it waits until a signal tells it that it leads. Arguments: servers, path, session timeout.
  *
- * To its parent it reports `joined` with what takes its session over, and `electedAt`.
+ * It reports to its parent `joined`, with its nodes and the credentials that take its session over, and `electedAt`.
  */
 import { randomUUID } from 'node:crypto';
 import {

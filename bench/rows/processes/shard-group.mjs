@@ -5,11 +5,11 @@ import { serve } from '../../harness/child.mjs';
 /** @import { ShardEvent } from '../shards/history.mjs' */
 
 const PATIENCE_MS = 60_000;
-/** By their numbers; a member that has left keeps its number. @type {ShardSupervisor[]} */
+/** The members by their numbers. A member that has left keeps its number. @type {ShardSupervisor[]} */
 const members = [];
-/** Since they were asked for last. @type {ShardEvent[]} */
+/** The events since the last `take`. @type {ShardEvent[]} */
 let events = [];
-/** Which member owns a shard. @type {Map<string, number>} */
+/** The member that owns each shard. @type {Map<string, number>} */
 const owners = new Map();
 /** @type {Set<() => void>} */
 const waiting = new Set();
@@ -32,7 +32,7 @@ function add(options) {
   const number = members.length;
   const supervisor = new ShardSupervisor({
     ...options,
-    // Work that settles as soon as it is told to.
+    // This work settles as soon as the shard's signal aborts.
     run: (shard) => new Promise((resolve) => shard.signal.addEventListener('abort', resolve)),
   });
   members.push(supervisor);
@@ -47,7 +47,7 @@ function add(options) {
   return number;
 }
 
-/** @param {() => boolean} isMet looked at whenever something has happened to a shard @param {string} what */
+/** @param {() => boolean} isMet called after each event of a shard @param {string} what */
 function until(isMet, what) {
   return new Promise((resolve, reject) => {
     const end = () => {
@@ -81,17 +81,17 @@ serve({
     await Promise.all(numbers.map((number) => members[number]?.start()));
     return { beganAt, startedAt: now(), numbers };
   },
-  /** Answers when that many shards have an owner. */
+  /** Answers when so many shards have an owner. */
   untilOwned: ({ shards }) => until(() => owners.size === shards, `${shards} shards have an owner`),
-  /** Answers when that member owns that many, and all shards have an owner. */
+  /** Answers when the member owns so many shards, and all shards have an owner. */
   untilOwns: ({ member, count, shards }) =>
     until(
       () => owners.size === shards && ownedBy(member) === count,
       `member ${member} owns ${count} of ${shards}`,
     ),
-  /** One member leaves; answers when it has left. `how`: `stop` or `drain`. */
+  /** Lets a member leave, and answers when it has left. `how`: `stop` or `drain`. */
   leave: ({ member, how }) => /** @type {any} */ (members[member])[how](),
-  /** What has happened to shards since it was asked for last. */
+  /** Answers with the events of shards since the last call. */
   take: () => {
     const taken = events;
     events = [];

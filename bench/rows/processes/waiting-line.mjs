@@ -1,6 +1,5 @@
 /**
- * A process with many contenders in one lock's queue, of one of several kinds, which reports its memory. Runs with
- * --expose-gc.
+ * A process with many contenders of one kind in one lock's queue. It reports its memory. Runs with --expose-gc.
  */
 import { forEach, serve } from '../../harness/child.mjs';
 
@@ -12,7 +11,7 @@ const kept = [];
 
 /** @typedef {{ connect: string, path: string, count: number, sessionTimeoutMs: number }} Line */
 
-/** Each with a session of its own. @param {Line} line */
+/** Contenders with a session each. @param {Line} line */
 async function sessions({ connect, path, count, sessionTimeoutMs }) {
   const { DistributedLock, Session } = await import('conclave');
   return async () => {
@@ -24,7 +23,7 @@ async function sessions({ connect, path, count, sessionTimeoutMs }) {
   };
 }
 
-/** All on one session. @param {Line} line */
+/** Contenders that share one session. @param {Line} line */
 async function shared({ connect, path, count, sessionTimeoutMs }) {
   const { DistributedLock, Session } = await import('conclave');
   return async () => {
@@ -45,7 +44,7 @@ async function raw({ connect, path, count, sessionTimeoutMs }) {
       const client = await RawClient.open(connect, sessionTimeoutMs);
       const created = await client.createSequential(`${path}/lock-`);
       const node = created.slice(created.lastIndexOf('/') + 1);
-      // By number: the prefixes are the same, also that of the parent, which holds the lock.
+      // This sorts by number, because all names have the same prefix, also that of the parent process, which holds the lock.
       const children = (await client.children(path)).sort();
       const ahead = children[children.indexOf(node) - 1];
       if (ahead === undefined) throw new Error(`${created} has no predecessor`);

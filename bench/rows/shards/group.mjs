@@ -21,7 +21,7 @@ export class Group {
   }
 
   /**
-   * Members join at the same time. Resolves when all are members.
+   * Lets members join at the same time. Resolves when all are members.
    *
    * @param {number} count
    * @returns {Promise<{ beganAt: number, startedAt: number, numbers: number[] }>} `beganAt`, `startedAt`: milliseconds, before the first
@@ -35,18 +35,18 @@ export class Group {
     await this.#child.ask('untilOwned', { shards: this.shards });
   }
 
-  /** Resolves when that member owns so many, and all shards have owners. @param {number} member @param {number} count */
+  /** Resolves when the member owns so many shards, and all shards have owners. @param {number} member @param {number} count */
   async untilOwns(member, count) {
     await this.#child.ask('untilOwns', { member, count, shards: this.shards });
   }
 
-  /** A member leaves, and the others get its shards. @param {number} member @param {'stop' | 'drain'} how */
+  /** Lets a member leave. Resolves when the others have its shards. @param {number} member @param {'stop' | 'drain'} how */
   async leave(member, how) {
     await this.#child.ask('leave', { member, how });
     await this.untilOwned();
   }
 
-  /** What has happened since the last call. @returns {Promise<ShardEvent[]>} */
+  /** The events since the last call. @returns {Promise<ShardEvent[]>} */
   async take() {
     return await this.#child.ask('take');
   }

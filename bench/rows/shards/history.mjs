@@ -1,8 +1,8 @@
-/** What the events of shards say about a change of the group's members. */
+/** Summarizes the events of shards after a change of the group's members. */
 
 /**
- * What happened to a shard, at one member. `ended`: the member was told to let go, and its work goes on until it has settled; `released`
- * and `lost` come after that.
+ * An event of a shard at one member. `ended`: the member must let the shard go, and its work goes on until it has settled. `released` and
+ * `lost` come after that.
  *
  * @typedef {object} ShardEvent
  * @property {number} member
@@ -15,13 +15,13 @@
  * @typedef {object} Change
  * @property {{ shard: string, from: number | undefined, to: number, gapMs: number }[]} moved shards that have another owner than before;
  *   `gapMs`: how long they had none
- * @property {number} interrupted how many shards were without an owner for some time
- * @property {number} eventsOfStayed how many events there were of shards that have the same owner as before
- * @property {number} spanMs from the first shard that lost its owner until the last one that got one; 0 if there is none
+ * @property {number} interrupted the number of shards that had no owner for some time
+ * @property {number} eventsOfStayed the number of events of shards that have the same owner as before
+ * @property {number} spanMs from the first shard that lost its owner until the last shard that got one; 0 if there is none
  */
 
 /**
- * The difference between the beginning and the end of some events, at both of which all shards have owners.
+ * Compares the owners after some events with those before. All shards must have owners at both times.
  *
  * @param {readonly ShardEvent[]} events of all members, in any order
  * @returns {Change}
@@ -44,7 +44,7 @@ export function changeOf(events) {
 }
 
 /**
- * How long a move took, for those from one member to another.
+ * The durations of the moves from one member to another.
  *
  * @param {readonly ShardEvent[]} events
  */

@@ -5,23 +5,23 @@ import { Group } from './group.mjs';
 
 export const WORKERS = 8;
 export const NUMBERS_OF_SHARDS = /** @type {const} */ ([64, 4096]);
-// Also all that the planner has to do once, such as removing what a start has left.
+// Within this time the planner also does its one-time work, such as removing what a start has left.
 const SETTLE_MS = 3000;
 
 /**
- * What a group sends while nothing happens.
+ * The requests of a group while nothing happens.
  *
  * @typedef {object} Idle
  * @property {number} shards
- * @property {number} leases how long it was counted
+ * @property {number} leases the duration of the count, in leases
  * @property {number} operations requests without pings, by the server's count
  * @property {number} transactions by the server's count
- * @property {number} mostBeats writes of one worker in a lease, the most of any
+ * @property {number} mostBeats writes in a lease of the worker with the most
  * @property {Record<string, number>} kinds requests by kind, by a proxy's count
  */
 
 /**
- * Counts for all numbers of shards at the same time, on a server for each.
+ * Counts for all numbers of shards at the same time, each on a server of its own.
  *
  * @param {{ sessionMs: number, leases: number }} plan
  * @returns {Promise<Idle[]>}
@@ -37,8 +37,8 @@ async function measureOne({ shards, sessionMs, leases }) {
   const group = new Group({ connect: proxy.address, shards, sessionMs });
   const leaseMs = sessionMs / 3;
   try {
-    // One after the other: of members that begin at the same time one more may take itself for one of the next two in line, and
-    // watches the others, too. That has nothing to do with the number of shards.
+    // The members join one after the other. If they join at the same time, one member more may take itself for one of the next two in
+    // line, and watch the others too. That doesn't depend on the number of shards.
     for (let joined = 0; joined < WORKERS; joined++) await group.join(1);
     await group.untilOwned();
     await pause(SETTLE_MS);

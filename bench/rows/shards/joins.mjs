@@ -11,7 +11,7 @@ const SESSION_MS = 10_000;
 /** @typedef {{ ownedMs: number, sinceStartMs: number }} Cold `ownedMs`: since all were members; `sinceStartMs`: since the first one began to start */
 /** @typedef {{ tookMs: number, moved: number, movedElsewhere: number, eventsOfStayed: number }} Join */
 
-/** What a join is to move: the newcomer's part, rounded down. @param {number} shards @param {number} members with the newcomer */
+/** The number of shards that a join should move: the newcomer's part, rounded down. @param {number} shards @param {number} members with the newcomer */
 export function quotaOfNewcomer(shards, members) {
   return Math.floor(shards / members);
 }
@@ -22,7 +22,7 @@ export function quotaOfNewcomer(shards, members) {
  * @param {object} plan
  * @param {1 | 3} plan.servers
  * @param {number} plan.rounds
- * @param {(group: Group) => Promise<void>} [plan.withLast] what is done with the last group
+ * @param {(group: Group) => Promise<void>} [plan.withLast] called with the last group
  * @returns {Promise<Cold[]>}
  */
 export async function measureCold({ servers: count, rounds, withLast }) {
@@ -50,12 +50,12 @@ export async function measureCold({ servers: count, rounds, withLast }) {
 }
 
 /**
- * One more member joins a group and leaves again, again and again.
+ * Lets one more member join a group and leave again, once in each round.
  *
  * @param {Group} group
- * @param {number} members how many it has without that one
+ * @param {number} members the number of members without that one
  * @param {number} rounds
- * @param {(join: () => Promise<void>) => Promise<void>} [around] is given the join of each round, and has to call it
+ * @param {(join: () => Promise<void>) => Promise<void>} [around] gets the join of each round, and must call it
  * @returns {Promise<{ joins: Join[], events: ShardEvent[][] }>} the events of each join
  */
 export async function measureJoins(group, members, rounds, around = (join) => join()) {

@@ -13,7 +13,7 @@ export const TICK_MS = 500;
 // A guardian learns of a new worker from the worker's first messages, and a heartbeat tells the planner of it.
 const KNOWN_BY_THEN_MS = 500;
 const PATIENCE_MS = 60_000;
-// The nodes of those that were killed before are gone, and the others know their places in the planner's election again.
+// After this time the nodes of killed workers are gone, and the others know their places in the planner's election again.
 const SETTLED_MS = 2 * SESSION_MS;
 
 /** @typedef {'worker' | 'planner' | 'both'} Victim `both`: the planner and the next in line */
@@ -29,8 +29,8 @@ export const LEASE_MS = SESSION_MS / 3;
  * @param {boolean} plan.isGuarded
  * @param {readonly Victim[]} plan.victims one after the other
  * @param {(text: string) => void} plan.say
- * @returns {Promise<Killed[]>} with the times until all shards of the killed ones had other owners: with a guardian since the parent's `exit`
- *   event, else since the kill
+ * @returns {Promise<Killed[]>} with the times until all shards of the killed workers had other owners: with a guardian since the parent's
+ *   `exit` event, else since the kill
  */
 export async function measureKilled({ isGuarded, victims, say }) {
   const servers = await startServers({ tickMs: TICK_MS });
@@ -44,7 +44,7 @@ export async function measureKilled({ isGuarded, victims, say }) {
       await workers.complete();
       if (victim === 'both') await pause(SETTLED_MS);
       tookMs.set(victim, [...(tookMs.get(victim) ?? []), await workers.kill(victim)]);
-      if (round % 10 === 9) say(`shards: ${round + 1} of ${victims.length} were killed`);
+      if (round % 10 === 9) say(`shards: ${round + 1} of ${victims.length} kills`);
     }
   } finally {
     await workers.end();
@@ -58,7 +58,7 @@ export async function measureKilled({ isGuarded, victims, say }) {
 class Worker {
   hasJoined = false;
   isAlive = true;
-  /** The shards that it has, as far as it has said. @type {Set<string>} */
+  /** The shards that the worker has reported as its own. @type {Set<string>} */
   shards = new Set();
 
   /** @param {string} connect */
@@ -73,9 +73,9 @@ class Workers {
   #guardian;
   /** @type {Worker[]} */
   #all = [];
-  /** It has planned last. @type {Worker | undefined} */
+  /** The worker that planned last. @type {Worker | undefined} */
   #planner;
-  /** Who has claimed a shard last, and when. @type {Map<string, { owner: Worker, at: bigint }>} */
+  /** The worker that claimed each shard last, and when. @type {Map<string, { owner: Worker, at: bigint }>} */
   #claims = new Map();
   /** @type {Set<() => void>} */
   #waiting = new Set();
@@ -86,7 +86,7 @@ class Workers {
     this.#guardian = guardian;
   }
 
-  /** Replaces those that were killed, one after the other, and waits until each has its part. */
+  /** Replaces killed workers, one after the other, and waits until each worker has its part of the shards. */
   async complete() {
     while (this.#all.length < WORKERS) {
       const worker = this.#start();
@@ -106,7 +106,7 @@ class Workers {
   }
 
   /**
-   * Other messages are for the guardian.
+   * Handles the messages of a worker. Other messages are for the guardian.
    *
    * @param {Worker} worker
    * @param {{ joined?: true, planned?: true, acquired?: string, released?: string, at?: string }} message
@@ -138,7 +138,7 @@ class Workers {
     const since = this.#guardian === undefined ? killedAt : endedAt;
     await this.#until(
       () => lost.every((shard) => this.#claims.get(shard)?.owner.isAlive),
-      `${lost.length} shards of the killed have other owners`,
+      `${lost.length} shards of the killed workers have other owners`,
     );
     const times = lost.map((shard) => Number((this.#claims.get(shard)?.at ?? 0n) - since) / 1e6);
     return Math.max(...times);
@@ -155,7 +155,7 @@ class Workers {
     return [victim === 'planner' ? planner : other];
   }
 
-  /** @param {() => boolean} isMet looked at with each message @param {string} what */
+  /** @param {() => boolean} isMet called after each message @param {string} what */
   #until(isMet, what) {
     return new Promise((resolve, reject) => {
       const end = () => {

@@ -3,7 +3,7 @@ import { Group } from './group.mjs';
 import { gapsOf } from './history.mjs';
 
 const MEMBERS = 3;
-/** One more than members: so exactly one shard moves when one more member joins, and exactly one when that is drained. */
+/** One shard more than members, so that exactly one shard moves when one more member joins, and one when that member is drained. */
 const SHARDS = MEMBERS + 1;
 const SESSION_MS = 10_000;
 // The first moves run on code that V8 has not compiled yet.

@@ -6,10 +6,10 @@ export const MEMBERS = 1000;
 /** @typedef {{ what: string, tookMs: number[] }} Plans */
 
 /**
- * How long the largest plan takes that the documentation names, in this process: of a group that is even, which one member joins.
+ * Measures, in this process, the largest plan that the documentation names. One member joins a group whose shards are evenly shared.
  *
  * @param {number} rounds
- * @returns {Plans[]} the first of all plans apart: of it V8 has compiled nothing yet
+ * @returns {Plans[]} the first of all plans apart, because V8 has compiled no code for it yet
  */
 export function measurePlans(rounds) {
   const shards = Array.from({ length: SHARDS }, (_, at) => String(at));

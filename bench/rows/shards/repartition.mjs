@@ -13,7 +13,7 @@ import { measureJoins } from './joins.mjs';
 const PROGRAM = join(import.meta.dirname, '../../peers/kazoo_partitioner.py');
 export const MEMBERS = 10;
 export const PIECES = 1000;
-// So that no heartbeats are counted.
+// So long that no heartbeats are counted.
 const DAY_MS = 86_400_000;
 const KAZOO_SESSION_MS = 10_000;
 
@@ -27,7 +27,7 @@ export function repartitionOf(who, events) {
 }
 
 /**
- * One more worker joins Conclave's: what changes, and what it costs.
+ * Lets one more worker join those of Conclave, and measures the changes and their cost.
  *
  * @param {number} rounds
  * @returns {Promise<{ repartitions: Repartition[], writes: Writes[] }>}
@@ -66,7 +66,7 @@ export async function measureConclave(rounds) {
   }
 }
 
-/** How often the records below a node were written, all in all. @param {Session} session @param {string} parent */
+/** The number of writes of all records below a node. @param {Session} session @param {string} parent */
 async function recordVersions(session, parent) {
   const names = await session.getChildren(parent);
   const records = await Promise.all(names.map((name) => session.getData(`${parent}/${name}`)));
@@ -74,11 +74,11 @@ async function recordVersions(session, parent) {
 }
 
 /**
- * The same with kazoo's SetPartitioner.
+ * Lets one more worker join those of kazoo's SetPartitioner, and measures the changes.
  *
- * @param {number} timeBoundaryS how long it waits for more changes
- * @param {(text: string) => void} say is told why it is left out
- * @returns {Promise<Repartition | undefined>} `undefined`: kazoo can't be had
+ * @param {number} timeBoundaryS how many seconds it waits for more changes
+ * @param {(text: string) => void} say called with the reason if kazoo is left out
+ * @returns {Promise<Repartition | undefined>} `undefined` if kazoo isn't available
  */
 export async function measureKazoo(timeBoundaryS, say) {
   /** @type {string[]} */

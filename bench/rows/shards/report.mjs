@@ -20,7 +20,7 @@ import { MEMBERS as FORMER, PIECES } from './repartition.mjs';
  * @property {number[]} movesMs
  * @property {Idle[]} idle
  * @property {Writes[]} writes
- * @property {Repartition[]} repartitions Conclave's, and kazoo's if it can be had
+ * @property {Repartition[]} repartitions Conclave's, and kazoo's if it is available
  * @property {Killed[]} killed
  * @property {Plans[]} plans
  * @property {number} timeBoundaryS kazoo's
