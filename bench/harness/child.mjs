@@ -21,7 +21,7 @@ export class Child {
   async ask(order, ...args) {
     const gone = new AbortController();
     const ended = once(this.#process, 'exit', { signal: gone.signal }).then(([code, signal]) => {
-      throw new Error(`the process ended at ${order} (${code ?? signal})`);
+      throw new Error(`the process ended during '${order}' (${code ?? signal})`);
     });
     ended.catch(() => undefined); // Ignored once the child has answered.
     this.#process.send([order, ...args]);

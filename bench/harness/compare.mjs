@@ -9,7 +9,7 @@ import { median, quantile } from './quantiles.mjs';
 const LOOK_AGAIN_MS = 50;
 /** How long the servers' state must stay the same, if it can be the expected one. */
 const UNCHANGED_MS = 100;
-/** How long it must stay the same if it is not the expected one: then it will not become that. */
+/** How long the state must stay the same if it is not the expected one. After that time it won't become the expected one. */
 const STUCK_MS = 1000;
 const SETTLED_WITHIN_MS = 30_000;
 
@@ -45,7 +45,8 @@ export async function startAll(contestants, place) {
 
 /**
  * Lets `count` contenders join a queue, and waits until all have created their nodes and set their watches, by the servers'
- * counts: a program answers as soon as its contenders have begun to join. Contenders of the queue before may still be leaving.
+ * counts. The program's answer isn't enough, because it comes as soon as the contenders have begun to join. Contenders of the queue
+ * before may still be leaving.
  *
  * @param {Driver} driver
  * @param {import('./meter.mjs').Meter} meter
@@ -59,8 +60,8 @@ export async function queueUp(driver, meter, path, count) {
 }
 
 /**
- * Waits until there are `count` ephemeral nodes more than `before`, watches for all of them but the first, and no more
- * changes: some contenders set further watches.
+ * Waits until there are `count` ephemeral nodes more than `before`, watches for all of them but the first, and until
+ * nothing changes any more: some contenders set further watches.
  *
  * @param {import('./meter.mjs').Meter} meter
  * @param {import('./meter.mjs').Holdings} before
@@ -96,7 +97,7 @@ export async function untilSettled(meter, complete) {
 }
 
 /**
- * All contestants, with another one first in each round, because the first one finds the servers as the last one left them.
+ * Returns all contestants, with another one first in each round, because the first contestant finds the servers as the last one left them.
  *
  * @template T
  * @param {readonly T[]} all

@@ -1,4 +1,4 @@
-/** The clients that the benchmark compares (contestants), and how their programs are started: see `bench/peers/README.md`. */
+/** The clients that the benchmark compares (contestants), and the commands that start their programs. See `bench/peers/README.md`. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,13 +12,14 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
 /**
  * @typedef {object} Contestant
  * @property {string} name
- * @property {'lock' | 'election' | 'failover'} kind with which others it is compared. `failover`: after failures only, its program
- *   hands nothing over
+ * @property {'lock' | 'election' | 'failover'} kind the kind of contestants that it is compared with. `failover`: it is measured after
+ *   failures only, because its program hands nothing over
  * @property {string} recipe the recipe that its program uses
  * @property {import('./handovers.mjs').Pace} [lowerBound] the pace at which it is a lower bound: no client on Node can be faster.
- *   At once the next contender must list the queue, or read the record; after a while it may know that it is next
- * @property {true} [keeps] whether a lower bound sends all requests that Conclave's guarantees need: a lower bound for Conclave
- * @property {() => string[]} command the command that starts it, without the arguments. Installs and compiles what it needs
+ *   At once, the next contender must list the queue, or read the record. After a while, it may know that it is next
+ * @property {true} [keeps] whether a lower bound sends all requests that Conclave's guarantees need. It is then a lower bound for Conclave
+ * @property {() => string[]} command the command that starts it, without the arguments. The call installs and compiles the program where
+ *   necessary
  */
 
 const conclave = () => [process.execPath, join(PEERS, 'conclave.mjs')];
@@ -37,7 +38,7 @@ const curator = once(() => {
   const source = join(PEERS, 'Curator.java');
   if (isNewer(source, join(COMPILED, 'Curator.class')))
     compile('javac', '-d', COMPILED, '-cp', classPath, source);
-  // For a thousand sessions, which have five threads each.
+  // Enough for a thousand sessions with five threads each.
   return ['java', '-Xmx2g', '-Xss256k', '-cp', `${COMPILED}:${classPath}`, 'Curator'];
 });
 const kazoo = once(() => [...findKazoo(), join(PEERS, 'kazoo_peer.py')]);
@@ -152,7 +153,7 @@ function compile(compiler, ...args) {
 }
 
 /**
- * Calls `find` once, and returns or throws its outcome again after that: a package that can't be installed is tried once.
+ * Calls `find` once, and returns or throws its outcome again after that. So the benchmark tries only once to install a package.
  *
  * @template T
  * @param {() => T} find

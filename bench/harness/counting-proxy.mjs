@@ -128,8 +128,8 @@ export function totals(lines) {
 }
 
 /**
- * How many of a session's existence probes replaced a ping, which is due `everyMs`: no more of them than pings would have been
- * due since the session was opened. Further probes have other reasons.
+ * The number of a session's existence probes that replaced a ping. A ping is due after each `everyMs` milliseconds. No more probes
+ * count than pings would have been due since the session was opened. Further probes have other reasons.
  *
  * @param {Line} line since it was opened
  * @param {number} everyMs
@@ -139,7 +139,7 @@ export function probesInPlaceOfPings({ openedAt, probesAt }, everyMs) {
 }
 
 /**
- * How many heartbeats, which are multis, there are in a lease. Counted over whole periods, so that it doesn't matter when the counting began.
+ * The number of heartbeats (multis) in a lease. It counts whole periods, so that the result doesn't depend on when the counting began.
  *
  * @param {readonly number[]} at when they passed @param {number} leaseMs
  */
@@ -149,7 +149,7 @@ export function heartbeatsPerLease(at, leaseMs) {
   return leaseMs / ((last - first) / (at.length - 1));
 }
 
-/** @param {(frame: Buffer, first: boolean) => void} onFrame given without its length */
+/** @param {(frame: Buffer, first: boolean) => void} onFrame called with each frame, without its length */
 function eachFrame(onFrame) {
   /** @type {Buffer} */
   let rest = Buffer.alloc(0);

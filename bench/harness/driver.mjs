@@ -13,16 +13,20 @@ import { createInterface } from 'node:readline';
 const COMPLAINTS_CHARS = 10_000;
 const INTERRUPTIONS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
-/** Kill the running drivers. @type {Set<() => void>} */
+/** Functions that kill the running drivers. @type {Set<() => void>} */
 const killers = new Set();
 
-/** Most drivers end with this process, because they read from it, but not while they carry out a command. */
+/** Kills all drivers. Most drivers end with this process, because they read from it, but not while they carry out a command. */
 const killAll = () => {
   for (const kill of killers) kill();
 };
 
-/** A signal ends a process without an `exit` event. If there are other listeners, they decide when the process ends.
- * @param {NodeJS.Signals} signal */
+/**
+ * Exits at a signal, because a signal alone ends a process without an `exit` event. If there are other listeners, they decide when the
+ * process ends.
+ *
+ * @param {NodeJS.Signals} signal
+ */
 const exitOn = (signal) => {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
 };
@@ -50,14 +54,14 @@ export class Driver {
   /** Commands without an answer yet, in the order in which they were sent.
    * @type {{ expected: string, resolve: (words: string[]) => void, reject: (error: Error) => void }[]} */
   #questions = [];
-  /** Why the program ends, if that is known before it ends. @type {string | undefined} */
+  /** The reason for the program's end, if it is known before the end. @type {string | undefined} */
   #reason;
   /** @type {Error | undefined} */
   #end;
   #complaints = '';
-  /** By the number of the session whose contender stands. @type {Map<number, Promise<number>>} */
+  /** When each standing contender holds, by the number of its session. @type {Map<number, Promise<number>>} */
   #held = new Map();
-  /** Settle these. @type {Map<number, { resolve: (at: number) => void, reject: (error: Error) => void }>} */
+  /** The functions that settle these promises. @type {Map<number, { resolve: (at: number) => void, reject: (error: Error) => void }>} */
   #standing = new Map();
 
   /** @param {readonly string[]} command @param {Contention} contention */
@@ -71,7 +75,7 @@ export class Driver {
     child.stderr.setEncoding('utf8').on('data', (text) => {
       this.#complaints = (this.#complaints + text).slice(-COMPLAINTS_CHARS);
     });
-    // The program has ended: that rejects all commands.
+    // The program has ended. The `close` event rejects all commands.
     child.stdin.on('error', () => undefined);
     createInterface({ input: child.stdout }).on('line', (line) => this.#hear(line));
     child.once('error', ({ message }) => {
@@ -104,7 +108,7 @@ export class Driver {
     return this.#process.pid;
   }
 
-  /** Why the program takes no more commands, if it has ended. */
+  /** The error that says why the program takes no more commands, if it has ended. */
   get end() {
     return this.#end;
   }
@@ -146,7 +150,7 @@ export class Driver {
    */
   async stand(path, session = 0) {
     const held = new Promise((resolve, reject) => this.#standing.set(session, { resolve, reject }));
-    // A caller may not ask for it.
+    // The caller need not ask for it, so its rejection is handled here.
     held.catch(() => undefined);
     this.#held.set(session, held);
     await this.#ask(`stand ${path} ${session}`, 'standing');
@@ -155,7 +159,7 @@ export class Driver {
   /**
    * When the program printed that this contender holds, by `performance.now()`.
    *
-   * @param {number} [session] of which a contender was asked to {@link stand}
+   * @param {number} [session] the number of a session for which {@link stand} was called
    * @returns {Promise<number>}
    */
   async held(session = 0) {

@@ -1,4 +1,4 @@
-/** A program for the tests of the driver, which answers without servers. Its recipe is the fault that it has, if any. */
+/** A program for the tests of the driver, which answers without servers. Its recipe names its fault, if it has one. */
 import { createInterface } from 'node:readline';
 
 const [servers, timeoutMs, recipe] = process.argv.slice(2);
@@ -36,7 +36,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const [command = '', ...words] = line.split(' ');
   const fault = faults[recipe ?? ''];
   if (fault === undefined || command === 'open') commands[command]?.(words);
-  // Later commands get no answer.
+  // The fault comes at `hand`. Other commands get no answer.
   else if (command === 'hand') fault();
 });
 say('ready');

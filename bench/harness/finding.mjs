@@ -27,7 +27,7 @@
  * @property {string} title
  * @property {string[]} columns of the table
  * @property {(string | number)[][]} table
- * @property {Summary} [summary] without one, only the bars are shown in short
+ * @property {Summary} [summary] without one, the short form shows only the bars
  * @property {Bar[]} bars
  * @property {string[]} notes conditions of the measurement
  * @property {unknown} data all measured values

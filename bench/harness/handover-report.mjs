@@ -17,7 +17,7 @@ export const COLUMNS = [
   'notifications',
 ];
 
-/** Of the lower bounds those that send all that Conclave's guarantees need. @type {import('./finding.mjs').Summary} */
+/** Of the lower bounds it shows only those that send all requests that Conclave's guarantees need. @type {import('./finding.mjs').Summary} */
 export const SUMMARY = {
   lines: ['servers', 'contenders', 'one handover after the other'],
   across: 'who',
@@ -47,7 +47,7 @@ export function rowsOf(measured) {
 }
 
 /**
- * Bars for locks and elections: the number of contenders makes no difference.
+ * Bars for locks and elections: the number of contenders must make no difference.
  *
  * @param {readonly Handovers[]} measured
  * @param {string} name of Conclave's contestant
@@ -66,7 +66,7 @@ export function barsOfCrowds(measured, name, notificationsAtMost) {
     const among = ours.filter((each) => each.servers === 1 && each.pace === pace);
     const many = among.find(({ crowd }) => crowd === 1000);
     const fews = among.filter(({ crowd }) => crowd === 15);
-    // Preferably on the same servers.
+    // Preferably the measurement on the same servers.
     const few = fews.find(({ sessions }) => sessions === 1000) ?? fews[0];
     if (few === undefined || many === undefined) return [];
     const measuredRatio = percentiles(many.rounds).p50 / percentiles(few.rounds).p50;

@@ -5,7 +5,7 @@ import { startServers } from './servers.mjs';
 
 /**
  * How soon one handover follows another. `at once`: the next contender has not noticed yet that it is next. `after a while`:
- * it has.
+ * it has noticed.
  *
  * @typedef {'at once' | 'after a while'} Pace
  *
@@ -13,7 +13,7 @@ import { startServers } from './servers.mjs';
  * @property {1 | 3} servers
  * @property {number} crowd the number of contenders, each with a session of its own
  * @property {Pace} pace
- * @property {number} [sessions] the number of open sessions, if there are more
+ * @property {number} [sessions] the number of open sessions, if there are more than contenders
  *
  * @typedef {object} Plan settings that need the same servers and sessions
  * @property {1 | 3} servers
@@ -24,10 +24,10 @@ import { startServers } from './servers.mjs';
  * @typedef {object} Series the measurements of one contestant
  * @property {string} name
  * @property {number[][]} rounds times in microseconds, by round
- * @property {number[]} requests for a handover, on average, for each queue that was formed
- * @property {number[]} notifications for a handover, for each queue or handover
+ * @property {number[]} requests the requests of a handover, on average, for each queue
+ * @property {number[]} notifications the notifications of a handover, for each queue or handover
  *
- * @typedef {object} Failure a round in which a contestant's program failed, and which is left out
+ * @typedef {object} Failure a round that is left out, because a contestant's program failed in it
  * @property {string} name
  * @property {number} round from 1
  * @property {string} reason
@@ -35,20 +35,20 @@ import { startServers } from './servers.mjs';
  * @typedef {{ setting: Setting, series: Series[], failures: Failure[] }} Handovers
  */
 
-// For handovers at once: so long that hardly any heartbeat or existence probe is counted.
+// For handovers at once. The timeout is so long that hardly any heartbeat or existence probe is counted.
 const LONG_SESSION_MS = 86_400_000;
-// A follower of 3.8.0 forgets a committed request now and then, until it gets another one. With this timeout there is one soon.
+// A follower of ZooKeeper 3.8.0 sometimes forgets a committed request until it gets another one. With this timeout it gets one soon.
 const LONG_WITH_FOLLOWERS_MS = 30_000;
 const HANDOVERS = 40;
 const QUICK_HANDOVERS = 7;
-// For handovers after a while: periodic requests depend on the session timeout.
+// For handovers after a while. Periodic requests depend on the session timeout.
 const SHORT_SESSION_MS = 5000;
 const HOLD_MS = 1300;
 const PACED_HANDOVERS = 14;
-/** For a contestant that has servers for itself, which take time to start. */
+/** For a contestant with servers of its own, because these take time to start. */
 const PACED_ALONE = 10;
 const QUICK_PACED = 3;
-/** With more contenders, the pings of all contestants' sessions would disturb the measurement. */
+/** Up to this number of contenders, contestants share servers. With more, the pings of all their sessions would disturb the measurement. */
 const TOGETHER = 100;
 /** Uncontended cycles, and queues of {@link WARM_UP_CROWD} that are handed over at once down to the last contender. */
 const WARM_UP = { cycles: 1000, lines: 100 };
@@ -63,8 +63,8 @@ const AFTERMATH_MS = 100;
  * @property {readonly import('./compare.mjs').Found[]} contestants of the lower bounds only those for the plan's pace take part
  * @property {Plan} plan
  * @property {(name: string, crowd: number) => boolean} takesPart whether a contestant takes part with that number of contenders
- * @property {string} [ours] where each contestant has servers for itself, this one is also measured with the fewest contenders on
- *   the servers for the most: then only the number of contenders differs
+ * @property {string} [ours] where each contestant has servers of its own, this contestant is also measured with the fewest contenders
+ *   on the servers for the most, so that only the number of contenders differs
  */
 
 /** @param {Contest} contest @returns {Promise<Handovers[]>} */
@@ -86,7 +86,7 @@ async function together({ bench, contestants, plan, takesPart }) {
   const running = await startAll(contestants, place);
   try {
     for (const { name, driver } of running) await warmUp(name, driver, bench.quick);
-    bench.say(`${words(plan)}: warm`);
+    bench.say(`${words(plan)}: warmed up`);
     const measured = [];
     for (const crowd of plan.crowds) {
       const series = running
@@ -105,7 +105,7 @@ async function together({ bench, contestants, plan, takesPart }) {
         bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}`);
       }
       measured.push(handovers(plan, crowd, series, failures));
-      if (failures.length > 0) break; // The failed program has ended. What was measured before counts.
+      if (failures.length > 0) break; // The failed program has ended. Earlier measurements count.
     }
     return measured;
   } finally {
@@ -153,7 +153,7 @@ async function alone({ bench, contestants, plan, takesPart, ours }, crowd) {
         await warmUp(name, driver, bench.quick);
         await driver.open(crowd);
         const crowds = name === ours && few < crowd ? [few, crowd] : [crowd];
-        if (round % 2 === 0) crowds.reverse(); // In turns, because servers become faster.
+        if (round % 2 === 0) crowds.reverse(); // The order alternates, because servers become faster.
         for (const size of crowds) {
           const contestant = new Contestant(name, driver, size);
           await goRound([contestant], servers.meter, { ...plan, crowd: size, quick: bench.quick });
@@ -188,7 +188,7 @@ async function alone({ bench, contestants, plan, takesPart, ours }, crowd) {
 
 /**
  * A just-in-time compiler compiles code after hundreds of calls, and only code that runs. So each contestant waits and hands
- * over the same number of times before anything is timed.
+ * over the same number of times before the timing begins.
  *
  * @param {string} name
  * @param {Driver} driver
@@ -253,7 +253,7 @@ function sessionMs({ pace, servers }) {
   return servers === 1 ? LONG_SESSION_MS : LONG_WITH_FOLLOWERS_MS;
 }
 
-/** How many of a queue's contenders hand over at most: they don't join again, and the queue gets shorter. @param {number} crowd */
+/** The most contenders of a queue that hand over. They don't join again, so the queue gets shorter. @param {number} crowd */
 function half(crowd) {
   return Math.max(2, Math.floor(crowd / 2));
 }
@@ -295,7 +295,7 @@ class Contestant {
     const times = [];
     while (times.length < count) {
       await this.formLine(meter);
-      // Not counted: unlike all others, the first two contenders did not come to the head of the queue by a handover.
+      // Its requests aren't counted: unlike all others, the first two contenders did not come to the head of the queue by a handover.
       times.push(await this.driver.hand());
       await pause(AFTERMATH_MS);
       let notifications = 0;

@@ -3,10 +3,10 @@ import { lastTransaction, serverCounts } from '../../tools/zookeeper/counts.mjs'
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 
 /**
- * @typedef {{ requests: number, notifications: number }} Traffic what servers received from clients, and how often they
- * notified watches
+ * @typedef {{ requests: number, notifications: number }} Traffic the requests that servers received from clients, and
+ * the watch notifications that they sent
  */
-/** @typedef {{ ephemerals: number, watches: number }} Holdings what servers keep: ephemeral nodes, and watches */
+/** @typedef {{ ephemerals: number, watches: number }} Holdings the ephemeral nodes and the watches that servers keep */
 
 const QUIET_MS = 15;
 
@@ -15,7 +15,7 @@ export class Meter {
   /** @type {readonly number[]} */
   #ports;
   #questions = 0;
-  /** What the servers count of one question. Others' requests may be counted with it, so it is the least that was seen. */
+  /** The requests that the servers count for one question. They may count requests of others with it, so this is the least number seen. */
   #perQuestion = Number.POSITIVE_INFINITY;
 
   /** @param {readonly number[]} ports the client ports of the servers */
@@ -24,7 +24,7 @@ export class Meter {
   }
 
   /**
-   * What the servers did while `task` ran.
+   * The traffic of the servers while `task` ran.
    *
    * @param {() => Promise<unknown>} task
    * @returns {Promise<Traffic>}
@@ -48,15 +48,15 @@ export class Meter {
       const now = await this.#read();
       const requests = now.requests - last.requests;
       if (requests === this.#perQuestion && now.notifications === last.notifications) return;
-      // A lower cost than before is believed once it is seen again.
+      // A lower cost than before counts only when it is seen again.
       this.#perQuestion = Math.min(this.#perQuestion, requests);
       last = now;
     }
   }
 
   /**
-   * How many operations were requested, while `task` ran, on the connections that are open at its end. The client numbers
-   * each operation. Pings have no number, and some clients send them every ten seconds whatever their session timeout is.
+   * The number of operations that clients requested while `task` ran, on the connections that are open at its end. The client
+   * numbers each operation. Pings have no number, and some clients send them every ten seconds whatever their session timeout is.
    *
    * @param {() => Promise<unknown>} task
    */
@@ -70,8 +70,8 @@ export class Meter {
   }
 
   /**
-   * How many transactions the servers carried out while `task` ran: writes, or several writes that were carried out together; sessions that
-   * began or ended are counted too.
+   * The number of transactions that the servers carried out while `task` ran. A transaction is one write, or several writes that are
+   * carried out together. The beginning and the end of a session count too.
    *
    * @param {() => Promise<unknown>} task
    */

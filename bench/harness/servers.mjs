@@ -10,7 +10,7 @@ import { Meter } from './meter.mjs';
 const HOST = '127.0.0.1';
 const MEMORY = '/dev/shm';
 
-/** Stop the running servers. @type {Set<() => Promise<void>>} */
+/** Functions that stop the running servers. @type {Set<() => Promise<void>>} */
 const running = new Set();
 
 /** Stops all servers of this process and removes their data, when the benchmark is interrupted. */
@@ -58,7 +58,7 @@ export async function startEtcd() {
   return { connect: address, stop: registeredStop(stop, remove) };
 }
 
-/** A folder that is removed when the benchmark is interrupted. @param {Storage} storage */
+/** Makes a folder that is removed when the benchmark is interrupted. @param {Storage} storage */
 async function makeFolder(storage) {
   const folder = await mkdtemp(join(storage === 'tmpfs' ? MEMORY : tmpdir(), 'conclave-bench-'));
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -66,7 +66,7 @@ async function makeFolder(storage) {
   return { folder, remove };
 }
 
-/** Also when the benchmark is interrupted. @param {() => Promise<void>} end @param {() => Promise<void>} remove */
+/** Returns a function that stops servers and removes their folder. It also runs when the benchmark is interrupted. @param {() => Promise<void>} end @param {() => Promise<void>} remove */
 function registeredStop(end, remove) {
   const stop = async () => {
     await end();

@@ -6,7 +6,7 @@ import { once } from 'node:events';
  *
  * @param {URL} script
  * @param {readonly string[]} [args]
- * @returns {Promise<{ line: string, tookMs: number }>} the line, and the time from the start of the process until it came
+ * @returns {Promise<{ line: string, tookMs: number }>} the line, and the time from the start of the process until the line came
  */
 export async function timedProcess(script, args = []) {
   const began = performance.now();
