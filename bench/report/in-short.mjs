@@ -5,7 +5,7 @@ import { isMet } from '../harness/finding.mjs';
 /** @import { Results } from './markdown.mjs' */
 
 /**
- * A list with what matters most. A line of which a figure is missing is left out.
+ * A list of the most important figures. It leaves out a line if one of its figures is missing.
  *
  * @param {readonly Results[]} runs
  */

@@ -61,7 +61,7 @@ export function draw({ title, x, y, lines, steps = false }) {
 }
 
 /**
- * As a picture that is only looked at: with a title for those who can't see it, and without what a pointer does to it.
+ * Makes the chart a static picture: adds a title for readers who can't see it, and removes the styles for a pointer.
  *
  * @param {string} svg
  * @param {string} title

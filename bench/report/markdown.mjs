@@ -9,15 +9,15 @@ import { isMet } from '../harness/finding.mjs';
  * @property {readonly string[]} args of the command
  * @property {number} seconds the duration
  * @property {import('./machine.mjs').Machine} machine
- * @property {import('./machine.mjs').Moment} [before] missing, as `after`, where it wasn't recorded
+ * @property {import('./machine.mjs').Moment} [before] missing, like `after`, if it wasn't recorded
  * @property {import('./machine.mjs').Moment} [after]
- * @property {string} [remark] what else is to be known of a published run, written by hand
+ * @property {string} [remark] more about a published run, written by hand
  * @property {readonly Finding[]} findings
  * @property {readonly { row: string, reason: string }[]} failures
  */
 
 /**
- * A page with everything but the single values: of each run its conditions, and its findings, each with its plot.
+ * A page with everything but the single values. For each run it has the conditions and the findings, each with its plot.
  *
  * @param {readonly Results[]} runs
  * @param {readonly string[]} plots paths of the files, relative to the page; each has the name of its finding
@@ -54,7 +54,7 @@ export function pictures({ id }, plots) {
 /** @param {Results} results @param {Results} [former] the run that is shown before this one */
 export function conditions({ date, args, seconds, machine, before, after, remark }, former) {
   const isSameMachine = JSON.stringify(machine) === JSON.stringify(former?.machine);
-  const given = args.filter((arg, at) => arg !== '--out' && args[at - 1] !== '--out'); // Where it was written doesn't matter.
+  const given = args.filter((arg, at) => arg !== '--out' && args[at - 1] !== '--out'); // The output folder doesn't matter.
   const said = [
     `\`${['npm run bench', ...(given.length > 0 ? ['--'] : []), ...given].join(' ')}\`, ${date.slice(0, 10)}, ${Math.round(seconds / 60)} minutes${isSameMachine ? ', on the same machine' : ''}.`,
     ...(isSameMachine ? [] : described(machine)),

@@ -77,7 +77,7 @@ function guardedFailover(guarded) {
   return drawIfAny({ ...FAILOVERS, title: "Failover after kill -9, by the session's timeout", lines });
 }
 
-/** Of elections after kill -9. @param {readonly import('../rows/host-failover/report.mjs').Failovers[]} [measured] */
+/** Plots failovers of elections after kill -9. @param {readonly import('../rows/host-failover/report.mjs').Failovers[]} [measured] */
 function hostFailover(measured = []) {
   const lines = measured
     .filter(({ setting }) => setting.fault === 'killed' && isPlotted(setting))
@@ -89,7 +89,12 @@ function hostFailover(measured = []) {
   return drawIfAny({ ...FAILOVERS, title: 'Failover after kill -9, without a guardian', lines });
 }
 
-/** Locks fail over as elections do, and a short lease gains nothing if the session's end is waited for. @param {import('../rows/host-failover/settings.mjs').Setting} setting */
+/**
+ * The plot leaves out locks, which fail over as elections do. It also leaves out short leases with `takeover: 'session'`, which gain
+ * nothing because the next candidate waits for the session's end.
+ *
+ * @param {import('../rows/host-failover/settings.mjs').Setting} setting
+ */
 function isPlotted({ contestant, options }) {
   const isShort = options?.leaseMs !== undefined;
   return !LOCKS.includes(contestant) && !(isShort && options.takeover === 'session');

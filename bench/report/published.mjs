@@ -1,14 +1,14 @@
-/** The published figures: those of each row are of the run that measured it last. So a row can be measured again by itself. */
+/** The published figures. Those of each row come from the run that measured it last, so that you can measure one row again by itself. */
 
 /** @import { Finding } from '../harness/finding.mjs' */
 /** @import { Results } from './markdown.mjs' */
 
 /**
- * The published runs after another one: its rows take the place of theirs. Without the single values, which only plots need.
+ * Adds a run to the published runs. Its rows take the place of theirs. The single values are left out, because only plots need them.
  *
  * @param {readonly Results[]} published the newest first
  * @param {Results} run
- * @returns {Results[]} the newest first; a run of which no row is left is left out
+ * @returns {Results[]} the newest first, without runs of which no row is left
  */
 export function withRun(published, run) {
   const ids = new Set(run.findings.map(({ id }) => id));

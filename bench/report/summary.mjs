@@ -1,4 +1,4 @@
-/** Shortens results for `docs/benchmarks.md`. Everything is in the page that it links. */
+/** Shortens results for `docs/benchmarks.md`. That document links the page with everything. */
 import { isMet } from '../harness/finding.mjs';
 import { barRow, conditions, failed, pictures, tableOf } from './markdown.mjs';
 
@@ -6,11 +6,11 @@ import { barRow, conditions, failed, pictures, tableOf } from './markdown.mjs';
 /** @import { Results } from './markdown.mjs' */
 
 /**
- * The part of a document that shows the results: of each run its conditions and a table for each finding with a summary, then
- * the bars that are missed.
+ * The part of a document that shows the results. For each run it has the conditions, and a table for each finding with a summary.
+ * The missed bars follow.
  *
  * @param {readonly Results[]} runs
- * @param {readonly string[]} plots paths of the files, relative to the document. Those named after a finding with a summary are shown
+ * @param {readonly string[]} plots paths of the files, relative to the document. It shows those that are named after a finding with a summary
  * @param {string} heading of each part
  */
 export function summary(runs, plots, heading) {
@@ -39,7 +39,7 @@ export function short(finding, plots, heading) {
 }
 
 /**
- * The missed bars of all findings. Those that are met stand on the page with all tables.
+ * The missed bars of all findings. The page with all tables has the others.
  *
  * @param {readonly Finding[]} findings
  * @param {string} heading
@@ -60,7 +60,7 @@ export function barsOf(findings, heading) {
 }
 
 /**
- * One line for each setting, one column for each contestant. A line in which nothing can be compared is left out.
+ * One line for each setting, one column for each contestant. It leaves out lines in which nothing can be compared.
  *
  * @param {Pick<Finding, 'columns' | 'table'>} finding
  * @param {Summary} summary
