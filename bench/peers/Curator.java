@@ -34,7 +34,8 @@ public class Curator {
       for (String line = commands.readLine(); line != null && !line.equals("quit"); line = commands.readLine())
         obey(line.split(" "), args);
       closing = true;
-      // ZooKeeper's client closes one session of a process at a time, up to 0.1 s each; Curator then waits for threads.
+      // ZooKeeper's client closes one session of a process at a time, in up to 0.1 s each. Curator then waits for threads.
+      // These waits run at the same time.
       ExecutorService closers = Executors.newCachedThreadPool();
       List<Future<?>> closed = new ArrayList<>();
       for (Contender each : contenders) closed.add(closers.submit(each.client::close));
@@ -69,7 +70,7 @@ public class Curator {
         say("took" + micros(holder.heldAt - from));
       }
       case "leave" -> {
-        // Each gets its turn: a contender that leaves wakes the next one, which lists the whole queue.
+        // Each contender gets its turn, because one that leaves wakes the next one, which lists the whole queue.
         while (inLine > 0) handOver();
         say("left");
       }
@@ -79,7 +80,7 @@ public class Curator {
     }
   }
 
-  /** Hands over to the next contender, if there is one; returns when it began. */
+  /** Hands over to the next contender, if there is one. Returns the time at which the handover began. */
   private static long handOver() throws Exception {
     Contender before = holder;
     long from = before.onThread(() -> {
@@ -105,7 +106,7 @@ public class Curator {
     };
   }
 
-  /** A session, and the thread that waits for it to hold: a mutex belongs to the thread that acquired it. */
+  /** A session, and the thread that acquires with it: a mutex belongs to the thread that acquired it. */
   private abstract static class Contender {
     final CuratorFramework client;
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
@@ -119,7 +120,7 @@ public class Curator {
 
     abstract void prepare(String path);
 
-    /** Notes when the contender knew that it holds. */
+    /** Acquires, and notes when the contender knew that it holds. */
     abstract void acquire() throws Exception;
 
     abstract void release() throws Exception;
@@ -212,7 +213,7 @@ public class Curator {
 
     void release() throws Exception {
       latch.close();
-      // It deletes its node in the background.
+      // The latch deletes its node in the background.
       deleted.acquire();
     }
   }

@@ -1,7 +1,7 @@
 /** Contends with etcd's election. `README.md` describes the protocol. */
 import { failLoudly, obey } from './protocol.mjs';
 
-// As etcd's own client does.
+// etcd's own client does the same.
 const KEEPALIVES_PER_TTL = 3;
 
 const base64 = (/** @type {string} */ text) => Buffer.from(text).toString('base64');
@@ -18,7 +18,7 @@ async function open(connect, sessionTimeoutMs) {
     return await response.json();
   };
   const { ID } = await ask('lease/grant', { TTL: sessionTimeoutMs / 1000 });
-  // One that fails leaves it to the next, as long as the lease lasts.
+  // If a keepalive fails, the next one can still keep the lease, until that runs out.
   const timer = setInterval(
     () => ask('lease/keepalive', { ID }).catch(() => undefined),
     sessionTimeoutMs / KEEPALIVES_PER_TTL,

@@ -1,7 +1,8 @@
-"""Shares pieces of work out with kazoo's SetPartitioner, lets one more worker join, and prints what happened to the pieces.
+"""Shares pieces of work out with kazoo's SetPartitioner, lets one more worker join, and prints the events of the pieces.
 
-Arguments: servers, session timeout in ms, workers before the change, pieces, time_boundary in s. Prints the events from the join until all
-pieces have an owner again as JSON, in the form of the ShardEvent of bench/rows/shards/history.mjs. Ends when its standard input is closed.
+Arguments: servers, session timeout in ms, workers before the change, pieces, time_boundary in s. The program prints, as JSON, the events
+from the join until all pieces have an owner again. Each has the form of ShardEvent in bench/rows/shards/history.mjs. The program ends when its
+standard input is closed.
 """
 
 import json
@@ -85,7 +86,7 @@ def main(servers, timeout_ms, workers, pieces, time_boundary):
     settings = (servers, int(timeout_ms), names, int(time_boundary))
     for worker in [Worker(number, *settings) for number in range(count)]:
         worker.start()
-    # Each worker has its part of those that a complete group would share.
+    # Waits until each worker has the part that it has in a complete group.
     wait_until(lambda: all(len(owned.get(at, [])) == len(names[at::count]) for at in range(count)))
     newcomer = Worker(count, *settings)
     with lock:

@@ -107,7 +107,8 @@ class Peer:
         for contender in self.contenders[: self.in_line]:
             contender.tasks.put((contender.wait_in_line, path, begun))
             begun.acquire()
-            # A thousand threads that list at the same time take a minute, because of the interpreter's lock.
+            # One contender joins after the other: a thousand threads that list at the same time take a minute, because
+            # of the interpreter's lock.
             while contender.lock.node is None:
                 time.sleep(0.001)
         self.holder = held.get()
@@ -120,13 +121,13 @@ class Peer:
         say("took", micros(self.holder.held_at - start))
 
     def leave(self):
-        # Each gets its turn: a contender that leaves wakes the next one, which lists the whole queue.
+        # Each contender gets its turn, because one that leaves wakes the next one, which lists the whole queue.
         while self.in_line > 0:
             self.release()
         say("left")
 
     def release(self):
-        """Hands over to the next contender, if there is one; returns when it began."""
+        """Hands over to the next contender, if there is one. Returns the time at which the handover began."""
         start = perf_counter_ns()
         self.holder.lock.release()
         self.in_line -= 1
@@ -147,7 +148,7 @@ class Peer:
 def main(servers, timeout_ms, recipe):
     if recipe not in ("lock", "election"):
         raise ValueError(f"no such recipe: {recipe}")
-    # For four threads a session.
+    # Small enough for four threads in each session.
     threading.stack_size(256 * 1024)
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
     peer = Peer(servers, int(timeout_ms), recipe)

@@ -1,4 +1,4 @@
-/** Requests as bytes, ready to be sent, and what the lower bounds read of the answers. */
+/** Requests as bytes, ready to be sent, and functions with which the lower bounds read the answers. */
 import { bool, frame, int, text } from './wire.mjs';
 
 const OP = {
@@ -22,7 +22,7 @@ const ANY_VERSION = -1;
 /** The header of a reply: xid, zxid, error code. */
 const HEADER_BYTES = 16;
 const ERROR_AT = 12;
-/** In a stat, behind two transactions and two times; the number of children behind that, two more versions, the owner and a length. */
+/** In a stat, the version follows two zxids and two times. Two more versions, the owner, a length and the number of children come after it. */
 const VERSION_AT = 32;
 const ZERO = 0x30;
 /** The end of a transaction. */
@@ -143,7 +143,7 @@ function nearest(listed, suits, isNearer) {
   return name;
 }
 
-/** The ten digits before `end`; NaN if they aren't digits. @param {Buffer} bytes @param {number} end */
+/** The number in the ten bytes before `end`; NaN if they aren't all digits. @param {Buffer} bytes @param {number} end */
 function numberAt(bytes, end) {
   let number = 0;
   for (let at = end - 10; at < end; at++) {

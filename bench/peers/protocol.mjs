@@ -30,7 +30,7 @@ const nowUs = () => Number(process.hrtime.bigint()) / 1000;
 /** @param {number[]} times */
 const took = (times) => `took ${times.map((us) => us.toFixed(1)).join(' ')}`;
 
-/** The contenders of one queue, and the one that holds. */
+/** The contenders of one queue, and its holder. */
 class Line {
   /** @type {Contender[]} */
   #contenders = [];
@@ -68,7 +68,7 @@ class Line {
   }
 
   async leave() {
-    // From the end, so that none of them gets its turn.
+    // They leave from the end of the queue, so that none of them gets its turn.
     await Promise.all(this.#contenders.reverse().map((contender) => contender.leave()));
   }
 

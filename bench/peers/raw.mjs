@@ -1,5 +1,5 @@
 /**
- * A lock on node-zookeeper-client without a library: the recipe, with no protection against lost replies, connections or
+ * A lock on node-zookeeper-client without a library: the bare recipe, without protection against lost replies, connections or
  * sessions. `README.md` describes the protocol.
  */
 import { RawClient } from '../strategies/raw-client.mjs';

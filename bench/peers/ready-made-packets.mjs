@@ -1,6 +1,6 @@
 /**
- * A lower bound for locks on Node: packets that are ready to send, on plain sockets, with as few round trips as possible. Of the
- * answers it reads little more than the numbers at the ends of names. No client for Node can be faster on the same servers.
+ * A lower bound for locks on Node: packets that are ready to send, on plain sockets, with as few round trips as possible. It
+ * reads little more of the answers than the numbers at the ends of names. No client for Node can be faster on the same servers.
  * `README.md` describes the recipes and the protocol.
  */
 import { randomUUID } from 'node:crypto';
@@ -24,9 +24,9 @@ const created = new Set();
 
 /**
  * @typedef {object} Recipe
- * @property {boolean} knows whether it takes for granted that it is first when its predecessor's node is deleted; else it lists
- * @property {boolean} [keeps] whether it gives Conclave's guarantees, and so sends what Conclave sends: names that can be found
- *   after a lost reply, a watch on its own node, removed before the node is deleted
+ * @property {boolean} knows whether it relies on being first when its predecessor's node is deleted; else it lists the queue
+ * @property {boolean} [keeps] whether it sends the requests that Conclave's guarantees need: names that it can find after a lost reply,
+ *   and a watch on its own node, which it removes before it deletes the node
  */
 
 /** @param {Recipe} recipe */

@@ -1,7 +1,7 @@
 /**
- * A lower bound for elections on Node: packets that are ready to send, on plain sockets. A leader that steps down writes the record
- * as held by the next one, in the transaction that deletes its node; where no other contender is, one write creates the node and
- * claims. `README.md` describes the recipes and the protocol.
+ * A lower bound for elections on Node: packets that are ready to send, on plain sockets. A leader that steps down writes the
+ * next contender into the record as its holder, in the transaction that deletes its own node. Where there is no other contender, one
+ * write creates the node and claims the term. `README.md` describes the recipes and the protocol.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -25,19 +25,20 @@ import {
 import { failLoudly, obey } from './protocol.mjs';
 import { openWire } from './wire.mjs';
 
-/** Of the same lengths as an election's record with a leader, and without. */
+/** As long as an election's record with a leader, and without one. */
 const HELD = Buffer.alloc(200, ' ');
 const VACANT = Buffer.alloc(40, ' ');
 
 /**
- * What this process knows of an election: all of its contenders are here.
+ * The state of an election. All of its contenders are in this process.
  *
  * @typedef {object} Election
- * @property {Promise<unknown>} begun the first contender leads
+ * @property {Promise<unknown>} begun resolves when the first contender leads
  * @property {number} version of the record
- * @property {Promise<unknown>} allWatch all that have begun to join watch what tells them that they lead: a signal can be missed
+ * @property {Promise<unknown>} allWatch resolves when all contenders that have begun to join watch for the notification that
+ *   they lead: a contender without that watch would miss a signal
  * @property {boolean} isDeserted whether the record is vacant, and no contender is there
- * @property {(list: Buffer) => void} [onNext] tells the first leader of the contender that is the next one
+ * @property {(list: Buffer) => void} [onNext] tells the first leader, by a listing, which contender is next
  */
 
 /** By path. @type {Map<string, Election>} */
@@ -45,10 +46,10 @@ const elections = new Map();
 
 /**
  * @typedef {object} Recipe
- * @property {boolean} told whether the next one is told by a signal that it leads; else it sees its predecessor's node go, and reads
- *   the record
- * @property {boolean} [keeps] whether it gives Conclave's guarantees, and so sends what Conclave sends: a watch on its own node,
- *   removed before that is deleted, a heartbeat node, and a check of the next one's node
+ * @property {boolean} told whether a signal tells the next contender that it leads; else the contender sees that its predecessor's node
+ *   is deleted, and reads the record
+ * @property {boolean} [keeps] whether it sends the requests that Conclave's guarantees need: a watch on its own node, which it removes
+ *   before it deletes the node, a heartbeat node, and a check of the next contender's node
  */
 
 /** @param {Recipe} recipe */
@@ -99,11 +100,14 @@ function contend(wire, path, { told, keeps = false }) {
     if (isRefused(reply)) throw new Error(`the record isn't at version ${version}`);
     beats = keeps;
     Object.assign(election(), { version: version + 1, isDeserted: false });
-    prepare(undefined); // For the case that it stays alone.
+    prepare(undefined); // In case it stays alone.
     election().onNext = prepare;
   }
 
-  /** Gives, as soon as it watches for that, what settles when it is told that it leads, or that its predecessor has gone. */
+  /**
+   * Joins behind others, and resolves when it watches for its notification. `notified` resolves when a signal tells it that it leads, or
+   * when its predecessor's node is deleted. It is undefined if that node was already gone.
+   */
   async function joinBehind() {
     const joining = Buffer.concat([creation(`${path}/_c_${ownId}-lock-`, EPHEMERAL_SEQUENTIAL), listed]);
     const [reply, list] = /** @type {[Buffer, Buffer]} */ (await wire.ask(2, joining));
@@ -121,9 +125,9 @@ function contend(wire, path, { told, keeps = false }) {
     return { notified: told || !isRefused(seen) ? event : undefined };
   }
 
-  /** It leads, and finds out which contender is next. */
+  /** Begins to lead, and finds out which contender is next. */
   async function takeUp() {
-    const begins = keeps && !beats; // With its first heartbeat its lease begins.
+    const begins = keeps && !beats; // Its lease begins with its first heartbeat.
     beats ||= begins;
     const { some, all } = begins
       ? wire.askInTurn(3, Buffer.concat([readRecord, creation(heartbeatNode, EPHEMERAL), listed]), 2)
@@ -172,7 +176,7 @@ function contend(wire, path, { told, keeps = false }) {
       await prepared;
       if (told) await election().allWatch;
       const { version } = election();
-      Object.assign(election(), { version: version + 1, isDeserted: !hasNext }); // Before its answer: the next one is told sooner.
+      Object.assign(election(), { version: version + 1, isDeserted: !hasNext }); // Before the answer, because the next contender is notified earlier.
       const replies = await wire.ask(answers, release);
       if (isRefused(/** @type {Buffer} */ (replies.at(-1)))) throw new Error('the release was refused');
     },
@@ -184,7 +188,7 @@ function contend(wire, path, { told, keeps = false }) {
   };
 }
 
-/** The node by which the contender with that node is told that it leads. @param {string} node */
+/** The node that signals to the contender with the given node that it leads. @param {string} node */
 function signalOf(node) {
   return `${node.replace('/_c_', '/_b_').replace(/-lock-\d+$/, '')}_0`;
 }

@@ -9,19 +9,19 @@ const PING_XID = -2;
 const received = Buffer.allocUnsafeSlow(65_536);
 
 /**
- * What takes a session over: its id and its password.
+ * The credentials that take a session over: its id and its password.
  *
  * @typedef {{ id: Buffer, password: Buffer }} Credentials
  */
 
 /** @type {Credentials} */
 const NEW_SESSION = { id: Buffer.alloc(8), password: Buffer.alloc(16) };
-/** In the answer to the connect request: version, session timeout, session, the length of the password. */
+/** Places in the answer to the connect request, whose parts are: version, session timeout, session, the password's length, password. */
 const SESSION_AT = 8;
 const PASSWORD_AT = 20;
 
 /**
- * A session on the first of the servers: a new one, or one that is taken over.
+ * Opens a session on the first of the servers, or takes one over.
  *
  * @param {string} servers
  * @param {number} sessionTimeoutMs
@@ -86,7 +86,7 @@ export class Wire {
    *
    * @param {number} count
    * @param {Buffer} packets
-   * @param {number} [enough] with how many replies it goes on
+   * @param {number} [enough] the number of replies after which the caller goes on
    */
   askInTurn(count, packets, enough = 1) {
     // Each packet after the handshake gets its number, so that the server can report how many there were.

@@ -71,7 +71,7 @@ func (p *peer) obey(words []string) {
 		}
 		say("took " + micros(p.release()))
 	case "leave":
-		// A Lock that waits can't be cancelled: each gets its turn.
+		// A Lock that waits can't be cancelled, so each contender gets its turn.
 		for p.inLine > 0 {
 			p.release()
 		}
@@ -132,7 +132,7 @@ func (p *peer) queue(path string, n int) {
 	p.inLine, p.holding = n, <-p.held
 }
 
-// Returns the time until the next contender holds, if there is one.
+// Releases the lock. Returns the time until the next contender holds it, if there is one.
 func (p *peer) release() (took time.Duration) {
 	from := time.Now()
 	check(p.holding.lock.Unlock())
@@ -156,7 +156,7 @@ func say(line string) {
 	fmt.Println(line)
 }
 
-// Locked when the sessions are being closed: errors after that are no failures.
+// Locked while the sessions are being closed, because errors are no failures then.
 var closing sync.Mutex
 
 func check(err error) {
