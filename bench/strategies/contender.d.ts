@@ -2,7 +2,7 @@
 export interface Contender {
   /** Joins. Resolves when the contender leads, or waits. */
   join(): Promise<void>;
-  /** Stops to lead, and leaves. Resolves when its node is deleted. */
+  /** Stops leading, and leaves. Resolves when its node is deleted. */
   release(): Promise<void>;
   /** Closes the session. */
   close(): Promise<void>;

@@ -7,7 +7,7 @@ import { watchPredecessor } from './watch-predecessor.mjs';
 /** @import { Contender, Strategy } from './contender.js' */
 /** @import { Meter, Traffic } from '../harness/meter.mjs' */
 
-// So long that no pings and heartbeats are counted.
+// The timeout is so long that the server counts no pings and heartbeats.
 export const SESSION_MS = 600_000;
 const WARM_UP = 10;
 
@@ -58,7 +58,7 @@ class Contest {
     }
   }
 
-  /** The leader releases, another contender takes over, and the former leader joins again. */
+  /** Lets the leader release and another contender take over. Then the former leader joins again. */
   async handOver() {
     const former = this.#leader;
     if (former === undefined) throw new Error('no contender leads');
@@ -93,7 +93,7 @@ class Contest {
 }
 
 /**
- * @typedef {object} Costs what was measured of a strategy
+ * @typedef {object} Costs the measurements of a strategy
  * @property {string} name
  * @property {number} contenders
  * @property {number[]} timesUs of each handover
@@ -134,7 +134,7 @@ export async function compare({ connect, meter, contenders, rounds }) {
   }
 }
 
-/** @param {readonly Traffic[]} traffic @returns {Traffic} the mean */
+/** @param {readonly Traffic[]} traffic @returns {Traffic} the means */
 export function mean(traffic) {
   /** @param {keyof Traffic} key */
   const of = (key) => traffic.reduce((sum, one) => sum + one[key], 0) / traffic.length;

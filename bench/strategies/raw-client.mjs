@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 
-// It has no declarations, and those of third parties are wrong in a dozen places.
+// The package has no type declarations, and those of third parties are wrong in a dozen places.
 const zookeeper = createRequire(import.meta.url)('node-zookeeper-client');
 const { EPHEMERAL, EPHEMERAL_SEQUENTIAL } = zookeeper.CreateMode;
 

@@ -2,7 +2,7 @@ import { RawClient } from './raw-client.mjs';
 
 /**
  * Each contender creates a sequential node and watches the parent's children; the lowest one leads. Each change wakes all
- * contenders, and each of them lists all.
+ * contenders, and each of them lists all nodes.
  *
  * @type {import('./contender.js').Strategy}
  */
