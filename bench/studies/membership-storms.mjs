@@ -1,10 +1,11 @@
 /**
- * Shows what becomes of a group of shards in storms of 1,000 members that join, leave, die and are restarted:
+ * Simulates a group of shards in storms of 1,000 members that join, leave, die and are restarted:
  * `npm run build && node bench/studies/membership-storms.mjs [--members 1000] [--shards 16384] [--seed 1]`.
  *
- * No server and no time is involved: it is `plan`, and the planner's rules of when to plan. One that joins is waited for `settleMs` for
- * more, ten times as long at most; one that leaves, or comes back within its grace, is planned for at once; one that has died is known
- * to be gone when its lease is over. What a plan says is done at once. `each change` plans after each, whatever else is about to come.
+ * The study runs `plan`, and the planner's rules of when to plan. It has no servers, and time is simulated. After a join, the planner
+ * waits `settleMs` for more joins, ten times as long at most. It plans at once when a member leaves, or comes back within its grace. It
+ * learns of a dead member when that member's lease is over. Members carry a plan out at once. In the column `each change by itself`, the
+ * planner plans after each change, whatever else is about to come.
  */
 import { parseArgs } from 'node:util';
 import { plan } from 'conclave';
@@ -50,15 +51,15 @@ class Group {
   #rules;
   /** @type {Set<string>} */
   #live = new Set();
-  /** They have died, and nobody knows it yet: when that was. @type {Map<string, number>} */
+  /** The members that have died unnoticed, and when they died. @type {Map<string, number>} */
   #dead = new Map();
-  /** They have left in good order, and count as long as their grace. @type {Set<string>} */
+  /** The members that have left in good order, and count during their grace. @type {Set<string>} */
   #awaited = new Set();
-  /** Of live members. @type {Map<string, string>} */
+  /** The live member that owns each shard. @type {Map<string, string>} */
   #owners = new Map();
   /** @type {Map<string, number>} */
   #unownedSince = new Map(SHARD_IDS.map((shard) => [shard, 0]));
-  /** By member, what it had, and when it left. @type {Map<string, { shards: string[], atMs: number }>} */
+  /** The shards that each member had, and when it left. @type {Map<string, { shards: string[], atMs: number }>} */
   #homes = new Map();
   /** @type {{ atMs: number, since: number } | undefined} */
   #due;
@@ -73,7 +74,7 @@ class Group {
     this.#ahead = [...events].sort((one, other) => one.atMs - other.atMs);
   }
 
-  /** @param {number} countFromMs what is before that isn't counted @returns {Outcome} */
+  /** @param {number} countFromMs earlier events don't count @returns {Outcome} */
   play(countFromMs) {
     for (;;) {
       const [next] = this.#ahead;
@@ -168,7 +169,7 @@ class Group {
     for (const id of this.#live) this.#homes.delete(id);
   }
 
-  /** How many times the mean of the live members the one with the most shards has. */
+  /** The shards of the member with the most, divided by the mean of the live members. */
   get #load() {
     /** @type {Map<string, number>} */
     const counts = new Map();
@@ -183,7 +184,7 @@ class Group {
 }
 
 const ids = Array.from({ length: MEMBERS }, (_, at) => `member-${at}`);
-/** All are there, and have their shards. @type {Event[]} */
+/** All members join, and get their shards. @type {Event[]} */
 const ALL_THERE = ids.map((id) => ({ atMs: 0, kind: 'joins', id }));
 const BEGIN_MS = 10_000;
 
@@ -193,7 +194,7 @@ function joins(overMs) {
   return ids.map((id) => ({ atMs: random() * overMs, kind: 'joins', id }));
 }
 
-/** Each leaves in good order, and is back a moment later under the same name. @param {number} atOnce @param {number} awayMs @returns {Event[]} */
+/** Each member leaves in good order, and comes back under the same name after `awayMs`. @param {number} atOnce @param {number} awayMs @returns {Event[]} */
 function rollingRestart(atOnce, awayMs) {
   return ids.flatMap((id, at) => {
     const atMs = BEGIN_MS + Math.floor(at / atOnce) * (awayMs + 1000);
@@ -204,7 +205,7 @@ function rollingRestart(atOnce, awayMs) {
   });
 }
 
-/** So many die a second, and as many with other names begin, for a minute. @param {number} perSecond @returns {Event[]} */
+/** For a minute, so many members die each second, and as many with other names join. @param {number} perSecond @returns {Event[]} */
 function churn(perSecond) {
   const random = randomFrom(SEED);
   const there = ids.map((id) => ({ id, sinceMs: 0 }));
@@ -224,7 +225,7 @@ function churn(perSecond) {
   return events;
 }
 
-/** A third of all dies at one moment, and as many begin within ten seconds, half a minute later. @returns {Event[]} */
+/** A third of all members dies at one moment. Half a minute later, as many join within ten seconds. @returns {Event[]} */
 function outage() {
   const random = randomFrom(SEED);
   const third = ids.filter((_, at) => at % 3 === 0);

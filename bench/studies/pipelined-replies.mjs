@@ -22,7 +22,7 @@ const connect = `127.0.0.1:${String(port).trim()}`;
 const session = await Session.connect(connect, { sessionTimeoutMs: 60_000 });
 
 /**
- * Microseconds for each reply, with `window` requests outstanding at any time.
+ * Returns the microseconds for each reply, with `window` requests outstanding at any time.
  *
  * @param {number} window
  */

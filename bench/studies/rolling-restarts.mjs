@@ -1,8 +1,8 @@
 /**
- * Counts how often elections change hands while the servers are restarted one after the other, by both ways of takeover:
- * `npm run build && node bench/studies/rolling-restarts.mjs`. Each restart of the server that leads leaves the ensemble for a
- * second or more without a write. The elections of both ways are on the same servers, with the same lease. The arguments are
- * how many restarts there are, how many elections of each way, and the lease in milliseconds.
+ * Counts how often elections change hands while the servers are restarted one after the other, with both ways to take over:
+ * `npm run build && node bench/studies/rolling-restarts.mjs`. During each restart of the leading server, the
+ * ensemble accepts no write for a second or more. The elections of both ways are on the same servers, with the same lease. Arguments: the
+ * number of restarts, the number of elections of each way, and the lease in milliseconds.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LeaderElector, Session } from 'conclave';
@@ -13,15 +13,15 @@ const [RESTARTS = 30, ELECTIONS = 10, LEASE_MS = 2000] = process.argv.slice(2).m
 const CANDIDATES = 3;
 const SESSION_TIMEOUT_MS = 6000;
 const SETTLE_MS = 3000; // Between two restarts: longer than a takeover.
-const logger = pino({ level: 'silent' }); // Each restart is a line of each session.
+const logger = pino({ level: 'silent' }); // Each session would log a line at each restart.
 const WAYS = /** @type {const} */ (['lease', 'session']);
 
-/** What was counted of the elections of one way. */
+/** The counts of the elections of one way. */
 class Count {
   terms = 0;
   /** @type {Map<string, number>} */
   demoted = new Map();
-  /** Two of one election that held their terms at the same time. */
+  /** How often two candidates of one election held their terms at the same time. */
   overlaps = 0;
 
   /** @param {LeaderElector} elector @param {Set<LeaderElector>} rivals */
@@ -57,7 +57,7 @@ class Election {
         leaseMs: LEASE_MS,
         logger,
       });
-      session.on('error', () => undefined); // A server that is restarted refuses connections.
+      session.on('error', () => undefined); // A restarting server refuses connections.
       const elector = new LeaderElector(session, this.path, { takeover });
       elector.on('error', (error) => console.error(`${this.path}: ${error.message}`));
       count.follow(elector, rivals);
@@ -112,7 +112,7 @@ console.log(
   `${RESTARTS} restarts, ${leaderRestarts} of the server that led; ${ELECTIONS} elections of each way, ${CANDIDATES} candidates each; lease ${LEASE_MS} ms, session ${SESSION_TIMEOUT_MS} ms`,
 );
 console.log(
-  '| takeover | terms that began | claims that were carried out, and of no use | held at once | demoted |',
+  '| takeover | terms that began | claims that succeeded without a term | held at once | demoted |',
 );
 console.log('|---|---|---|---|---|');
 for (const [way, { terms, demoted, overlaps }] of counts) {

@@ -1,5 +1,5 @@
 /**
- * Measures the time of a handover, and its cost for the servers, by three strategies:
+ * Measures the time of a handover, and its cost for the servers, with three strategies:
  * `npm run build && node bench/studies/strategies.mjs [--contenders 2,15,100] [--rounds 200]`. `bench/strategies/README.md`
  * describes the strategies and shows results.
  *
