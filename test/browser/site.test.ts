@@ -59,7 +59,9 @@ describe('the site of the documentation', () => {
     const diagrams = page.locator('.vp-doc .diagram svg');
     await expect.poll(() => diagrams.count()).toBe(DIAGRAMS);
     expect(await page.locator('.vp-doc svg[aria-roledescription=error]').count()).toBe(0);
-    expect(await diagrams.nth(0).textContent()).toContain('release: record = B leads term n + 1');
+    // Mermaid wraps text by the width of the machine's fonts, and a space is lost where it does.
+    const text = (await diagrams.nth(0).textContent())?.replaceAll(/\s/g, '');
+    expect(text).toContain('release:record=Bleadstermn+1');
     const light = await diagrams.nth(0).innerHTML();
     await page.emulateMedia({ colorScheme: 'dark' });
     await expect.poll(() => diagrams.nth(0).innerHTML()).not.toBe(light);
