@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', p
 const section =
   /^## When ZooKeeper's data is lost or restored$(.*?)^## /ms.exec(read('docs/fencing.md'))?.[1] ?? '';
 
-/** The line of the page, as a function. */
+/** The page's line of code, as a function. */
 function fenceOf(): (generation: bigint, term: { token: bigint }) => bigint {
   const [, expression = ''] = /^const fence = (.*?);/m.exec(section) ?? [];
   expect(expression).not.toBe('');
@@ -24,7 +24,7 @@ describe('what is said of fencing when ZooKeeper has lost its data', () => {
         expect(fence(former + 1n, { token: other })).toBeGreaterThan(fence(former, { token: one }));
         expect(fence(former, { token: one }) > fence(former, { token: other })).toBe(one > other);
         expect(fence(0n, { token: one })).toBe(one);
-        // A signed 64-bit column holds it.
+        // The number fits into a signed 64-bit column.
         expect(BigInt.asIntN(64, fence(former + 1n, { token: other }))).toBe(
           fence(former + 1n, { token: other }),
         );

@@ -19,7 +19,7 @@ const PATH = '/election';
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 const MOST_RAISED = 64;
 
-/** Candidates with sessions of their own, in the order in which they join. */
+/** Starts an election whose candidates have sessions of their own. They are in the order in which they join. */
 async function setUp() {
   const { clock, server, open } = await startWithTestClock();
   const elected: string[] = [];
@@ -47,7 +47,7 @@ async function nodeOf(elector: LeaderElector): Promise<string> {
   return found.node;
 }
 
-/** The candidate as a leader knows it. */
+/** The candidate as a successor, as a leader knows it. */
 async function successorOf(session: Session, elector: LeaderElector, isFirst: boolean): Promise<Successor> {
   const node = await nodeOf(elector);
   const entry = parseEntry(node) as QueueEntry;
@@ -58,7 +58,7 @@ async function successorOf(session: Session, elector: LeaderElector, isFirst: bo
   return found;
 }
 
-/** A leader that knows the next one, and hands over to it when that one has done something meanwhile. */
+/** Starts a leader that knows the next candidate, and hands over to it after that candidate has done something. */
 async function setUpSuccessor(isFirst: boolean) {
   const { clock, open, lead, join, record } = await setUp();
   const leader = await lead('leader');
@@ -152,7 +152,7 @@ describe('a handover', () => {
     await clock.advance(100);
     server.resetCounts();
     await clock.advanceUntil(leader.stop());
-    expect(server.requests.filter(({ operation }) => operation === 'multi')).toHaveLength(1); // None was refused.
+    expect(server.requests.filter(({ operation }) => operation === 'multi')).toHaveLength(1); // The servers refused none.
     expect(elected).toEqual(['leader 1', 'next 2']);
   });
 
@@ -171,7 +171,7 @@ describe('a handover', () => {
     const { clock, server, lead, join, elected } = await setUp();
     const [leader, next] = [await lead('leader'), await join('next')];
     await clock.advance(2 * TIMES.sessionTimeoutMs);
-    await join('last'); // It has no time to notice that it is the next one.
+    await join('last'); // It has no time to notice that it is the next in line.
     await clock.advanceUntil(leader.stop());
     await clock.advance(0);
     server.delay(1000, { only: 'getChildren', path: PATH });
@@ -204,7 +204,7 @@ describe('a handover', () => {
       asked.filter(({ operation }) => operation !== 'multi').flatMap(({ paths }) => paths),
     ).not.toContain(`${PATH}/${node}`);
     expect(record()).toMatchObject({ state: 'held', term: 3, node, leaseMs: 2000, takeover: 'lease' });
-    expect(record()).not.toHaveProperty('id'); // Its node says it.
+    expect(record()).not.toHaveProperty('id'); // The successor's node has the id.
     expect((await clock.advanceUntil(next.leader()))?.id).toBe('next');
   });
 
@@ -216,7 +216,7 @@ describe('a handover', () => {
     const node = await clock.advanceUntil(nodeOf(brief));
     await clock.advance(2 * TIMES.sessionTimeoutMs);
     server.delay(100, { only: 'exists', path: '/held', times: 1 });
-    const held = brief.session.exists('/held'); // What it is to be told comes behind the answer to that.
+    const held = brief.session.exists('/held'); // Its notifications come after the answer to this.
     await clock.advanceUntil(middle.stop());
     await clock.advanceUntil(leader.stop());
     expect(record()).toMatchObject({ state: 'held', term: 2, node });
@@ -229,7 +229,7 @@ describe('a handover', () => {
     const { id } = brief.session.credentials;
     const asked = server.requests.filter(({ session, paths }) => session?.id === id && paths.includes(PATH));
     expect(asked.map(({ operation }) => operation)).toEqual(['getData', 'getChildren', 'multi']);
-    expect(asked[1]?.atMs).toBe(asked[0]?.atMs); // The listing has not waited for the record.
+    expect(asked[1]?.atMs).toBe(asked[0]?.atMs); // The listing hasn't waited for the answer about the record.
     expect(elected).toEqual(['leader 1', 'brief 2', 'next 3']);
     expect(record()).toMatchObject({ term: 3, node: await clock.advanceUntil(nodeOf(next)) });
   });

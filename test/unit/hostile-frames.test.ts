@@ -14,7 +14,7 @@ import {
   KNOWN_XIDS,
 } from '../support/wire/hostile-frames.js';
 
-/** A connection that has asked everything that can be asked, and waits for the answers. */
+/** Opens a connection that has sent every kind of request, and waits for the answers. */
 async function waitingConnection(greeting: Buffer) {
   const { socket, connection } = await openConnection(greeting);
   const asked = [
@@ -32,7 +32,7 @@ async function waitingConnection(greeting: Buffer) {
   return { socket, connection, asked: Promise.allSettled(asked) };
 }
 
-/** The most memory that was asked for in one piece while `task` ran. */
+/** Runs `task`, and returns the size of the largest buffer that it allocated. */
 async function largestAllocation(task: () => Promise<void>): Promise<number> {
   const spies = [
     vi.spyOn(Buffer, 'alloc'),
@@ -59,7 +59,7 @@ describe('whatever a server sends', () => {
           const largest = await largestAllocation(async () => {
             let offset = 0;
             for (const cut of [...cuts, stream.length]) {
-              // A socket says nothing after it was destroyed.
+              // A destroyed socket emits no more data.
               if (!socket.destroyed) socket.emit('data', stream.subarray(offset, offset + cut));
               offset = Math.min(stream.length, offset + cut);
               await settle();
@@ -69,7 +69,7 @@ describe('whatever a server sends', () => {
           const outcomes = await asked;
           expect(outcomes).toHaveLength(10);
           expect(socket.destroyed).toBe(true);
-          // The requests that are sent take some as well.
+          // The requests that the connection sends need buffers as well.
           expect(largest).toBeLessThanOrEqual(stream.length + 1000);
         },
       ),
@@ -95,7 +95,7 @@ describe('whatever a server sends', () => {
             const opened = await Promise.race([waiting.catch(() => undefined), settle()]);
             opened?.destroy(new Error('enough'));
           });
-          // The requests that are sent are larger than what came.
+          // The requests that the connection sends are larger than the data that came.
           expect(largest).toBeLessThan(1000);
         },
       ),

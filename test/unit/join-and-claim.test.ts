@@ -12,7 +12,7 @@ import { startWithTestClock } from '../support/servers/embedded-with-test-clock.
 const PATH = '/elections/one';
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 
-/** An election that exists, and has no candidates. */
+/** Makes an election that has no candidates. */
 async function setUp() {
   const { clock, server, open } = await startWithTestClock();
   const operator = await open(TIMES);

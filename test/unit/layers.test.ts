@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { readModules, SOURCES, upwardImportsOf } from './structure.js';
 
 /**
- * The folders from the bottom up: what stands in one imports from its own, from those of the same line and from those
- * before it only.
+ * The folders from the bottom up. The files of a folder import only from their own folder, from folders of the same line, and from
+ * folders of the lines before.
  */
 const ROOMS = [
   ['classes'],
@@ -67,7 +67,7 @@ const PUBLIC = 'index.ts';
 
 const modules = readModules(SOURCES);
 
-/** What runs in Node. The dashboard's page runs in a browser, which has a clock and timers of its own. */
+/** The modules that run in Node. The dashboard's page runs in a browser, which has a clock and timers of its own. */
 const inNode = modules.filter(({ file }) => !file.startsWith('dashboard/page/'));
 
 function filesWith(pattern: RegExp, allowed: ReadonlySet<string>): string[] {

@@ -6,11 +6,11 @@ import { readModules, SOURCES } from './structure.js';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operations/logs.md'), 'utf8');
 
-/** The rows of its tables: the level, and the message between backquotes. */
+/** The rows of the page's tables: the level, and the message between backquotes. */
 const documented = [...PAGE.matchAll(/^\| (debug|info|warn|error) \| `([^`]+)` \|/gm)].map(
   ([, level, message]) => `${level}: ${message}`,
 );
-/** With what is logged by another name: a backquote can't stand between backquotes. */
+/** The messages in the sources. The page can't have a backquote between backquotes, so an apostrophe replaces it. */
 const logged = readModules(SOURCES)
   .flatMap(logMessagesIn)
   .map(({ level, message }) => `${level}: ${message.replaceAll('`', "'")}`);

@@ -1,7 +1,7 @@
 import ts from 'typescript';
 import type { Module } from './structure.js';
 
-/** A message that the sources log, with `…` for what is filled in. */
+/** A message that the sources log, with `…` for each inserted value. */
 export interface LogMessage {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
@@ -12,17 +12,17 @@ const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 interface Forwarder {
   readonly level: LogMessage['level'];
-  /** Which argument is the message. */
+  /** The index of the argument that is the message. */
   readonly at: number;
-  /** The file whose private method it is: those of other files may have the same name. */
+  /** The file that has this private method. Other files may have a method with the same name. */
   readonly file?: string;
 }
 
-/** Functions and methods that log what their callers give. */
+/** Functions and methods that log a message of their caller's. */
 const FORWARDERS: Readonly<Record<string, Forwarder>> = {
   logError: { level: 'error', at: 2 },
   warnOfSetup: { level: 'warn', at: 2 },
-  report: { level: 'error', at: 1 }, // Session.report(error, message); one argument is another `report`.
+  report: { level: 'error', at: 1 }, // Session.report(error, message). With one argument it is another `report`.
   '#warnOnce': { level: 'warn', at: 1, file: 'session/path-guard.ts' },
   '#warn': { level: 'warn', at: 1, file: 'dashboard/dashboard-server.ts' },
   '#print': { level: 'error', at: 0, file: 'cluster/supervisor/signal-shutdown.ts' },
@@ -30,12 +30,14 @@ const FORWARDERS: Readonly<Record<string, Forwarder>> = {
   '#exit': { level: 'error', at: 1, file: 'cluster/supervisor/signal-shutdown.ts' },
 };
 
-/** What a logger is made of: its methods hand on what they are given. */
+/** The file of the loggers, whose methods pass on the messages of their callers. */
 const LOGGERS = 'platform/logging/logger.ts';
 
 /**
- * All messages that a source logs.
- * @throws Error for one that can't be read; also for a parameter, unless its function is a known forwarder, whose callers are looked at
+ * Finds all messages that a source logs.
+ *
+ * @throws Error if it can't read a message. A parameter is such a message, unless its function is a known forwarder, whose callers
+ *   have the message
  */
 export function logMessagesIn({ file, text }: Pick<Module, 'file' | 'text'>): LogMessage[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -84,7 +86,7 @@ function messagesOf(node: ts.Expression, source: ts.SourceFile): string[] {
   throw new Error(`${source.fileName}: can not read the message ${node.getText()}`);
 }
 
-/** Whether it may be a message: methods of the same name may be given something else. */
+/** Whether an argument may be a message. Methods with the same name as a forwarder may have other arguments. */
 function isText(node: ts.Expression): boolean {
   return (
     ts.isStringLiteralLike(node) ||
@@ -95,7 +97,7 @@ function isText(node: ts.Expression): boolean {
   );
 }
 
-/** What a name stands for where it is used: the value of a constant, or the function whose parameter it is. */
+/** The origin of a name at the place of its use: the value of a constant, or the function whose parameter it is. */
 function originOf(name: ts.Identifier): ts.Expression | ts.SignatureDeclaration | undefined {
   for (let scope: ts.Node = name.parent; scope !== undefined; scope = scope.parent) {
     if (ts.isFunctionLike(scope) && scope.parameters.some((each) => each.name.getText() === name.text))

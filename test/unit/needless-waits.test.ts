@@ -13,7 +13,7 @@ const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
 const HEARTBEAT_MS = TIMES.leaseMs / 4;
 const A_WHILE_MS = 2 * TIMES.sessionTimeoutMs;
 
-/** Candidates with sessions of their own, in the order in which they join. */
+/** Starts an election whose candidates have sessions of their own. They are in the order in which they join. */
 async function setUp() {
   const { clock, server, open } = await startWithTestClock();
   const join = async (id: string, options: LeaderElectorOptions = {}) => {
@@ -34,7 +34,7 @@ async function setUp() {
     const candidates = await clock.advanceUntil(elector.candidates());
     return candidates.find(({ id }) => id === elector.id)?.node as string;
   };
-  /** How long it takes from now on until it leads. */
+  /** Measures how long the elector takes from now on until it leads. */
   const untilElected = (elector: LeaderElector) => {
     const beganAt = clock.now();
     let tookMs: number | undefined;
@@ -55,7 +55,7 @@ describe('the first in the queue', () => {
     await clock.advance(A_WHILE_MS);
     preferred.once('elected', () => void preferred.stop());
     const tookMs = untilElected(first);
-    server.delay(100, { only: 'getData', path: PATH, times: 1 }); // The first one's, when its predecessor has gone.
+    server.delay(100, { only: 'getData', path: PATH, times: 1 }); // Delays the read of `first` after its predecessor has gone.
     await clock.advanceUntil(former.stop());
     await clock.advance(10 * DELAY_MS);
     expect(tookMs()).toBe(100);
@@ -145,7 +145,7 @@ describe('a release', () => {
     const releases = server.requests.filter(
       ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
     );
-    expect(releases.length).toBeLessThanOrEqual(2); // With the next one, and without.
+    expect(releases.length).toBeLessThanOrEqual(2); // One release with a successor, and one without.
   });
 
   it('is clean also if another client has deleted the heartbeat node', async () => {

@@ -9,7 +9,7 @@ import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src
 
 const EVENTS = ['expired', 'cleaned', 'restarting', 'stopped', 'error'];
 
-/** A leader whose work settles when the test says so. */
+/** Starts a leader whose work settles when the test says so. */
 async function leading(options: Partial<ElectionSupervisorOptions> = {}, clock = new TestClock()) {
   const server = await EmbeddedZooKeeper.start({ clock });
   const work: Deferred<unknown> = deferred();
@@ -66,7 +66,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
     const { clock, supervisor, work, steps, expire } = await leading({
       cleanup: async ({ signal }) => {
         seen.push(signal.aborted);
-        await sleep(clock, 1500, signal); // No longer than a lease, after which the wait itself is reported.
+        await sleep(clock, 1500, signal); // At most a lease: after that the supervisor would report the wait.
         seen.push(signal.aborted);
       },
     });
@@ -154,7 +154,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
       cleanupTimeoutMs: 10_000,
       cleanup: async ({ attempt, signal }) => {
         if (attempt === 2) await deferred().promise;
-        await sleep(clock, 8000, signal); // Heeds its signal.
+        await sleep(clock, 8000, signal); // This sleep obeys its signal.
       },
     });
     work.resolve(undefined);
@@ -271,7 +271,7 @@ describe('a session that is lost before it has a place in the queue', () => {
 });
 
 describe('a shutdown on a signal after the loss of a session', () => {
-  /** With a process that isn't really ended: `exited` gives its code. */
+  /** Lets a leader shut down without really ending the process. `exited` resolves with the exit code. */
   async function shuttingDown(options: Partial<ElectionSupervisorOptions> = {}) {
     const run = await leading(options);
     const exited = deferred<unknown>();
@@ -302,7 +302,7 @@ describe('a shutdown on a signal after the loss of a session', () => {
     expect(await clock.advanceUntil(exited)).toBe(0);
     expect(steps).toEqual(['expired', 'hook', 'cleaned', 'clean-up of the shutdown', 'stopped']);
     expect(said).toEqual([]);
-    await clock.advance(20_000); // The deadline's timer, which the end of the process would have ended.
+    await clock.advance(20_000); // Until the deadline's timer, which a real exit would have ended.
   });
 
   it('exits with 1, and says so, when the clean-up stays outstanding', async () => {

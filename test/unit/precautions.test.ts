@@ -15,7 +15,7 @@ import { aborted } from '../support/events.mjs';
 import { SILENT } from '../support/silent-logger.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
-// Each precaution of the recipe in the situation that it is there for, on a clock that moves only when it is advanced.
+// Each precaution of the recipe in the situation that it serves, on a clock that only the test moves.
 
 const SESSION_TIMEOUT_MS = 6000;
 const LEASE_MS = SESSION_TIMEOUT_MS / 3;
@@ -49,7 +49,7 @@ describe('a create whose reply is lost', () => {
   it('has left one node, and the caller holds by that, instead of waiting behind itself', async () => {
     const { clock, server, open } = await startServer();
     const session = await open();
-    await session.create('/lock'); // Else the first create comes to nothing.
+    await session.create('/lock'); // Otherwise the servers would refuse the first create.
     const lost = server.swallowReply('create', { path: /-lock-/ });
     const acquiring = new DistributedLock(session, '/lock').acquire({ timeoutMs: 10_000 });
     const hold = await clock.advanceUntil(acquiring);
@@ -74,7 +74,7 @@ describe('a create whose reply is lost', () => {
     const { clock, server, open } = await startServer();
     const ghost = await clock.advanceUntil(joinQueue(await open(), '/lock', { id: UUID }));
     const session = await open();
-    server.partition(); // It never arrives: what is found under that name can only be the other one's.
+    server.partition(); // The create never arrives, so any node with that name is the former session's.
     const joining = joinQueue(session, '/lock', { id: UUID });
     await clock.advance(100);
     server.heal();
@@ -131,7 +131,7 @@ describe('a lease', () => {
     const session = await Session.connect(server.connectString, { sessionTimeoutMs: 3000, logger: SILENT });
     onTestFinished(() => session.close({ timeoutMs: 0 }));
     expect(session.leaseMs).toBe(100);
-    await nextEvent(session, 'resumed'); // It never answers, so the link counts as dead.
+    await nextEvent(session, 'resumed'); // The server never answers, so the session takes the link for dead.
     expect(session.sessionTimeoutMs).toBe(3000);
     expect(session.leaseMs).toBe(100);
   });
@@ -287,8 +287,8 @@ describe('the end of the one ahead', () => {
     await clock.advance(0);
     const { held } = await clock.advanceUntil(enqueue(new DistributedLock(fourth, '/lock')));
     const [, , unwatched, watched] = server.paths('/lock') as [string, string, string, string];
-    // The last one learns by a probe that the second is gone, and lists the queue; only then it is notified that what the
-    // third says has changed. By then that one has left: the listing shows it, and so does the read after the change.
+    // The fourth learns by a probe that the second is gone, and lists the queue. Only then it is notified that the third's data have
+    // changed. By then the third has left, which the listing shows, and the read after the change, too.
     const probe = server.delay(500, { only: 'exists', path: unwatched });
     server.delay(600, { only: 'getData', path: '/lock' });
     await clock.advanceUntil(second.close());

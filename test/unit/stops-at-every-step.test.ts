@@ -11,7 +11,7 @@ import { SILENT } from '../support/silent-logger.mjs';
 const EVENTS = ['elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped'];
 const SIGNAL = 'SIGUSR2';
 
-/** The environment of `clock`, in which `step` is called whenever anything is asked of it, and at each timer. */
+/** The environment of `clock`, which calls `step` at each use of it, and at each timer. */
 function stepping(clock: TestClock, step: () => void): Environment {
   const { environment } = clock;
   const stepped = <T>(value: T): T => {
@@ -36,7 +36,7 @@ function stepping(clock: TestClock, step: () => void): Environment {
   };
 }
 
-/** One life of a supervisor: what was heard of it, in order, and what it left. */
+/** One life of a supervisor: its events, in order, and what it left behind. */
 interface Life {
   readonly heard: readonly string[];
   readonly steps: number;
@@ -45,8 +45,8 @@ interface Life {
 }
 
 /**
- * A leader that loses its session; whose work settles a while later; whose hook fails at first; that loses the next session
- * before it has a place; and is elected again. It is ended at step `at`, or else a while after that.
+ * Runs a leader that loses its session. Its work settles a while later, and its hook fails at first. It loses the next session before
+ * it has a place in the queue, and is then elected again. The test ends it at step `at`, or else a while after that.
  */
 async function live(at: number, end: (supervisor: ElectionSupervisor) => unknown): Promise<Life> {
   const clock = new TestClock();
@@ -60,7 +60,7 @@ async function live(at: number, end: (supervisor: ElectionSupervisor) => unknown
     void end(supervisor);
   };
   const step = () => {
-    // Not in the midst of what runs now: applications have turns of their own.
+    // In a microtask, not in the middle of the running code, because applications have turns of their own.
     if (++steps === at) queueMicrotask(ask);
   };
   const hear = (what: string) => {
@@ -96,7 +96,7 @@ async function live(at: number, end: (supervisor: ElectionSupervisor) => unknown
     });
   });
   if (end === bySignal) supervisor.shutdownOn([SIGNAL], { cleanup: () => hear('clean-up of the shutdown') });
-  supervisor.start().catch(ignore); // Stopped before it had a place.
+  supervisor.start().catch(ignore); // Rejects if it is stopped before it has a place.
   await clock.advanceUntil(() => heard.includes('stopped'));
   await clock.advance(5000);
   const life = { heard, steps, timers: clock.timerCount, sessions: server.sessions().length };
@@ -107,7 +107,7 @@ async function live(at: number, end: (supervisor: ElectionSupervisor) => unknown
 const byCall = (supervisor: ElectionSupervisor) => supervisor.stop();
 const bySignal = () => process.emit(SIGNAL, SIGNAL);
 
-/** Of a life that was ended at any step. */
+/** Checks a life that was ended at any step. */
 function checkLife({ heard, sessions }: Life): void {
   const order = heard.join(', ');
   const after = (what: string) => heard.slice(heard.lastIndexOf(what));
@@ -121,7 +121,7 @@ function checkLife({ heard, sessions }: Life): void {
   expect(heard.at(-1), order).toBe('stopped');
   const calls = after('asked to stop').filter((each) => each === 'hook').length;
   expect(calls, order).toBeLessThanOrEqual(1);
-  // Either it has succeeded or it is said that it has not.
+  // Either the hook has succeeded, or the supervisor reports that it hasn't.
   if (heard.includes('hook'))
     expect(after('hook').filter((each) => each === 'cleaned' || each === 'CleanupFailedError')).toHaveLength(
       1,

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
 import { preProcessFile } from 'typescript';
 
-/** One file of TypeScript, and what it imports: also by `import type`, `import()` and `export … from`. */
+/** One TypeScript file with its imports, also those by `import type`, `import()` and `export … from`. */
 export interface Module {
-  /** Its path below the folder that was read. */
+  /** The file's path below the folder that was read. */
   readonly file: string;
   readonly text: string;
   /** The other files of the folder that it imports, each once. */
@@ -15,12 +15,12 @@ export interface Module {
 
 export const SOURCES = resolve(import.meta.dirname, '../../src');
 
-/** Reads all files of TypeScript below a folder. */
+/** Reads all TypeScript files below a folder. */
 export function readModules(folder: string): Module[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const sources = files.filter((file) => /\.tsx?$/.test(file)).sort();
   const known = new Set(sources);
-  // An import names the compiled file, which doesn't say whether the source has JSX in it.
+  // An import names the compiled file, which doesn't show whether the source has JSX in it.
   const existing = (file: string) => (known.has(`${file}x`) ? `${file}x` : file);
   return sources.map((file) => {
     const module = parseModule(file, readFileSync(join(folder, file), 'utf8'));
@@ -40,7 +40,7 @@ export function parseModule(file: string, text: string): Module {
   };
 }
 
-/** Circles of imports, as `a → b → a`; at least one of each group of files that import each other. */
+/** Finds import cycles, such as `a → b → a`: at least one in each group of files that import each other. */
 export function circlesOf(modules: readonly Pick<Module, 'file' | 'imports'>[]): string[] {
   const importsOf = new Map(modules.map(({ file, imports }) => [file, imports]));
   const done = new Set<string>();
@@ -79,18 +79,18 @@ export function offendersOf(modules: readonly Module[], { excuse, most, sizeOf }
     .map((module) => `${module.file}: ${sizeOf(module)} of ${most}`);
 }
 
-/** Folders with more files than that, those of their sub-folders not counted. */
+/** Finds folders with more files than `most`. The files of sub-folders don't count. */
 export function crowdedFoldersOf(files: readonly string[], most: number): string[] {
   const folders = new Set(files.map((file) => dirname(file)));
   return [...folders].filter((folder) => files.filter((file) => dirname(file) === folder).length > most);
 }
 
-/** Tests that don't stand where a source of the same name stands. */
+/** Finds tests without a source of the same name beside them. */
 export function misplacedTestsOf(tests: readonly string[], sources: ReadonlySet<string>): string[] {
   return tests.filter((test) => !sources.has(test.replace(/\.test\.ts$/, '.ts')));
 }
 
-/** Imports from a folder to one that is listed later. Folders of one entry may use each other. */
+/** Finds imports from a folder to a folder of a later line. Folders of one line may use each other. */
 export function upwardImportsOf(
   modules: readonly Pick<Module, 'file' | 'imports'>[],
   rooms: readonly (readonly string[])[],

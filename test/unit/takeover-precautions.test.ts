@@ -17,7 +17,7 @@ const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 const BEAT_MS = TIMES.leaseMs / 4;
 const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
 
-/** A node as a candidate has it, whose heartbeats raise a version: none has been sent yet. */
+/** Makes a node like that of a candidate whose heartbeats raise a version. No heartbeat has been sent yet. */
 async function setUpNode() {
   const { clock, server, open } = await startWithTestClock();
   const session = await open(TIMES);
@@ -25,7 +25,7 @@ async function setUpNode() {
   const node = EphemeralNode.of(session, OWN);
   node.raiseVersionAt((path) => `${path}-heartbeat`);
   node.keepAlive();
-  /** A claim that is carried out, and of which the reply is lost. */
+  /** Sends a claim that the server carries out, and loses its reply. */
   const claimUnanswered = async () => {
     const lost = server.swallowReply('multi');
     await expect(clock.advanceUntil(node.claim([]))).rejects.toBeInstanceOf(ConnectionLossError);
@@ -44,7 +44,7 @@ async function setUpLeader() {
   return { clock, server, other: await open(TIMES), term };
 }
 
-/** A leader, and two candidates behind it, the second of which is given. */
+/** Starts a leader, and two candidates behind it. The result has the second of the two. */
 async function setUpQueue() {
   const { clock, server, open } = await startWithTestClock();
   const join = async () => {
@@ -161,7 +161,7 @@ describe('the record that a candidate reads before it knows that its turn has co
     const { clock, server, operator, candidate } = await setUpQueue();
     const record = server.data(PATH) as Buffer;
     await clock.advanceUntil(operator.setData(PATH, Buffer.from('unreadable')));
-    for (const session of server.sessions().slice(0, 2)) session.expire(); // Of the two ahead.
+    for (const session of server.sessions().slice(0, 2)) session.expire(); // The sessions of the two candidates ahead.
     await clock.advance(DELAY_MS - 10);
     await clock.advanceUntil(operator.setData(PATH, record));
     await clock.advance(DELAY_MS);
@@ -188,12 +188,12 @@ describe('the record that a candidate reads before it knows that its turn has co
 
   it('is heard of no more when the candidate stops meanwhile', async () => {
     const { clock, server, candidate } = await setUpQueue();
-    await clock.advance(2 * TIMES.leaseMs); // From now on it looks at the leader's heartbeat node.
+    await clock.advance(2 * TIMES.leaseMs); // From now on the candidate looks at the leader's heartbeat node.
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     onTestFinished(() => void process.off('unhandledRejection', unhandled));
     const late = server.delay(100, { only: 'getData', path: PATH });
-    server.sessions()[1]?.expire(); // Of the one between.
+    server.sessions()[1]?.expire(); // The session of the candidate between the two.
     await clock.advanceUntil(() => late.hits === 1);
     await clock.advanceUntil(candidate.stop());
     expect(unhandled).not.toHaveBeenCalled();

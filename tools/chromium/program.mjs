@@ -4,10 +4,10 @@ import { installDebianPackages } from '../debian/packages.mjs';
 import { fromEnvironment } from '../environment.mjs';
 
 const DEBIAN_PROGRAM = '/usr/bin/chromium';
-/** The second for the pictures in the documentation: the page asks for it, and Debian has no other good one by default. */
+/** The font is for the pictures in the documentation: the page asks for it, and Debian has no other good font by default. */
 const PACKAGES = ['chromium', 'fonts-inter'];
 
-/** The program's path: `CHROMIUM`, or Debian's. Installs Debian's if there is neither. */
+/** The program's path: from `CHROMIUM`, or else Debian's. Installs Debian's package if it is missing. */
 export function findChromium() {
   const asked = fromEnvironment('CHROMIUM');
   if (asked !== undefined) return asked;

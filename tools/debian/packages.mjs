@@ -1,13 +1,13 @@
-/** Installs the programs that tests, benchmark and demo start, from Debian's packages. */
+/** Installs from Debian's packages the programs that the tests, the benchmark and the demo start. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 /**
- * Installs as root, on a system with apt-get. Elsewhere it throws an error that says how to provide the program.
+ * Installs Debian packages, as root on a system with apt-get. Otherwise it throws an error that says how to provide the program.
  *
  * @param {string} name the program's name, for messages
- * @param {readonly string[]} packages the first is the one to name in messages
- * @param {readonly string[]} otherWays other ways to provide the program, a line each
+ * @param {readonly string[]} packages messages name the first one
+ * @param {readonly string[]} otherWays other ways to provide the program, each in one line
  */
 export function installDebianPackages(name, packages, otherWays) {
   const [main] = packages;

@@ -17,7 +17,7 @@ export function findFaketime() {
   return now;
 }
 
-/** Debian has a folder of libraries for each architecture. */
+/** Looks through Debian's folders of libraries, one for each architecture. */
 function installed() {
   return readdirSync(DEBIAN_LIBRARIES)
     .filter((name) => name.endsWith('-linux-gnu'))

@@ -16,10 +16,10 @@ process.once('exit', () => {
 });
 
 /**
- * Starts a server of etcd.
+ * Starts an etcd server.
  *
- * @param {string} folder for its data, which the server makes
- * @returns {Promise<{ address: string, stop: () => Promise<void> }>} `host:port` for its clients
+ * @param {string} folder a folder for the server's data. The server makes it
+ * @returns {Promise<{ address: string, stop: () => Promise<void> }>} with `host:port` for clients
  */
 export async function startEtcdServer(folder) {
   const [client, peer] = [await freePort(), await freePort()].map((port) => `127.0.0.1:${port}`);

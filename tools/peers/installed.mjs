@@ -1,25 +1,25 @@
 /**
- * Finds the ZooKeeper clients in other languages that `test/interop` runs beside Conclave and `bench` compares it with, and
- * returns the commands that start their programs.
+ * Finds the ZooKeeper clients in other languages, and the etcd server. `test/interop` runs the clients beside Conclave, and `bench`
+ * compares Conclave with them. The functions return the commands that start their programs.
  *
- * They are looked for in this order: `CURATOR_CLASS_PATH`, `KAZOO_PYTHON`, `GO_ZOOKEEPER_GOPATH` and, for the server of etcd,
- * `ETCD` in the environment; Debian's packages; else `apt-get install`, as root.
+ * Looks in this order: `CURATOR_CLASS_PATH`, `KAZOO_PYTHON`, `GO_ZOOKEEPER_GOPATH` and, for the etcd server, `ETCD` in the
+ * environment; Debian's packages. If there is neither, runs `apt-get install`, as root.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { installDebianPackages } from '../debian/packages.mjs';
 import { fromEnvironment, runs } from '../environment.mjs';
 
-// Its manifest names all other jars that it needs, except for a logger.
+// The manifest of this jar names all other jars that it needs, except for a logger.
 const DEBIAN_CURATOR = '/usr/share/java/curator-recipes.jar';
 const DEBIAN_QUIET_LOG = '/usr/share/java/slf4j-nop.jar';
-// Another Python may come first on the path, and it doesn't see Debian's packages.
+// Another Python may come first on the path. It wouldn't see Debian's packages.
 const DEBIAN_PYTHON = '/usr/bin/python3';
 const DEBIAN_GOPATH = '/usr/share/gocode';
 const GO_ZOOKEEPER = 'src/github.com/samuel/go-zookeeper/zk';
 
 /**
- * The command that runs a Java program with Curator from its source file, which a JDK compiles at the start.
+ * The command that runs a Java program with Curator from its source file. The JDK compiles the file at the start.
  *
  * @returns {string[]} a command, to which the caller adds the program's path and its arguments
  */
@@ -27,7 +27,7 @@ export function findCurator() {
   return ['java', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', findCuratorClassPath()];
 }
 
-/** The class path for Java programs with Curator. Afterwards `javac` and `java` are on the path. */
+/** The class path for Java programs with Curator. If it installs Curator, it installs `javac` and `java` too. */
 export function findCuratorClassPath() {
   const given = fromEnvironment('CURATOR_CLASS_PATH');
   if (
@@ -77,7 +77,7 @@ export function findGo() {
   return ['env', 'GO111MODULE=off', `GOPATH=${goPath}`, 'go'];
 }
 
-/** The command that runs a server of etcd, with which `bench` compares ZooKeeper's clients. */
+/** The command that runs an etcd server, with which `bench` compares ZooKeeper's clients. */
 export function findEtcd() {
   const program = fromEnvironment('ETCD') ?? 'etcd';
   if (!runs(program, '--version')) {

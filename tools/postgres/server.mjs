@@ -1,8 +1,8 @@
 /**
  * Finds and runs a PostgreSQL server for the tests.
  *
- * The server is looked for in this order: a running database that `POSTGRES` in the environment names; Debian's package;
- * else `apt-get install postgresql`, as root.
+ * Looks for the server in this order: a running database that `POSTGRES` in the environment names; Debian's package. If there is
+ * neither, runs `apt-get install postgresql`, as root.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { fromEnvironment } from '../environment.mjs';
 const DEBIAN_VERSIONS = '/usr/lib/postgresql';
 const SETPRIV = '/usr/bin/setpriv';
 const USER = 'conclave';
-// Part of a socket's name only: the server listens on a socket in its own folder, and conflicts with no other server.
+// Only a part of the socket's name: the server listens on a socket in its own folder, so it conflicts with no other server.
 const PORT = 5432;
 const START_WITHIN_MS = 60_000;
 
@@ -32,14 +32,14 @@ export async function findPostgres() {
   installDebianPackages(
     'PostgreSQL',
     ['postgresql'],
-    ['POSTGRES=postgresql://user:password@host:port/database to use one that runs already'],
+    ['POSTGRES=postgresql://user:password@host:port/database to use a server that runs already'],
   );
   const installed = await newestPrograms();
   if (installed === undefined) throw new Error(`apt-get has left no PostgreSQL in ${DEBIAN_VERSIONS}`);
   return installed;
 }
 
-/** Debian has a folder for each major version. */
+/** Looks through Debian's folders, one for each major version. */
 async function newestPrograms() {
   const versions = await readdir(DEBIAN_VERSIONS).catch(() => /** @type {string[]} */ ([]));
   return versions
@@ -48,7 +48,7 @@ async function newestPrograms() {
     .find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
 }
 
-/** The user for the server, which refuses to run as root: the package's user, or else the user `nobody`. */
+/** The user for the server, which refuses to run as root: the package's user `postgres`, or else `nobody`. */
 function serverUser() {
   if (process.getuid?.() !== 0) return {};
   for (const name of ['postgres', 'nobody']) {
@@ -71,8 +71,8 @@ function serverEnvironment() {
 }
 
 /**
- * Starts an empty database cluster, which `stop` removes. The server listens only on a socket in a folder that its user and
- * root can enter, so it asks for no password. For speed it doesn't wait for the disk: a crash may lose data.
+ * Starts an empty database cluster, which `stop` removes. The server listens only on a socket in a folder that only its user and
+ * root can enter, so it asks for no password. For speed the server doesn't wait for the disk, so a crash may lose data.
  */
 export async function startPostgres() {
   const programs = await findPostgres();
@@ -113,7 +113,7 @@ export async function startPostgres() {
       logging_collector: 'off',
     };
     const command = [
-      // The kernel stops the server when this process dies without running its exit handler.
+      // The kernel also stops the server when this process dies without running its exit handler.
       ...(existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : []),
       join(programs, 'postgres'),
       '-D',
@@ -140,7 +140,7 @@ export async function startPostgres() {
  * @returns {Promise<void>}
  */
 function ready(server) {
-  // The server doesn't outlive this process. At SIGQUIT it stops its own processes immediately.
+  // The server must not outlive this process. At SIGQUIT it stops its own processes immediately.
   const quitWithUs = () => server.kill('SIGQUIT');
   process.once('exit', quitWithUs);
   server.once('exit', () => process.off('exit', quitWithUs));
@@ -167,7 +167,7 @@ function ready(server) {
 async function kill(server) {
   if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
   const exited = new Promise((resolve) => server.once('exit', resolve));
-  // SIGQUIT: the server neither waits for its clients nor writes its data, which are removed anyway.
+  // At SIGQUIT the server neither waits for its clients nor writes its data, which `stop` removes anyway.
   server.kill('SIGQUIT');
   await exited;
 }

@@ -1,8 +1,8 @@
 /**
  * Finds and runs a Redis server for the tests of the guides.
  *
- * The server is looked for in this order: a running one that `REDIS` in the environment names; `redis-server` on the path; else
- * `apt-get install redis-server`, as root.
+ * Looks for the server in this order: a running server that `REDIS` in the environment names; `redis-server` on the path. If
+ * there is neither, runs `apt-get install redis-server`, as root.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,10 +23,10 @@ export function externalRedis() {
 /** Installs Redis if it is missing. */
 export function findRedis() {
   if (runs(PROGRAM, '--version')) return;
-  installDebianPackages('Redis', [PROGRAM], ['REDIS=redis://host:port to use one that runs already']);
+  installDebianPackages('Redis', [PROGRAM], ['REDIS=redis://host:port to use a server that runs already']);
 }
 
-/** The server that `REDIS` names, or else a new one without data, which `stop` ends. */
+/** The server that `REDIS` names, or else a new server without data. `stop` ends only a new server. */
 export async function useRedis() {
   const url = externalRedis();
   if (url !== undefined) return { url, stop: async () => undefined };
@@ -63,7 +63,7 @@ export async function useRedis() {
  * @returns {Promise<void>}
  */
 function ready(server) {
-  const killWithUs = () => server.kill('SIGKILL'); // The server doesn't outlive this process.
+  const killWithUs = () => server.kill('SIGKILL'); // The server must not outlive this process.
   process.once('exit', killWithUs);
   server.once('exit', () => process.off('exit', killWithUs));
   return new Promise((resolve, reject) => {

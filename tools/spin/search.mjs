@@ -9,10 +9,10 @@ import { runs } from '../environment.mjs';
 
 const run = promisify(execFile);
 
-// Limits of a search. A search that reaches one is cut off, and its result is not complete.
+// Limits of a search. A search that reaches a limit is cut off, and its result is not complete.
 const MEMORY_MB = 1900;
 const MINUTES = 10;
-const DEPTH = 2_000_000; // Steps of one execution. Where nothing bounds how often candidates act, it goes through most of the states.
+const DEPTH = 2_000_000; // Steps of one execution. If nothing bounds how often candidates act, one execution goes through most of the states.
 
 // -DCOLLAPSE compresses states: less memory, more time.
 const COMPILATION = { little: ['-O0'], some: ['-O1'], much: ['-O2', '-DCOLLAPSE'] };
@@ -23,10 +23,10 @@ const COMPILATION = { little: ['-O0'], some: ['-O1'], much: ['-O2', '-DCOLLAPSE'
  * @typedef {object} Search
  * @property {string[]} defines macros for the model, as in `-D`
  * @property {'states' | 'cycles' | 'fair cycles'} kind what to look for: `states` in which an assertion fails or no
- *   process can continue; `cycles` in which the model's formula never becomes true; `fair cycles` only among those in which
- *   each process that can continue does
+ *   process can continue; `cycles` in which the model's formula never becomes true; `fair cycles`, the cycles of that kind in
+ *   which each process that can continue does so
  * @property {'promises' | 'deadlocks'} [only] the only kind of bad state to look for: failed assertions, or deadlocks
- * @property {Effort} [effort] how much to optimise the compiled search
+ * @property {Effort} [effort] how much to optimize the compiled search
  * @property {boolean} [story] whether to report the steps that lead to the error
  */
 
@@ -68,7 +68,7 @@ function compiles() {
  * @param {string} model the path of the model
  * @param {Search} how
  * @returns {Promise<Finding>}
- * @throws if Spin or the compiler refuse the model
+ * @throws if Spin or the compiler refuses the model
  */
 export async function search(model, { defines, kind, only, effort = 'little', story = false }) {
   const folder = await mkdtemp(join(tmpdir(), 'conclave-model-'));
@@ -94,7 +94,7 @@ export async function search(model, { defines, kind, only, effort = 'little', st
 /** @param {Search['kind']} kind */
 function compilation(kind) {
   if (kind === 'states') return ['-DSAFETY', '-DNOCLAIM'];
-  // Fairness takes a bit for each process: three bytes have room for all of them.
+  // Fairness takes one bit for each process. Three bytes are enough for all processes.
   return kind === 'fair cycles' ? ['-DNFAIR=3'] : ['-DNOFAIR'];
 }
 
@@ -131,7 +131,7 @@ export function parseReport(report) {
 }
 
 /**
- * Without the ends of processes: some processes never end.
+ * Leaves out the ends of processes, because some processes never end.
  *
  * @param {string} report
  */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseReport } from './search.mjs';
 
-/** What Spin's program prints, shortened. */
+/** The output of Spin's program, shortened. */
 function report({ before = '', warning = '', errors = 0, unreached = '' }): string {
   return `${before}
 (Spin Version 6.5.2 -- 6 December 2019)

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 export const ROOT = join(import.meta.dirname, '../..');
 
 /**
- * Compiles one of the tests' TypeScript programs and all that it imports, so that Node runs it without the test runner.
+ * Compiles one of the tests' TypeScript programs and everything that it imports, so that Node runs it without the test runner.
  *
  * @param {string} folder - the folder of its tsconfig.json
  * @param {string} program - the name of the compiled program: `main.js`
  * @returns {string} the path of the compiled program
  */
 export function compile(folder, program) {
-  // Below node_modules: the compiled program finds the dependencies there, and git ignores it.
+  // Below node_modules, because the compiled program finds the dependencies there, and because git ignores that folder.
   const output = join(ROOT, 'node_modules/.cache', folder.replaceAll('/', '-'));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   execFileSync(process.execPath, [tsc, '-p', join(ROOT, folder, 'tsconfig.json'), '--outDir', output], {

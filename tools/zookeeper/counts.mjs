@@ -1,13 +1,13 @@
 import { fourLetterWord } from './four-letter-word.mjs';
 
 /**
- * What ZooKeeper servers count, by their answers to `mntr`.
+ * The counts of ZooKeeper servers, from their answers to `mntr`.
  *
  * @typedef {object} ServerCounts
- * @property {number} requests packets that all of them have received since they started; the question is one of them
- * @property {number} notifications watch notifications that all of them have sent
- * @property {number} watches that clients have set on any of them
- * @property {number} ephemerals ephemeral nodes, of which each server has all
+ * @property {number} requests packets that all servers have received since they started, with the question `mntr` itself
+ * @property {number} notifications watch notifications that all servers have sent
+ * @property {number} watches watches that clients have set on any server
+ * @property {number} ephemerals ephemeral nodes; each server has all of them
  */
 
 const NOTIFICATIONS = ['created', 'deleted', 'changed', 'children'].map(
@@ -15,9 +15,9 @@ const NOTIFICATIONS = ['created', 'deleted', 'changed', 'children'].map(
 );
 
 /**
- * Requests are counted by what a server has received, and notifications by the watches that it has fired, because a server
- * counts both before it answers. What it has sent, it counts after it has written it: a client may have its answer by then,
- * and ask for the count.
+ * Reads the counts of the servers. Counts packets received and watches fired, because a server counts both before it answers.
+ * A server counts a packet sent only after it has written the packet. By then a client may have its answer, and may have asked
+ * for the count.
  *
  * @param {readonly number[]} ports the client ports of the servers
  * @returns {Promise<ServerCounts>}
@@ -35,8 +35,8 @@ export async function serverCounts(ports) {
 }
 
 /**
- * The number of the newest transaction that any of the servers has carried out. A transaction is a write, or several that are carried out
- * together; the beginning and the end of a session, and a write that is refused, are transactions too.
+ * The number of the newest transaction that any of the servers has carried out. A transaction is one write, or several writes that
+ * the servers carry out together. The beginning and the end of a session, and a refused write, are transactions too.
  *
  * @param {readonly number[]} ports the client ports of the servers
  * @returns {Promise<number>} the number within the term of the leading server

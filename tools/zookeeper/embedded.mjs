@@ -1,11 +1,11 @@
 /**
  * Runs the embedded ZooKeeper in a process of its own, behind the interface of `ZooKeeperServer`, for tests with
- * CONCLAVE_TEST_SERVER=embedded. Its data are in the memory of that process and end with it.
+ * CONCLAVE_TEST_SERVER=embedded. The data are in the memory of that process, and are lost when the process ends.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Whether tests run on the embedded server where they can, instead of a real one. */
+/** Whether tests run on the embedded server where they can, instead of on a real server. */
 export function prefersEmbedded() {
   return process.env.CONCLAVE_TEST_SERVER === 'embedded';
 }
@@ -39,7 +39,7 @@ export class EmbeddedServer {
     this.#process = child;
     await this.#acknowledged('start');
     this.#isUp = true;
-    // The child ends when the IPC channel closes. Until then it does not keep this process alive.
+    // The child ends when the IPC channel closes. Until then the child must not keep this process alive.
     child.channel?.unref();
     child.unref();
   }
@@ -77,14 +77,14 @@ export class EmbeddedServer {
     await this.kill();
   }
 
-  /** Drops all connections and stops to serve. As a real server does, it keeps its data, for {@link start}. */
+  /** Drops all connections and serves no more requests. Like a real server, it keeps its data for {@link start}. */
   async kill() {
     if (!this.#isUp) return;
     this.resume();
     await this.#command('crash');
   }
 
-  /** Ends the process, and with it the data. */
+  /** Ends the process. The data are lost. */
   async end() {
     const child = this.#process;
     this.#process = undefined;

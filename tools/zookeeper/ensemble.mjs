@@ -1,9 +1,12 @@
 /**
  * Starts ZooKeeper for the tests, the benchmark and the demo.
  *
- * Where the servers come from, in this order: `ZOOKEEPER` in the environment names an ensemble that runs already; with
- * `CONCLAVE_TEST_SERVER=embedded`, the embedded server takes the place of a single server without settings of its own, and nothing
- * else can be started; else a real server of the installation that `installation.mjs` finds.
+ * The servers come from the first of these sources that applies:
+ *
+ * 1. An ensemble that runs already, named by `ZOOKEEPER` in the environment.
+ * 2. With `CONCLAVE_TEST_SERVER=embedded`, the embedded server. It takes the place of a single server without settings of its own.
+ *    Nothing else can be started then.
+ * 3. Real servers of the installation that `installation.mjs` finds.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,12 +29,12 @@ export function externalEnsemble() {
  *
  * @param {object} [options]
  * @param {number} [options.servers]
- * @param {number} [options.tickMs] ZooKeeper's `tickTime`: sessions expire at multiples of it
+ * @param {number} [options.tickMs] ZooKeeper's `tickTime`. Sessions expire at multiples of it
  * @param {number} [options.port] the client port of a single server
  * @param {Record<string, string | number>} [options.settings] lines of `zoo.cfg` to add or to replace
- * @param {readonly Machine[]} [options.machines] where each of them runs
- * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] the port by
- *   which one server of an ensemble reaches a port of another: a test can put a proxy in between
+ * @param {readonly Machine[]} [options.machines] where each server runs
+ * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] returns the port by
+ *   which one server of an ensemble reaches a port of another server. With it a test can put a proxy in between
  */
 export async function startZooKeeper({
   servers = 1,
@@ -114,7 +117,7 @@ export async function startZooKeeper({
 async function startEmbedded(place) {
   const server = new EmbeddedServer(place);
   await server.start();
-  // Typed as a real server, so that callers do not distinguish the two.
+  // Typed as a real server, so that callers don't have to distinguish the two.
   const servers = /** @type {ZooKeeperServer[]} */ (/** @type {unknown} */ ([server]));
   return { servers, connectString: server.connectString, stop: () => server.end() };
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the ZooKeeper that the servers run: the folder of a distribution that `ZOOKEEPER_HOME` names; else Debian's jar, which
- * `apt-get install zookeeper` installs if it is missing, as root.
+ * Finds the ZooKeeper installation for the servers: the folder of a distribution that `ZOOKEEPER_HOME` names, or else Debian's jar.
+ * If the jar is missing, installs it as root with `apt-get install zookeeper`.
  */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { installDebianPackages } from '../debian/packages.mjs';
 import { fromEnvironment, runs } from '../environment.mjs';
 
 const DEBIAN_JAR = '/usr/share/java/zookeeper.jar';
-// Jars that the server's own manifest leaves out: a logger, and what Netty needs to serve TLS.
+// Jars that are missing from the manifest of the server's jar: a logger, and the jars that Netty needs to serve TLS.
 const DEBIAN_EXTRAS = ['slf4j-simple', 'netty-codec', 'netty-resolver', 'netty-transport-native-unix-common'];
 const DEBIAN_PACKAGES = ['zookeeper', 'default-jre-headless', 'libslf4j-java', 'libnetty-java'];
 const OTHER_WAYS = [
@@ -39,12 +39,12 @@ async function classPathOfDistribution(home) {
   return usable.map((name) => join(home, 'lib', name)).join(':');
 }
 
-/** The version of that distribution, such as `3.8.0`, read from the name of its jar. */
+/** The version of the installation, such as `3.8.0`, read from the name of its jar. */
 export async function installedVersion() {
   const [jar = ''] = (await findClassPath())
     .split(':')
     .filter((path) => /\/zookeeper(-\d[^/]*)?\.jar$/.test(path));
-  const names = await readdir(dirname(jar)); // Debian's jar has no version in its name; a link beside it does.
+  const names = await readdir(dirname(jar)); // Debian's jar has no version in its name, but a link beside it has.
   const version = names.map((name) => /^zookeeper-(\d+\.\d+\.\d+)[^/]*\.jar$/.exec(name)?.[1]).find(Boolean);
   if (version === undefined)
     throw new Error(`${jar}: no jar beside it has this ZooKeeper's version in its name`);

@@ -8,14 +8,15 @@ const MAIN_CLASS = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
 const START_WITHIN_MS = 60_000;
 
 /**
- * Where a server runs, if not on 127.0.0.1 of this machine.
+ * The place where a server runs, if it isn't 127.0.0.1 of this machine.
  *
  * @typedef {object} Machine
  * @property {string} host the address on which the server listens and at which the other servers reach it
- * @property {readonly string[]} [launcher] a command that runs another command there, such as `ip netns exec`. It must
- *   `exec` that command, so that the process id is the server's
+ * @property {readonly string[]} [launcher] a command that runs another command on the machine, such as `ip netns exec`. It must
+ *   `exec` that other command, so that its own process id becomes the server's
  * @property {Record<string, string>} [env] variables to add to the server's environment
- * @property {string} [folder] where the server keeps its data, if not in a folder that is removed with the server. The parent folder exists
+ * @property {string} [folder] where the server keeps its data, by default a folder that is removed with the server. The parent
+ *   folder must exist
  */
 
 /** @type {Machine} */
@@ -50,7 +51,7 @@ export class ZooKeeperServer {
     this.#folder = folder;
     this.#machine = machine;
     this.port = port;
-    /** Its number in the ensemble, from 1. */
+    /** The server's number in the ensemble, from 1. */
     this.id = id;
   }
 
@@ -101,7 +102,7 @@ export class ZooKeeperServer {
       failure ??= new Error(`ZooKeeper ended (${code ?? signal})`);
     });
     const deadline = performance.now() + START_WITHIN_MS;
-    // A server answers `ruok` before it serves requests; `srvr` shows whether it does.
+    // A server answers `ruok` before it serves requests. Only its answer to `srvr` shows whether it serves them.
     while ((await this.mode()) === '') {
       if (failure !== undefined || performance.now() > deadline) {
         throw new Error(`ZooKeeper did not start on port ${this.port}:\n${this.#log}`, { cause: failure });
@@ -116,12 +117,12 @@ export class ZooKeeperServer {
     return /Mode: (\w+)/.exec(answer)?.[1] ?? '';
   }
 
-  /** Suspends the process with its connections open, as when a machine hangs. */
+  /** Stops the process (SIGSTOP) with its connections open, as when a machine hangs. */
   pause() {
     this.#process?.kill('SIGSTOP');
   }
 
-  /** Continues after {@link pause}. */
+  /** Continues the process after {@link pause}. */
   resume() {
     this.#process?.kill('SIGCONT');
   }
@@ -131,7 +132,7 @@ export class ZooKeeperServer {
     await this.kill('SIGTERM');
   }
 
-  /** Removes the data of a stopped server. When it starts again it copies those of the other servers. */
+  /** Removes the data of a stopped server. When the server starts again, it copies the data of the other servers. */
   async forget() {
     await rm(join(this.#folder, 'version-2'), { recursive: true, force: true });
   }

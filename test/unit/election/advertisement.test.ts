@@ -12,7 +12,7 @@ import type { Session } from '../../../src/session/session.js';
 const NODE = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
 const entry = parseEntry(NODE) as QueueEntry;
 
-/** A node that is read and written, and hooks to do something in between. */
+/** Makes a node to read and write, with hooks in which a test can act in between. */
 function setUp(data = serializeCandidate('me', 'first')) {
   const node = { data, version: 0, writes: 0 };
   const between = { read: () => Promise.resolve(), write: () => Promise.resolve() };

@@ -9,7 +9,7 @@ const PATH = '/app/election';
 
 type Line = Record<string, unknown> & { readonly message: string };
 
-/** Candidates in time that stands still, and what each logs at `info`. */
+/** Starts candidates on a clock that only the test moves, and records what each of them logs at `info`. */
 async function startElection() {
   const { clock, server, open } = await startWithTestClock();
   const logger = () => {

@@ -15,7 +15,7 @@ const PATH = '/election';
 function setUp(random = 0.5) {
   const clock = new FakeClock();
   const backoff = new RejoinBackoff({ clock, random: () => random }, SILENT);
-  /** Gives the pause after a term that ended so. */
+  /** The pause after a term that lasted this long and ended for this reason. */
   const pauseAfter = (reason: DemotionReason, lastedMs: number) => {
     backoff.termEnded(reason, lastedMs, LEASE_MS);
     return backoff.pauseMs();
@@ -74,7 +74,10 @@ describe('a candidate whose term was lost at once', () => {
   });
 });
 
-/** So many candidates in virtual time, one session each; gives the number of terms so far, those that were never heard of too. */
+/**
+ * Starts this many candidates in virtual time, each with a session of its own. `terms` is the number of terms so far, with those
+ * that the application never heard of.
+ */
 async function campaign(candidates: number, { leaseMs, commitMs }: { leaseMs: number; commitMs: number }) {
   const { clock, server, open } = await startWithTestClock();
   for (const only of ['create', 'multi', 'delete', 'setData'] as const) server.delay(commitMs, { only });
@@ -112,7 +115,7 @@ describe('an election whose leases replies can not keep', () => {
       expect(inFirstMinute).toBeGreaterThanOrEqual(2 * candidates);
       await clock.advance(60_000);
       expect(terms() - inFirstMinute).toBeLessThanOrEqual(12);
-      expect(terms() - inFirstMinute).toBeGreaterThanOrEqual(candidates); // It doesn't go silent.
+      expect(terms() - inFirstMinute).toBeGreaterThanOrEqual(candidates); // The candidates go on to lead.
     },
   );
 
@@ -148,8 +151,8 @@ describe('a supervisor whose elector stays out of the election', () => {
     );
     await clock.advanceUntil(() => electedAt.length === 3);
     const [first, second, third] = electedAt as [number, number, number];
-    expect(second - first).toBeGreaterThanOrEqual(8000); // The supervisor's alone.
+    expect(second - first).toBeGreaterThanOrEqual(8000); // Only the supervisor's pause.
     expect(third - second).toBeGreaterThanOrEqual(16_000);
-    expect(third - second).toBeLessThan(26_000); // One after the other they would take 28 s.
+    expect(third - second).toBeLessThan(26_000); // Both pauses one after the other would take 28 s.
   });
 });

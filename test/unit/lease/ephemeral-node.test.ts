@@ -3,7 +3,7 @@ import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
 import type { ProvenNode } from '../../../src/session/connection/heartbeat-batch.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
-/** A node of a session, kept alive, and the nodes that heartbeats are sent for. */
+/** Makes a session's node that is kept alive, and records the nodes for which the session sends heartbeats. */
 async function setUp() {
   const { clock, open } = await startWithTestClock();
   const session = await open();

@@ -20,7 +20,7 @@ function setUp() {
   return { version, told };
 }
 
-/** A heartbeat has made it. */
+/** A version whose heartbeat node exists: a heartbeat has created it. */
 function setUpThere() {
   const { version, told } = setUp();
   version.nextWrite();

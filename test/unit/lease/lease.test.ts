@@ -16,7 +16,7 @@ describe('the lease', () => {
       },
     });
     lease.confirmed(0);
-    leaseMs = 1333; // What a claim writes down from now on, and what a successor waits for.
+    leaseMs = 1333; // From now on a claim writes this lease into the record, and a successor waits for it.
     expect(lease.remainingMs()).toBe(1333);
   });
 

@@ -15,7 +15,7 @@ import { deferred } from '../../support/waiting.mjs';
 const PATH = '/app/election';
 const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
 
-/** Candidates of one election in time that stands still, and what measures them. */
+/** Starts candidates of one election, with their metrics, on a clock that only the test moves. */
 async function startElection() {
   const { clock, server, open } = await startWithTestClock();
   const measure = (...sources: MetricsSource[]) => {

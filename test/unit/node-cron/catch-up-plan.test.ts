@@ -6,7 +6,7 @@ import type { Schedule } from '../../../src/node-cron/schedule.js';
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-/** Fires each `minutes` minutes since 1970. */
+/** A schedule that fires every `minutes` minutes since 1970. */
 function every(minutes: number): Schedule {
   const period = minutes * MINUTE;
   return {
@@ -93,7 +93,7 @@ describe('what is to be caught up', () => {
           expect([...cut, ...toRun]).toEqual(expected);
           expect(toRun.length).toBeLessThanOrEqual(maxRuns);
           expect(toRun.filter((at) => at < NOW - window * MINUTE)).toEqual([]);
-          // Nothing is dropped that could have been run.
+          // The plan drops no firing that could have been run.
           const next = dropped !== undefined && toRun.length < maxRuns ? dropped.upTo : -1;
           expect(next).toBeLessThan(NOW - window * MINUTE);
         },

@@ -34,7 +34,7 @@ function taskOf(expression: string, timezone: string): ScheduledTask {
   return task;
 }
 
-/** What node-cron itself says of the firings after an instant. */
+/** The firings after an instant, as node-cron itself computes them. */
 function firingsAfter(task: ScheduledTask, after: number, count: number): number[] {
   vi.useFakeTimers({ toFake: ['Date'], now: after });
   return task.getNextRuns(count).map((date) => date.getTime());
@@ -46,7 +46,7 @@ function past(task: ScheduledTask, timezone: string, after: number, upTo: number
 }
 
 describe('past firings', () => {
-  // Noon: node-cron passes over firings in a repeated hour if it is asked from within that.
+  // At noon, because node-cron passes over firings in a repeated hour if the question comes from within that hour.
   const start = fc.integer({ min: Date.UTC(2024, 0) / DAY, max: Date.UTC(2027, 0) / DAY });
 
   it('are those that node-cron would have announced, in any time zone', () => {

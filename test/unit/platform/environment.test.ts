@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Reader } from '../../../src/platform/environment.js';
 import { systemEnvironment } from '../../../src/platform/environment.js';
 
-/** A socket of the system's, with that reader, and its other end. */
+/** Opens a socket of the system with this reader, and returns both of its ends. */
 async function connected(reader?: Reader): Promise<{ socket: Socket; far: Socket }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -20,7 +20,7 @@ async function connected(reader?: Reader): Promise<{ socket: Socket; far: Socket
   return { socket, far };
 }
 
-/** A reader that keeps all that it is given, and what waits for so many bytes. */
+/** A reader that keeps all data that it gets, with a function that waits for a number of bytes. */
 function keeping() {
   const kept: Buffer[] = [];
   let onBytes: () => void = () => undefined;

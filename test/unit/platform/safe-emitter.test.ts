@@ -101,7 +101,7 @@ describe('an emitter', () => {
       bell.removeListener,
       bell.listenerCount,
     ];
-    // Without a name it is all of them that are taken off.
+    // Without a name it removes all listeners.
     if (event !== undefined) methods.push(bell.removeAllListeners);
     for (const method of methods) {
       expect(call(method)).toThrow(InvalidOptionError);

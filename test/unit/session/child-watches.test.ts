@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
-/** Two sessions, a node, and watchers of the first session that record what they are told. */
+/** Opens two sessions, creates a node, and makes watchers of the first session that record their notifications. */
 async function setUp() {
   const { clock, server, open } = await startWithTestClock();
   const [session, other] = [await open(), await open()];
   await other.create('/node');
   const heard: string[] = [];
   const watcher = (name: string) => ({ changed: (change: string) => void heard.push(`${name} ${change}`) });
-  const arrived = () => clock.advanceUntil(session.exists('/node')); // Behind all notifications.
+  const arrived = () => clock.advanceUntil(session.exists('/node')); // Answered after all notifications.
   return { clock, server, session, other, heard, watcher, arrived };
 }
 

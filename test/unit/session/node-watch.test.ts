@@ -7,7 +7,7 @@ import { NodeWatch } from '../../../src/session/node-watch.js';
 import type { NodeData } from '../../../src/session/protocol/records.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
-/** Two sessions, and a follower of the first that records what it is notified of. */
+/** Opens two sessions, and makes a follower of the first session that records its notifications. */
 async function setUp() {
   const { clock, server, open } = await startWithTestClock();
   const [session, other] = [await open(), await open()];

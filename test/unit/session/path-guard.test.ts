@@ -48,7 +48,7 @@ describe('a path is open to all', () => {
   });
 });
 
-/** A session that answers what the test wants, and counts how often it is asked. */
+/** A session that gives the test's answers, and counts the requests. */
 function setUp(policy: PathPolicy, acls: Record<string, AccessEntry[] | Error>) {
   const asked: string[] = [];
   const made: string[] = [];

@@ -8,7 +8,7 @@ import { FakeClock, settle } from '../../support/fake-clock.js';
 
 const CONNECT_TIMEOUT_MS = 200;
 
-/** No server in reach, as is known after a while: when a session was given up, and what else went wrong. */
+/** An environment without a server in reach, which a session finds out after a while. Records when sessions were given up, and errors. */
 function outOfReach(knownAfterMs = 0) {
   const clock = new FakeClock();
   const environment: Environment = {
@@ -65,7 +65,7 @@ describe('the sessions of an observer', () => {
       message: expect.stringMatching(/for \d+ s: no server listens/),
     });
     const pauses = errors.slice(1).map(({ at }, index) => at - (errors[index]?.at ?? 0));
-    // As due, or when a server has its turn next.
+    // A try comes when it is due, or when a server has its turn next.
     for (const [index, pause] of pauses.entries()) {
       expect(pause).toBeGreaterThanOrEqual(reportPauseMs(index + 1));
       expect(pause).toBeLessThan(reportPauseMs(index + 1) + 5000);
@@ -96,7 +96,7 @@ describe('the sessions of an observer', () => {
       stop.abort(new Error('enough'));
       await expect(opening).rejects.toThrow('enough');
       await sessions.close();
-      await clock.advance(5000); // A try that was given up closes what it may have opened, in the background.
+      await clock.advance(5000); // A try that was given up closes, in the background, any session that it has opened.
       await settle();
       expect(clock.running).toBe(0);
     }

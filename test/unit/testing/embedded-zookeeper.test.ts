@@ -35,7 +35,7 @@ const EPHEMERAL = { mode: MODE.ephemeral } as const;
 
 describe('the embedded server', () => {
   it('starts within 50 ms, warns that it is for tests, and stops', async () => {
-    await (await EmbeddedZooKeeper.start({ logger: SILENT })).stop(); // Whatever is loaded at the first time.
+    await (await EmbeddedZooKeeper.start({ logger: SILENT })).stop(); // The first start also loads modules.
     const warn = vi.fn();
     const began = performance.now();
     const server = await EmbeddedZooKeeper.start({ logger: { ...SILENT, warn } });
@@ -137,7 +137,7 @@ describe('what a test can do to the embedded server', () => {
   it('lose the reply to a create: it was carried out, and the lock finds its place again', async () => {
     const server = await start();
     const session = await connect(server);
-    await session.create('/lock'); // Else it comes to nothing: it isn't carried out.
+    await session.create('/lock'); // Otherwise the server would refuse the lock's create.
     const fault = server.swallowReply('create', { path: /-lock-/ });
     const hold = await new DistributedLock(session, '/lock').acquire();
     expect(fault.hits).toBe(1);
@@ -189,7 +189,7 @@ describe('what a test can do to the embedded server', () => {
     const server = await start();
     const client = await RawClient.connect(server.port, { timeoutMs: 200 });
     server.pause();
-    const other = RawClient.connect(server.port); // Accepted, and not answered.
+    const other = RawClient.connect(server.port); // The server accepts it, and doesn't answer.
     const creating = client.errorOf(create('/a'));
     await until(() => server.connectionCount === 2);
     await new Promise((resolve) => setTimeout(resolve, 400));
@@ -352,7 +352,7 @@ describe('what a hostile client sends', () => {
       fc.asyncProperty(fc.boolean(), fc.array(hostile, { maxLength: 8 }), async (greets, chunks) => {
         const attacker = await RawConnection.open(server.port);
         if (greets) await RawClient.over(attacker);
-        attacker.onFrame = () => undefined; // A reply may have the number of any packet, an event's too.
+        attacker.onFrame = () => undefined; // A reply may have the number of any packet, also of an event.
         for (const chunk of chunks) attacker.write(chunk);
         attacker.end();
         await attacker.closed;

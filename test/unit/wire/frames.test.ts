@@ -55,6 +55,6 @@ describe('the frame reader', () => {
         for (const each of piecemeal.push(Buffer.of(byte))) expect(each).toEqual(Buffer.alloc(100, frame));
       }
     }
-    expect(concat).toHaveBeenCalledTimes(6); // For each frame its length, and what it was the length of.
+    expect(concat).toHaveBeenCalledTimes(6); // For each frame once for its length, and once for its content.
   });
 });

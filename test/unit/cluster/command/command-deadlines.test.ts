@@ -56,7 +56,7 @@ describe('the end of a command', () => {
     fc.assert(
       fc.property(times, (given) => {
         const killBy = given.leaseEnd - killMarginMs(given.leaseMs);
-        // From step to step, as a timer that is never late would go.
+        // Goes from step to step, like a timer that is never late.
         let { now, endRequestedAt } = given;
         for (let steps = 0; ; steps++) {
           expect(steps).toBeLessThan(4);
@@ -86,7 +86,7 @@ describe('the end of a command', () => {
   it('leaves a leader whose heartbeats come in time alone', () => {
     fc.assert(
       fc.property(fc.double({ min: 100, max: 1e6, noNaN: true }), durations, (leaseMs, graceMs) => {
-        // A heartbeat comes every quarter of a lease, and the keeper is sent its result an eighth of a lease later at worst.
+        // A heartbeat comes every quarter of a lease. The runner sends its result to the keeper at most an eighth of a lease later.
         const now = (leaseMs * 3) / 8;
         expect(nextStep({ now, leaseEnd: leaseMs, leaseMs, graceMs, endRequestedAt: undefined }).do).toBe(
           'wait',

@@ -6,7 +6,7 @@ import { FakeClock } from '../../../support/fake-clock.js';
 const LEASE_MS = 1000;
 const MARGIN_MS = 125;
 
-/** Processes that are alive until the test says otherwise; records which signals they were sent, and when. */
+/** Processes that are alive until the test ends them. Records the signals that they were sent, with the times. */
 class FakeProcesses implements CommandProcesses {
   readonly received: [at: number, signal: NodeJS.Signals][] = [];
   readonly #clock: FakeClock;

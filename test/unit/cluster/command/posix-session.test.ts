@@ -5,7 +5,7 @@ import { PosixSession } from '../../../../src/cluster/command/posix-session.js';
 import { readProcess, readProcesses } from '../../../../src/cluster/command/process-table.js';
 import { until } from '../../../support/waiting.mjs';
 
-/** A shell that leads a session of its own, and runs a script. */
+/** Starts a shell that leads a session of its own, and runs a script. */
 function inSession(script: string) {
   const child = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   const pid = child.pid as number;
@@ -38,7 +38,7 @@ describe('a session of processes', () => {
   });
 
   it('is gone when only zombies are left of it', async () => {
-    // Its parent becomes a program that doesn't wait for its children.
+    // The shell becomes a program that doesn't wait for its children.
     const parent = inSession('setsid sleep 60 & echo $!; exec sleep 60');
     const pid = Number(String((await once(parent.child.stdout, 'data'))[0]));
     const entry = () => readProcess(pid);

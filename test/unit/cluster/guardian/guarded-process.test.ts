@@ -73,7 +73,7 @@ describe('what a guardian knows of a process', () => {
     for (let index = 0; index < MOST_SESSIONS; index++) expect(known.receive(nth(index))).toBe(true);
     expect(known.receive(nth(MOST_SESSIONS))).toBe(false);
     expect(known.has('0x100')).toBe(false);
-    expect(known.receive(nth(0))).toBe(true); // Reported again.
+    expect(known.receive(nth(0))).toBe(true); // The child reports it again.
     known.receive({ kind: 'over', session: '0x1' });
     expect(known.receive(nth(MOST_SESSIONS))).toBe(true);
     expect(known.openSessions()).toHaveLength(MOST_SESSIONS);

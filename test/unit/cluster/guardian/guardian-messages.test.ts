@@ -40,7 +40,7 @@ const word: fc.Arbitrary<ChildMessage> = fc.oneof(
   fc.record({ kind: fc.constant('over' as const), session }),
 );
 
-/** What a channel does to a message by default. */
+/** A message as it arrives over a channel with the default serialization. */
 const sent = (message: object): unknown => JSON.parse(JSON.stringify(message));
 
 describe('what a process sends its guardian', () => {
@@ -66,7 +66,7 @@ describe('what a process sends its guardian', () => {
     { kind: 'over' },
     { kind: 'over', session: '7' },
     { kind: 'over', session: '0x12345678901234567' },
-    { kind: 'over', session: '0x07' }, // Another name of a session that may be another process's.
+    { kind: 'over', session: '0x07' }, // Another spelling of the id of a session, which may belong to another process.
     { kind: 'waits', session: '0x7' },
     { kind: 'waits', session: '0x7', election: 'scheduler' },
     { kind: 'leads', session: '0x7', election: '/e' },

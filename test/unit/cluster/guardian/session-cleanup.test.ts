@@ -16,7 +16,7 @@ import { SILENT } from '../../../support/silent-logger.mjs';
 it('wrote by what it had read over another connection, and made the record of a later leader vacant, in a restored backup', async () => {
   const { clock, server, open } = await startWithTestClock();
   const [session, operator] = [await open(), await open()];
-  // With several seats the record has no children, so it can be made again at any version, as a restored backup has it.
+  // With several seats the record has no children, so a test can create it again at any version, as a restored backup does.
   const elector = new LeaderElector(session, '/election', { seats: 2 });
   onTestFinished(() => clock.advanceUntil(elector.stop()));
   await clock.advanceUntil(elector.start());
@@ -44,7 +44,7 @@ it('wrote by what it had read over another connection, and made the record of a 
   expect(server.data(record)).toEqual(later);
 });
 
-/** A leader, and others that wait in this order. */
+/** Starts a leader, and other candidates that wait in this order. */
 async function setUpGuarded(...others: string[]) {
   const { clock, server, open } = await startWithTestClock();
   const elected: string[] = [];
@@ -58,7 +58,7 @@ async function setUpGuarded(...others: string[]) {
   const leader = await join('leader');
   const term = await clock.advanceUntil(() => leader.term as ElectedTerm);
   const waiting: LeaderElector[] = [];
-  for (const id of others) waiting.push(await join(id)); // In order.
+  for (const id of others) waiting.push(await join(id)); // One after the other, so that they have this order.
   await clock.advance(20_000);
   const cleanUp = () =>
     cleanUpSession(parseConnectString(server.connectString), openSessionOf(leader.session, term), {
@@ -86,7 +86,7 @@ it('hands it over to the one behind when the first in the queue leaves in the sa
   const { clock, server, waiting, elected, cleanUp } = await setUpGuarded('next', 'last');
   const late = server.delay(200, { only: 'getData', path: '/elections/one', times: 1 });
   const cleaning = cleanUp();
-  await clock.advanceUntil(() => late.hits === 1); // It has listed the queue by then, or will as soon as that is answered.
+  await clock.advanceUntil(() => late.hits === 1); // By then the guardian has listed the queue, or will list it as soon as this is answered.
   const stopping = waiting[0]?.stop();
   await clock.advance(50);
   expect(await clock.advanceUntil(cleaning)).toMatchObject({ terms: 1, clean: true });
@@ -119,7 +119,7 @@ it('hands it over to that one also if it changes its node in the same moment', a
 
 it('leaves the record vacant where the node is there already that would tell the successor', async () => {
   const { clock, server, join, elected, cleanUp } = await setUpGuarded();
-  const next = await join('next', { takeover: 'session' }); // It doesn't wait to be told.
+  const next = await join('next', { takeover: 'session' }); // Such a candidate doesn't wait for a signal.
   const candidates = await clock.advanceUntil(next.candidates());
   const { node } = candidates.find(({ id }) => id === 'next') as Candidate;
   const stat = (await clock.advanceUntil(next.session.exists('/elections/one'))) as Stat;

@@ -34,7 +34,7 @@ function campaigning(
 const ending = (reason: DemotionReason, isWedged: boolean, session: SessionState = connected) =>
   campaigning({ name: 'ending', term: held, reason }, session, isWedged);
 
-/** A state whose lease is over and not noticed yet: the question ends the term, and the work goes on or has none. */
+/** A state whose lease is over, which the elector hasn't noticed yet. The question ends the term, and work may go on. */
 function pastItsLease(isWedged: boolean): SupervisorState {
   const elector = { isWedged: false, isOverdue: false } as {
     state: ElectorState;

@@ -22,7 +22,7 @@ describe('a shutdown that hangs says that', () => {
   it.each<[string, Parameters<typeof whatIsLeft>[0], SupervisorState]>([
     ['the work of term 7 still runs', 'settling', ending],
     ["the supervisor's clean-up hook still runs", 'settling', { name: 'cleaning', attempt: 2 }],
-    // The session was lost only while the shutdown's own clean-up ran.
+    // The supervisor lost the session only while the shutdown's own clean-up ran.
     ["the supervisor's clean-up hook still runs", 'leaving', { name: 'cleaning', attempt: 1 }],
     ['the election has still to be left', 'settling', settling({ name: 'joining' })],
     ['the election has still to be left', 'settling', { name: 'connecting', attempt: 1, sinceMs: 0 }],
@@ -39,7 +39,7 @@ describe('a shutdown that hangs says that', () => {
 describe('a second signal during a shutdown', () => {
   const never = new Promise<undefined>(() => undefined);
 
-  /** A shutdown on two signals that hangs; what would end the process throws instead. */
+  /** A shutdown on two signals, which hangs. Instead of ending the process it throws. */
   function hanging() {
     const clock = new FakeClock();
     const leave = vi.fn(() => never);
@@ -80,7 +80,7 @@ describe('a second signal during a shutdown', () => {
     clock.jump(99);
     expect(send('SIGUSR2')).not.toThrow();
     expect(leave).toHaveBeenCalledOnce();
-    shutdown.disarm(); // Too late: what has begun still listens.
+    shutdown.disarm(); // Too late: a shutdown that has begun still listens.
     clock.jump(1);
     expect(send('SIGUSR2')).toThrow();
   });

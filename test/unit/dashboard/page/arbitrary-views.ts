@@ -35,7 +35,7 @@ const term: fc.Arbitrary<TermView> = fc.record({
   end: fc.constantFrom('released', 'handed-over', 'taken-over', 'session-ended', 'unknown', null),
 });
 
-/** An election; its terms in the order of time, as the server sends them, each after the one before. */
+/** An election with its terms in the order of time, as the server sends them. The terms don't overlap. */
 function election(path: string): fc.Arbitrary<ElectionView> {
   const leaders = fc.oneof(fc.tuple(leader(0)), fc.tuple(leader(0), leader(1)));
   const states = fc.constantFrom('led', 'vacant', 'taking-over', 'deserted', 'unreadable');

@@ -115,7 +115,7 @@ describe("a request on a candidate's node", () => {
     fc.assert(
       fc.property(requests, (request) => {
         const read = parseRequest(withRequest(serializeCandidate('a', undefined), request) as Buffer);
-        expect(JSON.stringify(read)).toBe(JSON.stringify(request)); // Also in the order of its parts.
+        expect(JSON.stringify(read)).toBe(JSON.stringify(request)); // The parts have the same order, too.
       }),
     );
   });
@@ -161,7 +161,7 @@ describe("the priority mark on a leader's node", () => {
         expect(hasPriorityMark(after)).toBe(true);
         expect(parseRequest(after)).toEqual(request);
         expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, next));
-        // Nothing is added that wasn't asked.
+        // It adds nothing that no candidate has asked for.
         expect(hasPriorityMark(withWritesOfOthers(next, asked))).toBe(false);
         expect(withWritesOfOthers(next, serializeCandidate(id, advertised))).toEqual(next);
       }),

@@ -13,7 +13,7 @@ import { childNames } from '../../../support/conclave/child-names.js';
 
 const LEASE = { leaseMs: 2000, takeover: 'lease' } as const;
 const VERSION_4 = '8a7b6c5d-1234-4fff-89ab-0123456789ab';
-/** Where a candidate's uuid has what it was made of, and a random one only random digits. */
+/** The groups are the parts of a candidate's uuid that carry data. In a random uuid these digits are random. */
 const CARRIED = /^xxxxxxxx-xxxx-8([01])([0-9a-f]{2})-[89ab]xxx-([0-9a-f]{4})xxxxxxxx$/;
 
 const entryOf = (uuid: string) => parseEntry(`${entryPrefix(uuid)}0000000007`) as QueueEntry;
@@ -26,7 +26,7 @@ const leaseMs = fc.oneof(
   fc.double({ min: 1e-6, max: LONGEST_LEASE_MS, noNaN: true }),
   fc.double({ min: 1e-6, max: 60_000, noNaN: true }),
   fc.integer({ min: 1, max: LONGEST_LEASE_MS }),
-  // On either side of where the lease takes one more doubling.
+  // On both sides of the limits from which the lease needs one more doubling.
   fc
     .tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: -3, max: 3 }))
     .map(([e, by]) => 2047 * 2 ** e + by),
@@ -44,7 +44,7 @@ describe("a candidate's uuid", () => {
         expect(read?.takeover).toBe(way);
         expect(read?.leaseMs).toBeGreaterThanOrEqual(ms);
         expect(read?.leaseMs).toBeLessThanOrEqual(ms * 1.001 + 1);
-        expect(isLease(read?.leaseMs)).toBe(true); // So a record can say it.
+        expect(isLease(read?.leaseMs)).toBe(true); // A record can name this lease.
       }),
       { numRuns: 2000 },
     );
@@ -150,7 +150,7 @@ describe('a name that is no candidate’s of this library', () => {
         const read = leaseOf(entryOf(each));
         if (read !== undefined) {
           expect(isLease(read.leaseMs)).toBe(true);
-          expect(candidateUuid(each, priorityOf(entryOf(each)), read)).toBe(each); // There is one way to write it.
+          expect(candidateUuid(each, priorityOf(entryOf(each)), read)).toBe(each); // There is only one way to write it.
         }
       }),
     );

@@ -27,7 +27,7 @@ const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
       leaseMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
       takeover: fc.constant('lease' as const),
     },
-    { requiredKeys: ['state', 'term', 'node', 'leaseMs'] }, // A handover by a listing knows no id.
+    { requiredKeys: ['state', 'term', 'node', 'leaseMs'] }, // A handover by a listing knows no id of the successor.
   ),
 );
 
@@ -53,7 +53,7 @@ describe("the election's record", () => {
 
   it('is vacant, before term 1, where nothing was written yet', () => {
     expect(parseRecord(Buffer.alloc(0), 0)).toEqual({ state: 'vacant', term: 0 });
-    // A client has emptied it: what it said is not known.
+    // A client has emptied the record, so its former content is unknown.
     expect(parseRecord(Buffer.alloc(0), 2).state).toBe('unreadable');
   });
 

@@ -34,7 +34,7 @@ interface Moment {
   readonly nodes: ReadonlyMap<string, NodeData>;
 }
 
-/** Everything that an election goes through, one moment for each transaction, as a server applies them. */
+/** The kinds of transactions in an election. A history has one moment for each transaction that a server applies. */
 const EVENTS = ['create', 'claim', 'release', 'crash', 'advertise', 'delete'] as const;
 type Event = (typeof EVENTS)[number];
 
@@ -50,7 +50,7 @@ function historyOf(events: readonly { event: Event; gap: number }[]): Moment[] {
     const led = holder !== undefined && nodes.has(holder);
     const without = () => new Map([...nodes].filter(([node]) => node !== holder));
     if (event === 'create' && election === undefined) {
-      term = 0; // As the electors do it: a new election counts its terms from 1.
+      term = 0; // A new election counts its terms from 1, as the electors do.
       moments.push({ election: read(zxid, Buffer.alloc(0)), nodes });
     } else if (event === 'claim' && election !== undefined && !led) {
       const joinedNode = [nodeOf(++joined), read(zxid, serializeCandidate(`c${joined}`, 'first'))] as const;
@@ -73,7 +73,7 @@ function historyOf(events: readonly { event: Event; gap: number }[]): Moment[] {
   return moments;
 }
 
-/** The snapshot of two reads that were answered at these moments. */
+/** The snapshot from two reads that were answered at these moments. */
 function readAt(first: Moment, second: Moment): LeaderSnapshot {
   const holder = first.election === undefined ? undefined : holderOf(first.election)?.entry.node;
   return snapshotOf(first.election, holder === undefined ? undefined : second.nodes.get(holder));
@@ -85,7 +85,7 @@ const history = fc
     size: 'max',
   })
   .map(historyOf);
-/** Reads of a history: how much later than the read before, with which session, and how far behind its server is. */
+/** Reads of a history: how much later than the former read, with which session, and how far the session's server lags behind. */
 const reads = fc.array(
   fc.record({ later: fc.nat(4), newSession: fc.boolean(), behind: fc.nat(12), between: fc.nat(3) }),
   { maxLength: 40, size: 'max' },
@@ -104,16 +104,16 @@ describe('what an observer shows', () => {
           { later: last, newSession: false, behind: 0, between: 0 },
         ]) {
           now = Math.min(last, now + later);
-          // A server never goes back before its own client; another one may be anywhere.
+          // A session's own server never goes back. The server of another session may be at any earlier moment.
           const first = Math.max(newSession ? 0 : server, now - behind);
           server = Math.min(now, first + between);
           let snapshot = readAt(moments[first] as Moment, moments[server] as Moment);
           if (isInDoubt(snapshot, seen)) {
-            server = now; // It has caught up.
+            server = now; // The server has caught up.
             snapshot = readAt(moments[now] as Moment, moments[now] as Moment);
           }
           seen = snapshot;
-          // Some moment that isn't before what was shown already, nor in the future, was like that.
+          // The snapshot was true at some moment that isn't before the last shown moment, nor in the future.
           const leader = JSON.stringify(leaderOf(snapshot));
           shown = truth.findIndex((each, at) => at >= shown && at <= now && JSON.stringify(each) === leader);
           expect(shown).toBeGreaterThanOrEqual(0);

@@ -4,7 +4,7 @@ import { SafeEmitter } from '../../../../src/platform/safe-emitter.js';
 import type { Session } from '../../../../src/session/session.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
-/** The part of a session that is used here. */
+/** The part of a session that these tests use. */
 class FakeSession extends SafeEmitter<{ suspended(): void; resumed(): void }> {
   readonly clock = new FakeClock();
   readonly sessionTimeoutMs = 1000;

@@ -20,7 +20,7 @@ const PATH = '/election';
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 const A_WHILE_MS = 2 * TIMES.sessionTimeoutMs;
 
-/** Candidates with sessions of their own, and what those ask until they lead. */
+/** Starts candidates with sessions of their own, and records the requests of these sessions until the candidates lead. */
 async function setUp(sessionOptions: SessionOptions = {}) {
   const { clock, server, open } = await startWithTestClock();
   const join = async (id: string, options: LeaderElectorOptions = {}) => {
@@ -33,7 +33,7 @@ async function setUp(sessionOptions: SessionOptions = {}) {
     await clock.advanceUntil(() => elector.term);
     return elector.term as Term;
   };
-  /** What it asks from now on, until it is elected. */
+  /** The requests of an elector from now on, until it is elected. */
   const asked = (elector: LeaderElector) => {
     const { id } = elector.session.credentials;
     const all = () =>
@@ -105,7 +105,7 @@ describe('the next in line that has waited for a while', () => {
     const tokens: bigint[] = [];
     for (const [index, elector] of electors.entries()) {
       tokens.push((await leading(elector)).token);
-      if (index !== 1) await clock.advance(A_WHILE_MS); // The third in line hasn't waited.
+      if (index !== 1) await clock.advance(A_WHILE_MS); // The third in line hasn't waited for a while.
       await clock.advanceUntil(elector.stop());
     }
     expect(tokens).toEqual(tokens.toSorted((one, other) => Number(one - other)));
@@ -242,7 +242,7 @@ describe('the next in line that has not', () => {
   });
 });
 
-/** A candidate that waits for the signal of a leader, with what it knows then. */
+/** A candidate that waits for a leader's signal, with its knowledge at that time. */
 function waiting({ beats = [12n], isHeld = true, raises = true, trusts = true } = {}) {
   const watched: { path: string; created: () => void }[] = [];
   const unwatched: string[] = [];

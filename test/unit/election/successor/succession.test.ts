@@ -21,7 +21,7 @@ const next = { isFirst: true, node: 'next', leaseMs: 2000 } as FirstSuccessor;
 const late = { isFirst: true, node: 'late', leaseMs: 2000 } as FirstSuccessor;
 const other = { isFirst: false, id: 'other', node: 'other', version: 2 } as MarkedSuccessor;
 
-/** A leader that has listed its queue behind its claim, and found `found`; whoever asks later finds `foundLater`. */
+/** A leader that has listed its queue after its claim, and has found `found`. A later search finds `foundLater`. */
 async function setUp(
   found: FirstSuccessor | undefined,
   node: NodeContent | undefined,

@@ -14,7 +14,7 @@ const LEASE_MS = 2000;
 const DELAY_MS = takeoverDelayMs(LEASE_MS);
 const ANSWER_MS = 10;
 
-/** A candidate behind a leader, at first as the next in line, and what its reads are answered. */
+/** Makes a candidate behind a leader, at first as the next in line. The test answers its reads. */
 function setUp() {
   const clock = new FakeClock();
   const failures: LeaderFailure[] = [];
@@ -36,7 +36,7 @@ function setUp() {
     });
   let detector = newDetector();
   detector.follow(1, LEADER);
-  /** The wait in the queue is over, and another one begins. */
+  /** Ends the wait in the queue, and begins another one. */
   const waitAgain = (position: number, ahead: string) => {
     detector.stop();
     detector = newDetector();

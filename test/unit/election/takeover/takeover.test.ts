@@ -14,7 +14,7 @@ import { startWithTestClock } from '../../../support/servers/embedded-with-test-
 
 const PATH = '/election';
 const LEASE_MS = 2000;
-const SESSION_TIMEOUT_MS = 10_000; // No takeover here waits for the end of a session, but where a test says so.
+const SESSION_TIMEOUT_MS = 10_000; // No takeover here waits for the end of a session, unless the test says so.
 const DELAY_MS = takeoverDelayMs(LEASE_MS);
 const POLL_MS = LEASE_MS / 4;
 
@@ -24,7 +24,7 @@ interface Candidate {
   /** The path of its node. */
   readonly node: string;
   silence(): void;
-  /** It is heard of again. */
+  /** Lets the servers hear from it again. */
   heal(): void;
 }
 
@@ -52,7 +52,7 @@ async function setUp() {
     await clock.advanceUntil(() => elector.term);
     return elector.term as Term;
   };
-  /** How long it takes until it leads. */
+  /** Measures how long the candidate takes until it leads. */
   const untilLeading = async (candidate: Candidate) => {
     const beganAt = clock.now();
     const term = await leading(candidate);
@@ -167,11 +167,11 @@ describe('a leader that is silent for longer than its lease', () => {
     third.elector.on('error', reported);
     first.silence();
     second.silence();
-    await clock.advance(2 * DELAY_MS); // What it still needs is one more look at the leader's heartbeat node.
+    await clock.advance(2 * DELAY_MS); // The third now needs only one more look at the leader's heartbeat node.
     const hold = server.delay(POLL_MS, { only: 'exists', path: '/held', times: 1 });
     const held = third.elector.session.exists('/held');
     await clock.advanceUntil(() => hold.hits === 1);
-    // Behind the answer to that it is told, in this order, of the end of the one between, and of that look.
+    // After the answer to this request the third hears first of the end of the second, and then of its look.
     server.sessionOf(second.node)?.expire();
     await clock.advance(POLL_MS - 10);
     server.resetCounts();
@@ -194,7 +194,7 @@ describe('a leader that is silent for longer than its lease', () => {
     const [second, third, fourth] = [await join(), await join(), await join()];
     await clock.advanceUntil(first.elector.resign());
     await leading(second);
-    await clock.advance(60_000); // It asks at leisure whether it has become the third.
+    await clock.advance(60_000); // The fourth asks only now and then whether it has become the third.
     second.silence();
     third.silence();
     expect((await untilLeading(fourth)).tookMs).toBeLessThan(2 * DELAY_MS + 2 * POLL_MS + 10);
@@ -242,7 +242,7 @@ describe('a leader that is silent for longer than its lease', () => {
   it('is replaced also if it followed a leader that was waited for until its session had ended', async () => {
     const { clock, join, leading, untilLeading } = await setUp();
     const first = await join({ takeover: 'session' });
-    // While the next one waits, the third sees that it comes next, and a record that is still the first one's.
+    // While the second waits, the third sees that it is the next in line, and that the record still names the first.
     const [second, third] = [await join({ takeoverDelayMs: SESSION_TIMEOUT_MS }), await join()];
     await leading(first);
     await clock.advance(10_000);
@@ -263,7 +263,7 @@ describe('a leader that is silent for longer than its lease', () => {
     await clock.advance(10_000);
     first.silence();
     next.silence();
-    await leading(third); // Before its turn.
+    await leading(third); // The third leads before its turn.
     next.heal();
     await clock.advance(10_000);
     second.silence();
@@ -298,7 +298,7 @@ describe('a leader that is silent for longer than its lease', () => {
     const refusal = server.failWith('BAD_VERSION', { operation: 'multi', path: heartbeatPathOf(first.node) });
     first.silence();
     await clock.advance(2 * DELAY_MS + 4 * POLL_MS);
-    expect(refusal.hits).toBeGreaterThan(1); // Of the next two in line.
+    expect(refusal.hits).toBeGreaterThan(1); // The servers refuse the claims of the next two in line.
     refusal.clear();
     first.heal();
     await clock.advance(3000);
@@ -363,7 +363,7 @@ describe('a leader that is heard of', () => {
     const first = await join();
     await leading(first);
     const demoted = nextEvent<[Term, DemotionReason]>(first.elector, 'demoted');
-    // As another candidate's claim does, which this test can't bring about: here the clock of both is the same.
+    // Does what another candidate's claim would do. A real claim can't do it here, because both candidates use the same clock.
     const other = await open();
     const paths = [heartbeatPathOf(first.node), first.node];
     const deletions = paths.map((path) => ({ kind: 'delete', path }) as const);
@@ -394,7 +394,7 @@ describe('a claim', () => {
     await leading(first);
     await clock.advance(10_000);
     server.delay(replyMs, { only: 'multi' });
-    server.swallowReply('multi', { path: PATH, times: 2 }); // The release, and the claim behind it.
+    server.swallowReply('multi', { path: PATH, times: 2 }); // The release, and the claim after it.
     await clock.advanceUntil(first.elector.stop());
     expect((await leading(next)).number).toBe(2);
     expect(server.paths(PATH)).toContain(next.node);
@@ -405,7 +405,7 @@ describe('a claim', () => {
     const session = await open({ sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs: LEASE_MS });
     const uuid = '11111111-1111-4111-8111-111111111111';
     await clock.advanceUntil(session.ensurePath(PATH));
-    // As an earlier heartbeat leaves it, whose reply was lost.
+    // Creates the node as an earlier heartbeat would whose reply was lost.
     await clock.advanceUntil(session.create(`${PATH}/_h_${uuid}`, { mode: 'ephemeral' }));
     vi.spyOn(session.environment, 'uuid').mockReturnValueOnce(uuid).mockReturnValueOnce(uuid);
     const elector = new LeaderElector(session, PATH, { id: 'first' });

@@ -6,13 +6,13 @@ import type { Logger } from '../../../../src/platform/logging/logger.js';
 
 let callLead: typeof import('../../../../src/election/term/call-lead.js').callLead;
 
-// The module checks a hundred functions in the life of a process, and other test files in this one have led terms too.
+// The module checks 100 functions in the life of a process. Other test files in this process have led terms, too.
 beforeEach(async () => {
   vi.resetModules();
   ({ callLead } = await import('../../../../src/election/term/call-lead.js'));
 });
 
-/** Calls it for so many terms, and gives the terms of which there was a warning. */
+/** Calls `work` for this many terms, and returns the terms with a warning. */
 async function lead(work: (term: Term) => unknown, terms = 1): Promise<unknown[]> {
   const warnings: unknown[] = [];
   const logger = {
@@ -30,7 +30,7 @@ async function lead(work: (term: Term) => unknown, terms = 1): Promise<unknown[]
         own.endedFor = 'stopped';
       },
     };
-    await Promise.resolve(); // As in an elector, whose work begins in a microtask.
+    await Promise.resolve(); // An elector's work begins in a microtask, too.
     await callLead(work, own as unknown as ElectedTerm, logger).catch(() => undefined);
   }
   return warnings;

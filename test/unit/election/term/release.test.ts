@@ -7,7 +7,7 @@ import type { Session } from '../../../../src/session/session.js';
 import { DEAD } from '../../../support/conclave/electors.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
-// With several seats the record has no children, so it can be made again at any version, as a restored backup has it.
+// With several seats the record has no children, so a test can create it again at any version, as a restored backup does.
 
 const PATH = '/election';
 const OTHER = serializeRecord({ ...DEAD, term: 7, id: 'other' });
@@ -25,7 +25,7 @@ async function start() {
     const term = await clock.advanceUntil(() => elector.term as Term & { readonly claim: Claim });
     return [elector, term.claim];
   };
-  /** Makes the record anew, up to the version that it had, while a session that has no connection gets none. */
+  /** Creates the record anew, up to its former version. Meanwhile no session without a connection gets one. */
   const restoreAndClaim = async ({ record, version }: Claim, operator: Session) => {
     server.refuse();
     const writes = Array.from(
@@ -101,7 +101,7 @@ describe('a claim', () => {
     const operator = await open();
     const next = await join(await open());
     server.sessionOf(claim.node)?.expire();
-    await clock.advance(100); // It waits out the lease.
+    await clock.advance(100); // The elector waits until the lease is over.
     server.refuse();
     const looked = server.swallowReply('exists', { path: claim.node });
     await clock.advanceUntil(() => looked.hits === 1);

@@ -10,7 +10,7 @@ describe('the takeover delay', () => {
         fc.double({ min: 0.99, max: 1.01, noNaN: true }),
         fc.double({ min: 0.99, max: 1.01, noNaN: true }),
         (leaseMs, rateOfLeader, rateOfSuccessor) => {
-          // In true time: how long the leader's clock takes for the lease, and the successor's for the delay.
+          // In true time: how long the lease takes by the leader's clock, and the delay by the successor's clock.
           const leaseLasts = leaseMs / rateOfLeader;
           const delayLasts = takeoverDelayMs(leaseMs) / rateOfSuccessor;
           expect(delayLasts).toBeGreaterThan(leaseLasts);

@@ -7,7 +7,7 @@ import { startWithTestClock } from '../../../support/servers/embedded-with-test-
 const CREATE = 1;
 const GET_CHILDREN = 8;
 
-/** A session for which the queue's path is there, and was looked at. */
+/** Opens a session that knows that the queue's path exists. */
 async function setUp() {
   const { clock, open } = await startWithTestClock();
   const session = await open();

@@ -17,7 +17,7 @@ import { childNames } from '../../../support/conclave/child-names.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
 
-/** The name that a server gives: `%010d` of a signed 32-bit number. */
+/** A name as the server completes it: with `%010d` of a signed 32-bit number. */
 function nameOf(sequence: number, id = UUID): string {
   const digits = String(Math.abs(sequence));
   return `_c_${id}-lock-${sequence < 0 ? `-${digits.padStart(9, '0')}` : digits.padStart(10, '0')}`;
@@ -140,7 +140,7 @@ describe('the order of the queue', () => {
       fc.property(int32, fc.uuid(), (sequence, id) => {
         const node = entryPrefix(id, purpose) + nameOf(sequence).slice(-sequenceLength(sequence));
         expect(parseLockEntry(node)).toEqual({ node, id, purpose, sequence });
-        expect(parseEntry(node) === undefined).toBe(purpose !== 'lock'); // No candidate comes to read.
+        expect(parseEntry(node) === undefined).toBe(purpose !== 'lock'); // Candidates neither read nor write.
       }),
     );
   });

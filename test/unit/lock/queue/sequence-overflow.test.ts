@@ -13,7 +13,7 @@ const [A, B, C, D] = UUIDS.map((uuid) => (number: string) => `_c_${uuid}-lock-${
 ];
 const LAST = '2147483647';
 
-/** A session that knows when which node was created, and counts what it is asked. */
+/** A session that knows when each node was created, and counts the requests. */
 function setUp(born: Record<string, bigint>) {
   const asked: string[] = [];
   const session = {

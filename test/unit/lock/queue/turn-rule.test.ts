@@ -38,7 +38,7 @@ describe('what a waiter watches', () => {
           blocking = blocking.filter((entry) => entry !== leaving);
         }
         expect(woken).toBe(true);
-        expect(watched.size).toBeLessThanOrEqual(seats); // No more than that, however many are ahead.
+        expect(watched.size).toBeLessThanOrEqual(seats); // However many contenders are ahead.
       }),
     );
   });

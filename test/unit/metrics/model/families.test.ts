@@ -7,19 +7,19 @@ import { FAMILIES, FAMILY_NAMES, isFamilyName } from '../../../../src/metrics/mo
 const FOLDER = join(import.meta.dirname, '../../../../docs/operations');
 const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
 
-/** The names in a text that are, or look like, those of metrics. */
+/** The names in a text that are, or look like, names of metrics. */
 function namesIn(text: string): string[] {
   const found = text.match(/\b(?:conclave_|leader_election_)\w+/g) ?? [];
   return [...new Set(found)].sort();
 }
 
-/** A histogram has series of these names. */
+/** The name of the family of a series. A histogram has several series, whose names have endings. */
 function familyOf(series: string): string {
   const base = series.replace(/_(?:bucket|sum|count)$/, '');
   return isFamilyName(base) && FAMILIES[base].type === 'histogram' ? base : series;
 }
 
-/** By name, the type and the labels of the rows of a page. */
+/** The types and the labels in the rows of a page, by the name in the row. */
 function rowsOf(page: string): Map<string, { type: string; labels: string[] }> {
   const rows = page.matchAll(/^\| `(\w+)` \| (gauge|counter|histogram) \|([^|]*)\|/gm);
   return new Map(

@@ -7,7 +7,7 @@ import { FakeClock, settle } from '../../../support/fake-clock.js';
 
 const SNAPSHOT: Snapshot = new Map([['conclave_leader', [{ labels: { id: 'one' }, value: 1 }]]]);
 
-/** A worker that answers as it is told to. */
+/** A worker that answers as the test tells it to. */
 class Worker extends EventEmitter {
   connected = true;
   readonly requests: number[] = [];

@@ -13,7 +13,7 @@ import {
   encodeRequest,
 } from '../../../../src/metrics/workers/metrics-messages.js';
 
-/** As it arrives at the other process. */
+/** A message as it arrives at the other process. */
 const sent = (message: object): unknown => JSON.parse(JSON.stringify(message));
 
 function snapshot() {

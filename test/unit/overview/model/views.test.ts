@@ -49,7 +49,7 @@ const isWellRead = (text: string) => !text.includes('\uFFFD');
 describe('text of other clients', () => {
   it('is shortened to 200 characters, ids to 256, and never within a character', () => {
     fc.assert(
-      // A replacement character shows that bytes were no text.
+      // A replacement character shows that the bytes were no text.
       fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }).filter(isWellRead), (text) => {
         const id = shownId(text);
         const data = shownData(text);
@@ -86,7 +86,7 @@ describe("the servers' clock", () => {
     behind.sample(0, 60_005);
     expect(behind.toLocal(0)).toBe(60_005);
     for (let each = 0; each < 64; each++) ahead.sample(0, 0);
-    expect(ahead.toLocal(60_000)).toBe(60_000); // The clock was set.
+    expect(ahead.toLocal(60_000)).toBe(60_000); // The clock was set back.
   });
 });
 

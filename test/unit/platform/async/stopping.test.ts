@@ -18,7 +18,7 @@ async function startServer() {
   return { clock, server };
 }
 
-/** A leader whose work ends when the test says so. */
+/** Starts a leader whose work ends when the test says so. */
 async function hanging(options: Partial<ElectionSupervisorOptions> = {}) {
   const { clock, server } = await startServer();
   const work: Deferred<unknown> = deferred();
@@ -76,9 +76,9 @@ describe('a stop that has to wait for work that does not settle', () => {
       term: 1,
     });
     expect((error as Error).message).toContain('`lead` of term 1');
-    // Much later too: as long as the work may act, no other candidate is to lead.
+    // Also much later: as long as the work may act, no other candidate may lead.
     await clock.advance(10 * SESSION_TIMEOUT_MS);
-    expect(server.paths('/election')).toHaveLength(3); // The election, and the leader's own two nodes.
+    expect(server.paths('/election')).toHaveLength(3); // The election's node, and the leader's two nodes.
     expect(server.sessions()).toHaveLength(1);
   });
 

@@ -13,7 +13,7 @@ import {
 
 const newContext = () => new WorkContext();
 
-/** Begins the work of one context within that of the other, with so many turns of the event loop before and after what is inside. */
+/** Nests work contexts in each other, with this many turns of the event loop before and after each inner context. */
 async function nest(
   [turns, ...inside]: readonly number[],
   around: readonly WorkContext[] = [],
@@ -135,7 +135,7 @@ describe('work that is done for something', () => {
     const seen = JSON.parse(
       execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }),
     );
-    // From Node 24 on promises aren't looked at anyway.
+    // From Node 24 on, the async hooks don't look at promises anyway.
     const whileUnderWay = Number(process.versions.node.split('.')[0]) < 24;
     const expected = [whileUnderWay, whileUnderWay, false, false];
     expect(seen).toEqual([false, whileUnderWay, false, false, ...expected]);

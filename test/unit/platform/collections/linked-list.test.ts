@@ -7,7 +7,7 @@ class Member implements LinkedListNode<Member> {
   after: Member | undefined;
 }
 
-/** From the first to the last, and the other way round. */
+/** The members from the first to the last, and from the last to the first. */
 function walk(chain: LinkedList<Member>): { there: Member[]; back: Member[] } {
   const there: Member[] = [];
   for (let member = chain.first; member !== undefined; member = member.after) there.push(member);

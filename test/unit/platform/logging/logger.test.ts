@@ -13,7 +13,7 @@ import { formatLine } from '../../../../src/platform/logging/standard-error.js';
 
 const TIME = new Date('2026-05-04T03:02:01.000Z');
 
-/** What the default logger says, with the variable of the environment left out. */
+/** Records the output of the default logger, without the environment variable. */
 function byDefault() {
   vi.stubEnv('CONCLAVE_LOG_LEVEL', undefined);
   const said: string[] = [];
@@ -63,7 +63,7 @@ describe('the logger when none is given', () => {
       expect.stringMatching(/^\S+Z error conclave: at error$/),
     ]);
     expect(isLastResort(logger)).toBe(true);
-    expect(isLastResort(resolveLogger(logger))).toBe(true); // As a supervisor hands it on to its sessions.
+    expect(isLastResort(resolveLogger(logger))).toBe(true); // A supervisor passes it to its sessions in this way.
   });
 
   it('never throws', () => {

@@ -20,7 +20,7 @@ describe('a try to join the election', () => {
     const clock = new TestClock();
     const server = await EmbeddedZooKeeper.start({ clock });
     let failures = 2;
-    // Of the world outside: a name for its place in the queue is the first thing that it needs of it.
+    // The first thing that the elector needs from its environment is a name for its place in the queue.
     const uuid = () => (failures-- > 0 ? fail() : clock.environment.uuid());
     const supervisor = new ElectionSupervisor({
       connect: server.connectString,

@@ -14,23 +14,23 @@ import {
 } from '../../../../src/platform/time/clock.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
-/** The two clocks of a machine, in true time and with the time that it was suspended. */
+/** A machine with two clocks. One leaves out the time for which the machine was suspended, the other one counts it. */
 function machine() {
   const state = { running: 5000, suspended: 0 };
   const sources = {
     monotonicMs: () => state.running,
-    // In steps of 10 ms, as the system gives it.
+    // In steps of 10 ms, like the system's.
     uptimeMs: () => Math.floor((state.running + state.suspended) / 10) * 10,
   };
   return { state, sources, clock: new SystemClock(sources) };
 }
 
-// What a machine looks like after an hour of suspension: one of its clocks is ahead by that, the other one isn't.
+// After this a machine looks as if it had been suspended for an hour: one of its clocks is ahead by an hour, the other one isn't.
 const HOUR_LATER = ['unshare', '-T', '--boottime', '3600'];
 
-/** The clocks that the system's clock is made of, as a process sees them that is started by `command`. */
+/** Reads the two clocks behind the system's clock in a process that `command` starts. */
 function readClocks(...command: string[]): { monotonicMs: number; uptimeMs: number } {
-  // The two readings that are nearest to each other: on a busy machine a process may stand still in between.
+  // Takes the two readings that are nearest to each other, because on a busy machine a process may stand still in between.
   const script = `
     const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
     const readings = Array.from({ length: 50 }, () => {
@@ -199,7 +199,7 @@ describe('giving up on a peer that is not heard of', () => {
       });
     });
     const gaveUp = new Promise<void>((resolve) => {
-      // From the phase after that of the sockets, until just after the timer is due.
+      // Blocks the event loop from the phase after the sockets' until just after the timer is due.
       setImmediate(() => {
         afterPendingInput(new SystemClock(), 20, () => {
           order.push('gave up');

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Uptime } from '../../../../src/platform/time/uptime.js';
 
 const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
-/** Both count in hundredths of a second, and time goes on between two readings. */
+/** Tolerance: both clocks count in hundredths of a second, and time goes on between two readings. */
 const NEAR_MS = 1000;
 
 let folder: string;
@@ -20,7 +20,7 @@ function expectNow(ms: number): void {
   expect(Math.abs(ms - uptime() * 1000)).toBeLessThan(NEAR_MS);
 }
 
-/** As the system writes it, with what comes after it. */
+/** The line that the system writes into the file. A second number follows the uptime. */
 function lineOf(ms: number): string {
   return `${(ms / 1000).toFixed(2)} 123456.78\n`;
 }
@@ -40,7 +40,7 @@ describe('uptime', () => {
   });
 
   it('is read from the file, anew each time, while that is in step with the monotonic clock', () => {
-    // All but standing still, so that a hundredth of a second more can only be the file's.
+    // The monotonic clock stands still here, so any further hundredth of a second must come from the file.
     const startedAt = monotonicMs();
     const clock = new Uptime(() => startedAt, file);
     expectNow(clock.readMs());
@@ -101,7 +101,7 @@ describe('uptime', () => {
     const before = openSync(folder, 'r');
     closeSync(before);
     const clock = new Uptime(monotonicMs);
-    closeSync(before); // The lowest number that was free is given to the next file that is opened.
+    closeSync(before); // The system gives the lowest free number to the next file that is opened.
     expectNow(clock.readMs());
     expectNow(clock.readMs());
   });

@@ -10,14 +10,14 @@ const [EXISTS, DELETE, MULTI] = [3, 2, 14];
 
 const event = (zxid = 1n) => reply(-1, { zxid, body: GOOD_BODIES[-1] as Buffer });
 
-/** A connection that nothing was asked of yet, and what is written from now on. */
+/** Opens a connection without requests, and records the data that it writes from now on. */
 async function setUp() {
   const { socket, clock, connection } = await openConnection(GREETING);
   socket.written.length = 0;
   return { socket, clock, connection };
 }
 
-/** What is asked for in what was written at once, by the numbers that ZooKeeper has for it. */
+/** The requests in a chunk that was written at once, by ZooKeeper's numbers for their kinds. */
 function askedIn(chunk: Buffer | undefined): number[] {
   const asked: number[] = [];
   for (let at = 0; chunk !== undefined && at < chunk.length; at += 4 + chunk.readInt32BE(at))

@@ -15,12 +15,12 @@ import { SILENT } from '../../../support/silent-logger.mjs';
 
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
 
-/** A connection that keeps what was sent until the test answers. */
+/** A connection that keeps each sent request until the test answers it. */
 class FakeConnection {
   readonly sent: { name: string; at: number; answer: () => void; fail: (error: Error) => void }[] = [];
   destroyed: Error | undefined;
   onSend: (request: Request<unknown>) => void = () => undefined;
-  /** How often it was asked to end. */
+  /** How often the heartbeat has asked it to end. */
   ends = 0;
   readonly #clock: FakeClock;
 
@@ -259,7 +259,7 @@ describe('the heartbeat', () => {
   ])('is sent for a read that is wanted soon, with %d nodes to prove, %s', async (count, _, at) => {
     const { clock, connection, heartbeat, start } = setUp();
     start();
-    await clock.advance(600); // A ping.
+    await clock.advance(600); // The session sends a ping.
     connection.sent[0]?.answer();
     await settle();
     for (let number = 0; number < count; number++) heartbeat.add(new FakeNode(`/${number}`));
@@ -282,7 +282,7 @@ describe('the heartbeat', () => {
     start();
     await clock.advance(0);
     clock.jump(5000);
-    await clock.advance(0); // What is due runs before anything is read.
+    await clock.advance(0); // Due timers run before the process reads anything.
     connection.sent[0]?.answer();
     await clock.advance(200);
     expect(connection.ends).toBe(0);

@@ -4,7 +4,7 @@ import { SILENT } from '../../../support/silent-logger.mjs';
 
 const LEASE_MS = 300;
 
-/** Gives the warnings that so many heartbeats cause, whose replies take so long. */
+/** The warnings for heartbeats whose replies take these times. */
 function warningsOf(...tookMs: number[]): object[] {
   const warnings: object[] = [];
   const lateReplies = new LateReplies({ ...SILENT, warn: (details) => void warnings.push(details) });

@@ -6,7 +6,7 @@ import type { Outcome } from '../../../../src/session/connection/reply.js';
 import { existsRequest } from '../../../../src/session/protocol/requests.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
-/** An outbox without a connection, and when what was asked of it was given up. */
+/** Makes an outbox without a connection, and records the times at which it gives requests up. */
 function setUp() {
   const clock = new FakeClock();
   const outbox = new Outbox(clock);
@@ -18,7 +18,7 @@ function setUp() {
     });
     return asked;
   };
-  /** Gives what is sent from now on, for the test to answer. */
+  /** Connects the outbox, and returns the requests that it sends from now on, for the test to answer. */
   const connect = () => {
     const sent: Outcome<unknown>[] = [];
     const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
@@ -58,7 +58,7 @@ describe('operations that the server does not answer', () => {
     const answered = ask(1000);
     void ask(1000);
     clock.jump(1400);
-    await clock.advance(0); // What is due runs before anything is read.
+    await clock.advance(0); // Due timers run before the process reads anything.
     sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
     await expect(answered).resolves.toBeDefined();
     await clock.advance(5000);

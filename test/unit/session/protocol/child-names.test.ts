@@ -40,7 +40,7 @@ describe('the names of a listing', () => {
         };
         const long = given.filter((name) => Buffer.byteLength(name) > 3);
         expect(childNames(given).strings(isLong, atMost)).toEqual(long.slice(0, atMost));
-        // How many there are up to the last one that is wanted; all, if there aren't so many.
+        // The number of names up to the last wanted one, or of all names if there are too few.
         let [needed, passed] = [0, 0];
         while (needed < given.length && passed < atMost)
           if (Buffer.byteLength(given[needed++] as string) > 3) passed++;

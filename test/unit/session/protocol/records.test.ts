@@ -19,7 +19,7 @@ interface Codec {
   readonly data: Readonly<Record<string, Make>>;
 }
 
-/** The codec of node-zookeeper-client, by which what is written by hand is judged. */
+/** The codec of node-zookeeper-client, with which the tests compare our hand-written code. */
 const codec = createRequire(import.meta.url)('node-zookeeper-client/lib/jute/index.js') as Codec;
 
 function make(of: 'protocol' | 'data', name: string, ...fields: unknown[]): CodecRecord {
@@ -79,7 +79,7 @@ const acls = (entries: readonly AccessEntry[]) =>
     make('data', 'ACL', permissions, make('data', 'Id', scheme, of)),
   );
 
-/** As a server writes it, with something in the fields that the client doesn't use. */
+/** A stat as a server writes it, also with values in the fields that the client doesn't use. */
 const statRecord = (of: Stat) =>
   make(
     'data',
@@ -97,7 +97,7 @@ const statRecord = (of: Stat) =>
     long(29n),
   );
 
-/** As the codec's own transactions want a part. */
+/** A part of a transaction in the form that the codec expects. */
 function operation(of: TransactionPart, entries: readonly AccessEntry[]): object {
   switch (of.kind) {
     case 'check':
@@ -132,7 +132,7 @@ describe('what is written by hand', () => {
           [requests.existsRequest(at), 3, 'ExistsRequest', at, false],
           [requests.getDataRequest(at, watch), 4, 'GetDataRequest', at, watch],
           [requests.setDataRequest(at, what, version), 5, 'SetDataRequest', at, what, version],
-          // It knows only the listing with a stat, which is asked for in the same words.
+          // The codec knows only the listing with a stat, whose request has the same fields.
           [requests.getChildrenRequest(at), 8, 'GetChildren2Request', at, false],
           [requests.getAclRequest(at), 6, 'GetACLRequest', at],
         ] as const)
@@ -177,7 +177,7 @@ describe('what is read by hand', () => {
         expect(requests.setDataRequest(at, what).decode(bytesOf(record))).toEqual(about);
         const read = bytesOf(make('protocol', 'GetDataResponse', what, record));
         expect(requests.getDataRequest(at, true).decode(read)).toEqual({ data: what, stat: about });
-        // Less the stat at its end, which is of the listing that wasn't asked for.
+        // Without the stat at the end, which belongs to the other kind of listing.
         const listed = bytesOf(make('protocol', 'GetChildren2Response', names, record)).subarray(0, -68);
         expect(requests.getChildrenRequest(at).decode(listed).strings()).toEqual(names);
         const ruled = bytesOf(make('protocol', 'GetACLResponse', acls(who), record));

@@ -17,7 +17,7 @@ import { SILENT } from '../../../support/silent-logger.mjs';
 const ignore = () => undefined;
 const TAKEOVER_DELAY_MS = 2000 * 1.03 + 50;
 
-/** A server that lives by a clock that moves only when it is advanced. */
+/** Starts a server on a clock that only the test moves. */
 async function startServer(): Promise<{ clock: TestClock; server: EmbeddedZooKeeper }> {
   const clock = new TestClock();
   const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
@@ -188,7 +188,7 @@ describe('a clock for tests', () => {
     expect(term.isHeld()).toBe(false);
   });
 
-  // The leader's last heartbeat may have been up to half a second before.
+  // The leader's last heartbeat may have been up to half a second earlier.
   it.each([
     ['session', 'session timeout, tick, takeover delay', 5500, 6500],
     ['lease', 'takeover delay', -500, 500],
@@ -222,7 +222,7 @@ describe('a clock for tests', () => {
       expect(tookMs).toBeLessThan(most + TAKEOVER_DELAY_MS + 10);
       expect(first.term).toBeUndefined();
       server.clearFaults();
-      // Only a session that has ended is followed by another one.
+      // The supervisor begins another session only if its session has ended.
       await clock.advanceUntil(nextEvent(first, takeover === 'session' ? 'restarting' : 'waiting'));
     },
   );

@@ -40,7 +40,7 @@ function author(zxid: number): Author {
   return { sessionId: 7n, identities: [], stamp: { zxid: BigInt(zxid), timeMs: zxid } };
 }
 
-/** All that can be seen of a tree. */
+/** Everything that a client can see of a tree. */
 function image(tree: ZnodeTree) {
   return {
     nodes: new Map(

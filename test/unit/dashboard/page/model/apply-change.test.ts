@@ -16,7 +16,7 @@ import {
 } from '../../../../../src/dashboard/page/model/apply-change.js';
 import { anyState } from '../arbitrary-views.js';
 
-/** What a server would send when one state follows another: only what is different. */
+/** The change that a server would send when one state follows another. It has only the differences. */
 function changeBetween(former: DashboardState, next: DashboardState): DashboardChange {
   const differing = <View extends { path: string }>(before: readonly View[], after: readonly View[]) =>
     after.filter(

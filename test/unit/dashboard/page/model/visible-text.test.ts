@@ -15,7 +15,7 @@ it('names in all scripts, and emoji, stay as they are', () => {
     expect(visibleText(name)).toBe(name);
 });
 
-/** Of units of UTF-16, so that halves of pairs are among them. */
+/** Texts of UTF-16 units, so that some have half of a surrogate pair. */
 const anyText = fc
   .array(fc.oneof(fc.nat(0x2100), fc.nat(0xffff)), { maxLength: 30 })
   .map((units) => String.fromCharCode(...units));
