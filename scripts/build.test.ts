@@ -10,10 +10,10 @@ import { exportedFrom } from './package/exported.mjs';
 
 const read = (file: string) => readFileSync(join(BUILT, file), 'utf8');
 
-/** The files that are loaded with one: all that it imports, but not what it imports when it is needed. */
+/** The files that Node loads with an entry: all static imports, but not the dynamic ones. */
 function loadedWith(entry: string): string[] {
   const loaded = new Set([entry]);
-  // A set is walked with what is added to it on the way.
+  // The loop also visits the files that it adds to the set.
   for (const file of loaded)
     for (const [, from] of read(file).matchAll(/^(?:import|export) [^;]*?"(\.[^"]+)";$/gm))
       loaded.add(relative(BUILT, resolve(BUILT, dirname(file), from as string)));

@@ -1,4 +1,4 @@
-/** Checks README and docs: links, commands, code, spelling, and the length of sentences. Prints what is wrong. Needs no network. */
+/** Checks README and docs: links, commands, code, spelling, and the length of sentences. Prints the problems. Needs no network. */
 import { checkAll } from './docs/all.mjs';
 
 const problems = await checkAll();

@@ -1,6 +1,6 @@
 /**
- * Draws the README's picture from a real run: three replicas contend on the embedded server, the leader is killed, and the one
- * after it is stopped in good order.
+ * Draws the README's picture from a real run. Three replicas contend on the embedded server. The script kills the first leader,
+ * and stops the second leader in good order.
  *
  *     npm run picture        writes docs/images/failover.svg
  */

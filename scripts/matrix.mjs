@@ -1,8 +1,8 @@
 /**
- * Runs the unit tests and those integration tests that the embedded server is enough for (`npm run test:fast`) on several versions of
- * Node.js, one after the other, and prints a table.
+ * Runs the unit tests, and the integration tests that the embedded server suffices for (`npm run test:fast`), on several versions
+ * of Node.js, one after the other, and prints a table.
  *
- *     node scripts/matrix.mjs [VERSION]...     by default 20.19, 22, 24 and the newest
+ *     node scripts/matrix.mjs [VERSION]...     by default 20.19, 22, 24 and the newest version
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -35,13 +35,13 @@ if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
 /**
  * @param {string} binary
  * @param {string} file - for vitest's report
- * @returns {Promise<void>} resolves also if tests fail: the report says so
+ * @returns {Promise<void>} resolves also if tests fail; the report has the failures
  */
 async function runTests(binary, file) {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   await new Promise((resolve, reject) => {
-    // Programs that tests start by the name `node` run on the same version.
+    // With this path, the programs that tests start by the name `node` run on the same version.
     const path = `${dirname(binary)}${delimiter}${process.env.PATH}`;
     const child = spawn(binary, [vitest, 'run', '--project', 'behaviour', ...reporters], {
       cwd: root,

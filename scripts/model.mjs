@@ -1,9 +1,9 @@
 /**
  * Searches the states of the models in `test/model`, and of their variants, and prints the results.
  *
- * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs those of the named variants, or models, and prints the
- * steps by which each of them fails. The exit code is 0 only if the models hold, with every state visited and every statement
- * reached, and every variant comes out as expected.
+ * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs only the searches of the named variants or models, and
+ * prints the steps by which each of them fails. The exit code is 0 only if the models hold, with every state visited and every
+ * statement reached, and if every variant has the expected result.
  */
 import { availableParallelism } from 'node:os';
 import { isAsExpected } from '../test/model/questions.mjs';
@@ -16,7 +16,8 @@ import { findSpin, search } from '../tools/spin/search.mjs';
 const names = process.argv.slice(2);
 const known = [...new Set(MODELS.flatMap(({ all }) => all.map(({ name }) => name)))];
 const unknown = names.filter((name) => !known.includes(name));
-if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there are ${known.join(', ')}`);
+if (unknown.length > 0)
+  throw new Error(`unknown variants: ${unknown.join(', ')}; expected some of ${known.join(', ')}`);
 
 findSpin();
 const began = performance.now();
@@ -37,8 +38,9 @@ const wrong = answers
   .filter((answer) => !isAsExpected(...answer))
   .map(([{ name, property }]) => `${name}, ${property}`);
 const seconds = ((performance.now() - began) / 1000).toFixed(0);
-if (wrong.length === 0) console.log(`\nAll ${answers.length} came out as they must, in ${seconds} s.`);
-else console.log(`\nNOT as it must be: ${wrong.join('; ')}.`);
+if (wrong.length === 0)
+  console.log(`\nAll ${answers.length} searches had the expected result, in ${seconds} s.`);
+else console.log(`\nNOT the expected result: ${wrong.join('; ')}.`);
 process.exitCode = wrong.length === 0 ? 0 : 1;
 
 /** @typedef {{ model: Model, question: Question }} Asked */
@@ -46,7 +48,7 @@ process.exitCode = wrong.length === 0 ? 0 : 1;
 /** @typedef {Asked & { finding: Finding }} Result */
 
 /**
- * Runs as many searches at a time as there are processors, but at most two, because of the memory they need.
+ * Runs as many searches at a time as there are processors, but at most two, because of the memory that they need.
  *
  * @param {readonly Asked[]} questions
  * @param {boolean} story

@@ -6,8 +6,8 @@
  *     npm run mutants -- --only ping-lease,no-uuid
  *     npm run mutants -- --only ping-lease --files 'test/unit/*.test.ts,test/integration/election.test.ts'
  *
- * A mutant is caught when the test that it names fails with the mutant and passes without it; with `--files`, when any test
- * of these files does. The exit code is 0 only if all mutants are caught.
+ * A mutant is caught if the test that it names fails with the mutant and passes without it. With `--files`, a mutant is caught if
+ * any test of these files does so. The exit code is 0 only if all mutants are caught.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -43,7 +43,8 @@ process.exitCode = survivors.length === 0 ? 0 : 1;
 function chosen(names) {
   const known = MUTANTS.map(({ name }) => name);
   const unknown = names?.filter((name) => !known.includes(name)) ?? [];
-  if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  if (unknown.length > 0)
+    throw new Error(`unknown mutants: ${unknown.join(', ')}; expected some of ${known.join(', ')}`);
   return MUTANTS.filter(({ name }) => names === undefined || names.includes(name));
 }
 
@@ -84,7 +85,7 @@ function judge(run, mutant, exactly) {
   function problemOf() {
     if (errors.length > 0) return errors.join('\n  ');
     if (exactly && !sound.has(`test/${mutant.file} ${mutant.test}`))
-      return `without it, this doesn't pass: test/${mutant.file}, ${mutant.test}`;
+      return `this test doesn't pass even without the mutant: test/${mutant.file}, ${mutant.test}`;
     return caughtBy.length === 0 ? 'SURVIVED: no test noticed' : undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Checks the package as users get it: packs it, looks at the tarball with publint and attw, installs it into folders outside of this
- * project, compiles users' programs against its declarations, and bundles and runs programs.
+ * Checks the package as users get it. Packs it, checks the tarball with publint and attw, installs it into folders outside of this
+ * project, compiles programs against its declarations as users do, and bundles and runs programs.
  *
  *     node scripts/package-check.mjs [FOLDER]     the package's folder, by default this project
  */

@@ -1,6 +1,6 @@
 /**
- * Prepares for the commands of package.json: installs the locked dependencies and builds `dist/`, each only if it is missing
- * or older than its sources. `--dependencies-only` leaves out the build.
+ * Prepares for the commands of package.json: installs the locked dependencies and builds `dist/`. It does each of these only if the
+ * result is missing or older than its sources. `--dependencies-only` leaves out the build.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -46,7 +46,7 @@ if (!process.argv.includes('--dependencies-only')) {
   );
   if (modifiedAt(join(root, 'dist/index.js')) < sources) {
     console.error('Building dist/ …');
-    // Unchecked, because the user waits for it; `npm run types` checks the types.
+    // Without a check of types, because the user waits for the build. `npm run types` checks the types.
     await build({ checked: false });
   }
 }

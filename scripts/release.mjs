@@ -1,24 +1,24 @@
 /**
- * The changelog and the sources at a release.
+ * Updates the changelog and the sources for a release.
  *
- *     node scripts/release.mjs            gives the changes below "Unreleased" the version of package.json and today's date, and the
- *                                         sources that version
- *     node scripts/release.mjs --notes    prints the changes of the version of package.json
+ *     node scripts/release.mjs            puts the version of package.json and today's date above the changes below "Unreleased",
+ *                                         and writes that version into the sources
+ *     node scripts/release.mjs --notes    prints the changes in the version of package.json
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const UNRELEASED = '## [Unreleased]';
 const VERSION_FILE = 'src/classes/version.ts';
-/** The lines that say where the headings lead to. Other links may have such lines, too. */
+/** The link definitions of the changelog's headings. Other links may have definitions, too. */
 const ADDRESSES = /^\[(?:Unreleased|\d+\.\d+\.\d+[^\]\s]*)\]: .*\n?/gm;
 
 /**
- * Gives the changes that are unreleased a version.
+ * Returns the changelog with a version and a date above the changes that were unreleased.
  *
  * @param {string} changelog
  * @param {string} version
- * @param {string} date - as 2026-11-24
+ * @param {string} date - such as 2026-11-24
  * @returns {string}
  */
 export function released(changelog, version, date) {
@@ -34,10 +34,10 @@ export function released(changelog, version, date) {
 }
 
 /**
- * The changelog with the address of each version's changes at its end, in place of those that are there.
+ * Returns the changelog with a link at its end to the changes of each version. These links replace the former ones.
  *
  * @param {string} changelog
- * @param {string} repository - its address
+ * @param {string} repository - the repository's address
  */
 export function linked(changelog, repository) {
   const versions = [...changelog.matchAll(/^## \[(\d[^\]]*)\]/gm)].map(([, version]) => version);
@@ -51,7 +51,7 @@ export function linked(changelog, repository) {
   return `${changelog.replace(ADDRESSES, '').trimEnd()}\n\n${newest}${addresses.join('')}`;
 }
 
-/** What changed in a version, without its heading. @param {string} changelog @param {string} version */
+/** The changes in a version, without the heading. @param {string} changelog @param {string} version */
 export function sectionOf(changelog, version) {
   const sections = changelog.split(/^(?=## )/m);
   const section = sections.find((each) => each.startsWith(`## [${version}]`));
@@ -59,7 +59,7 @@ export function sectionOf(changelog, version) {
   return section.replace(/^.*\n/, '').replace(ADDRESSES, '').trim();
 }
 
-/** The source of the version, with another one. @param {string} source @param {string} version */
+/** Returns the source that declares the version, with this version in it. @param {string} source @param {string} version */
 export function versioned(source, version) {
   const line = /^(export const VERSION = ')[^']*(';)$/m;
   if (!line.test(source)) throw new Error(`${VERSION_FILE}: expected a line "export const VERSION = '…';"`);

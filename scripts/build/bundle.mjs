@@ -7,20 +7,20 @@ import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './sources.mjs'
 /** @import { ChunkingContext, CodeSplittingGroup, Plugin, RolldownOutput } from 'rolldown' */
 
 const INDEX = 'index';
-/** Entries that must load fast. What they share with `index` goes into a file of its own, so that they don't load the rest. */
+/** Entries that must load fast. The modules that they share with `index` go into a separate file, so that they don't load the rest. */
 const LIGHT = ['testing/index', 'cluster/command/keeper'];
-/** Files that users import, run or start by name. The other files of `dist/` contain what several entries share. */
+/** Files that users import, run or start by name. The other files of `dist/` contain the modules that several entries share. */
 const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
-/** Entries that run in a worker thread. Their code is inlined where the thread is started. */
+/** Entries that run in a worker thread. The build puts their code into the file that starts the thread. */
 const THREADS = ['election/watchdog/thread'];
 
 /**
- * Writes the JavaScript of `dist/`: few files, because most of an import's time goes into finding, reading and linking each
- * module. Each module is in one file only, so that `instanceof` works across all entries.
+ * Writes the JavaScript of `dist/`. It writes few files, because an import takes most of its time to find, read and link each
+ * module. Each module is in only one file, so that `instanceof` works across all entries.
  *
- * Uses the version of rolldown that vitest depends on, so that nothing more has to be installed.
+ * It uses the version of rolldown that vitest depends on, so that this adds no dependency.
  *
- * @returns {Promise<Map<string, readonly string[]>>} what each entry exports
+ * @returns {Promise<Map<string, readonly string[]>>} the exports of each entry
  */
 export async function bundle() {
   /** @type {Map<string, string>} */
@@ -36,7 +36,7 @@ export async function bundle() {
       entryFileNames: '[name].js',
       chunkFileNames: '[name].js',
       codeSplitting: { groups: sharedFiles() },
-      // Node reads these files at each start of a process.
+      // Without comments, because Node reads these files at each start of a process.
       comments: false,
       minifyInternalExports: false,
     }),
@@ -72,8 +72,8 @@ async function bundled(entries, plugins, make) {
 }
 
 /**
- * Of what `index` imports, `base` has what the light entries import too, and `core` has the rest. Modules that `index`
- * doesn't import, but two other entries do, go into further files.
+ * Decides which file has which of the modules that `index` imports. `base` has those that a light entry imports too, and `core` has
+ * the rest. Modules that `index` doesn't import, but two other entries do, go into further files.
  *
  * @returns {CodeSplittingGroup[]}
  */

@@ -7,20 +7,19 @@ import { asTypes } from './type-exports.mjs';
 /** @import { Plugin } from 'rollup' */
 
 const INDEX = 'index';
-/** Temporary: a declaration file for each source. Below node_modules they would be taken for those of a dependency. */
+/** Temporarily has a declaration file for each source. Below node_modules these files would count as declarations of a dependency. */
 const SINGLE = join(BUILT, 'declarations');
-/** TypeScript 6 doesn't load the types of Node by itself. With this line it says in one error that they are missing. */
+/** TypeScript 6 doesn't load the types of Node by itself. With this line it reports in one error that they are missing. */
 const NEEDS_NODE = '/// <reference types="node" />';
 
 /**
- * Writes the declarations of `dist/`: a file for each public entry, with what users can import and the types that it uses. A
- * file for each source would show internal modules, and wouldn't compile, because declarations marked `@internal` are
- * missing from it.
+ * Writes the declarations of `dist/`: a file for each public entry, with its exports and the types that they use. Files for each
+ * source would show internal modules. They also wouldn't compile, because declarations marked `@internal` would be missing.
  *
- * Each class is declared once, because TypeScript treats two declarations with private members as different classes. So
- * `conclave/testing`, `conclave/node-cron`, `conclave/metrics` and `conclave/dashboard` import from `conclave` what they share with it.
+ * Each class is declared once, because TypeScript treats two declarations with private members as different classes. Therefore
+ * `conclave/testing`, `conclave/node-cron`, `conclave/metrics` and `conclave/dashboard` import shared declarations from `conclave`.
  *
- * @param {ReadonlyMap<string, readonly string[]>} values - what the JavaScript of each entry exports: all other exports are types
+ * @param {ReadonlyMap<string, readonly string[]>} values - the exports of each entry's JavaScript. All other exports are types
  * @param {{ checked: boolean }} options whether type errors fail the build
  */
 export async function declare(values, { checked }) {
@@ -53,7 +52,7 @@ async function rollUp(values) {
     external: /^[^./]/,
     plugins: [dts(), valuesAndTypes(values)],
     treeshake: { moduleSideEffects: false },
-    // Internal declarations still import what is marked `@internal`. Both are removed.
+    // Internal declarations still import declarations that are marked `@internal`. Both are removed.
     shimMissingExports: true,
     onwarn: (warning, handle) => {
       if (warning.code !== 'SHIMMED_EXPORT') handle(warning);
@@ -85,7 +84,7 @@ function valuesAndTypes(values) {
     generateBundle(_, bundle) {
       for (const file of Object.values(bundle)) {
         if (file.type !== 'chunk') continue;
-        // Users could not import a chunk by name: each declaration belongs to an entry.
+        // Each declaration must belong to an entry, because users can't import a chunk by name.
         if (!file.isEntry)
           throw new Error(`${file.fileName} belongs to no entry: export what it declares from src/index.ts`);
         file.code = asTypes(file.code, new Set(values.get(file.name)));

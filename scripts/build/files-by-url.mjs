@@ -6,11 +6,11 @@ import { ROOT, SOURCES, slashed, sourceOf } from './sources.mjs';
 const OUTSIDE = [join(ROOT, 'package.json')];
 
 /**
- * Rewrites `new URL('./file', import.meta.url)`, by which a source finds another file. Which file of `dist/` will contain the
- * expression is known only when that file is written: until then the name is relative to `dist/`.
+ * Rewrites `new URL('./file', import.meta.url)`, by which a source finds another file. The bundler knows which file of `dist/`
+ * contains the expression only when it writes that file. Until then the name is relative to `dist/`.
  *
- * The URL of a worker thread contains the thread's code. A user's bundler doesn't see a file that is named by a URL, and
- * would leave it out of the user's bundle.
+ * The URL of a worker thread contains the thread's code. A user's bundler doesn't see a file that a URL names, and would leave
+ * the file out of the user's bundle.
  *
  * @param {readonly string[]} entries - the names of the files of `dist/`, without extension
  * @param {ReadonlyMap<string, string>} threads - the code of each thread, by name without extension
@@ -43,7 +43,7 @@ function compiled(name) {
   return sourceOf(name).replace(/\.ts$/, '.js');
 }
 
-/** `encodeURIComponent` leaves apostrophes, which would end the string. @param {string} code */
+/** Encodes apostrophes too, which `encodeURIComponent` leaves alone and which would end the string. @param {string} code */
 function encoded(code) {
   return encodeURIComponent(code).replaceAll("'", '%27');
 }

@@ -7,18 +7,18 @@ import { ROOT, slashed } from './sources.mjs';
 /** @import { Plugin } from 'rolldown' */
 
 /**
- * Dependencies that are CommonJS. `dist/` contains the parts that it uses, and users don't install them:
+ * CommonJS dependencies. `dist/` contains the parts of them that Conclave uses, so users don't install them. The reasons:
  *
- * - Before Node runs a CommonJS file that an ES module imports, it parses the file for its exports. At the start of a process
- *   that took as long as loading the rest of Conclave.
+ * - Before Node runs a CommonJS file that an ES module imports, Node parses the file for its exports. At the start of a process
+ *   this parsing took as long as loading the rest of Conclave.
  * - esbuild can't put a CommonJS file that requires `fs` into an ES module: such a bundle failed at its start.
  * - Conclave uses only the codec of node-zookeeper-client: 2 of its 20 files, and none of its dependencies.
  */
 const PACKAGES = ['eventemitter3', 'node-zookeeper-client'];
-/** What the dashboard's page contains, which is inlined too. */
+/** Packages that the dashboard's page contains. `dist/` contains the page. */
 const PACKAGES_OF_PAGE = ['preact'];
 
-/** Whether an import stays an import: of Node's own modules, or of a dependency that users install. @param {string} id */
+/** Whether an import stays an import, because it names one of Node's modules or a dependency that users install. @param {string} id */
 export function isExternal(id) {
   if (id === PAGE_MODULE) return false;
   const isPath = id.startsWith('.') || id.startsWith('/') || /^[A-Za-z]:[\\/]/.test(id);
@@ -26,8 +26,8 @@ export function isExternal(id) {
 }
 
 /**
- * Inlines the packages. They get Node's modules by `process.getBuiltinModule`, which works in every kind of module and which
- * bundlers leave alone. Their licences must be distributed with their code.
+ * Inlines the packages. They get Node's modules from `process.getBuiltinModule`, which works in every kind of module, and which
+ * bundlers leave alone. The packages' licenses must be distributed with their code.
  *
  * @returns {Plugin}
  */
@@ -46,7 +46,7 @@ export function inlinedPackages() {
   };
 }
 
-/** @param {string} code - of a CommonJS file */
+/** @param {string} code - the code of a CommonJS file */
 export function withBuiltins(code) {
   return code.replaceAll(/\brequire\((['"])([^'"]+)\1\)/g, (call, _, name) =>
     builtinModules.includes(name.replace(/^node:/, '')) ? `process.getBuiltinModule('${name}')` : call,

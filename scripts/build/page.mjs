@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { ROOT, SOURCES } from './sources.mjs';
 
 export const PAGE = join(SOURCES, 'dashboard/page');
-/** What `src/dashboard/page-html.ts` imports. No file of this name exists: a bundler's plugin makes it. */
+/** The module that `src/dashboard/page-html.ts` imports. No file has this name: a bundler's plugin makes the module. */
 export const PAGE_MODULE = 'conclave:page';
 const RESOLVED = `\0${PAGE_MODULE}`;
 
 /**
- * The dashboard's page as one document, with its style and its script in it, and its Content-Security-Policy. It has nothing to
- * load, so it works offline and below any path.
+ * Builds the dashboard's page as one document that contains its style and its script, and the page's Content-Security-Policy. The
+ * page loads no other file, so it works offline and below any path.
  *
- * @returns {Promise<{ html: string, csp: string, files: string[] }>} with the files that it was made of
+ * @returns {Promise<{ html: string, csp: string, files: string[] }>} with the files that the page was built from
  */
 export async function buildPage() {
   // Imported late: `prepare.mjs` imports this file before it has installed the dependencies.
@@ -36,7 +36,7 @@ export async function buildPage() {
   const textOf = (/** @type {string} */ ending) =>
     outputFiles.find(({ path }) => path.endsWith(ending))?.text.trim() ?? '';
   const [script, style] = [textOf('.js'), textOf('.css')];
-  // Either would end its element, or begin a comment in it, wherever it stands.
+  // Wherever such a text stands in the script or the style, it would end the element, or begin a comment in it.
   for (const text of [script, style])
     if (/<\/(?:script|style)|<!--/i.test(text))
       throw new Error('the page would end in the middle of its script');
@@ -96,8 +96,8 @@ function policyOf(script, style) {
 }
 
 /**
- * Makes the page where a source imports it. It works in vite, and so in vitest, and in rolldown: both build the page from
- * the sources that are there, so that there is no file that could be missing or out of date.
+ * Builds the page when a source imports it. The plugin works in rolldown and in vite, and therefore in vitest. Both build the page
+ * from the current sources, so no built file can be missing or out of date.
  */
 export function pagePlugin() {
   return {

@@ -5,7 +5,7 @@ export const ROOT = join(import.meta.dirname, '../..');
 export const SOURCES = join(ROOT, 'src');
 export const BUILT = join(ROOT, 'dist');
 
-/** What users import, by the `exports` of package.json: `conclave` first, `conclave/testing` and so on. */
+/** The modules that users import, by the `exports` of package.json: `conclave` first, then `conclave/testing` and so on. */
 export const PUBLIC_MODULES = publicModules(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
 /** Their sources, without extension: `index`, `testing/index` and so on. */
 export const PUBLIC_ENTRIES = PUBLIC_MODULES.map(({ entry }) => entry);
@@ -22,7 +22,7 @@ export function publicModules({ name, exports }) {
   });
 }
 
-/** @param {string} name of a source, without extension @returns {string} its path */
+/** @param {string} name the name of a source, without extension @returns {string} its path */
 export function sourceOf(name) {
   return join(SOURCES, `${name}.ts`);
 }
@@ -35,11 +35,11 @@ export function slashed(path) {
 /**
  * @param {string} start
  * @param {{ getModuleInfo(id: string): { importedIds: readonly string[] } | null }} graph - the bundler's module graph
- * @returns {Set<string>} all modules that it imports, directly or not
+ * @returns {Set<string>} all modules that `start` imports, directly or not
  */
 export function importsOf(start, graph) {
   const reached = new Set([start]);
-  // The loop also visits what is added to the set meanwhile.
+  // The loop also visits the modules that it adds to the set.
   for (const id of reached)
     for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) reached.add(imported);
   reached.delete(start);

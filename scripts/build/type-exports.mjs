@@ -1,9 +1,10 @@
 /**
- * Exports as a type, from a rolled-up declaration file, whatever doesn't exist at run time. The rolled-up file declares a
- * class that `src/` exports by `export type` as a class: users could import and construct it, but not at run time.
+ * Makes type exports, in a rolled-up declaration file, of the exports that don't exist at run time. If `src/` exports a class by
+ * `export type`, the rolled-up file exports it as a class. A user's program could then construct the class, and compile, but it
+ * would fail at run time.
  *
  * @param {string} code - a declaration file that exports only by lists of names
- * @param {ReadonlySet<string>} values - what the JavaScript exports
+ * @param {ReadonlySet<string>} values - the exports of the JavaScript
  * @returns {string}
  */
 export function asTypes(code, values) {

@@ -5,11 +5,11 @@ import { longSentences } from './sentences.mjs';
 import { missingCommandsIn, missingCommandsOfWorkflows, workflowFiles } from './shell.mjs';
 import { misspeltIn } from './spelling.mjs';
 
-/** Pages whose sentences are to be short. */
+/** Pages in which each sentence has at most {@link MOST_WORDS} words. */
 export const SHORT_SENTENCES = /** @type {readonly string[]} */ (['README.md']);
 export const MOST_WORDS = 25;
 
-/** Checks of all Markdown files, and of the workflows' commands, by what they look at. */
+/** The checks of all Markdown files and of the workflows' commands, each by its subject. */
 export const CHECKS = {
   links: () => brokenLinksIn(markdownFiles()),
   commands: () => missingCommandsIn(markdownFiles()),
@@ -19,7 +19,7 @@ export const CHECKS = {
   spelling: () => misspeltIn(markdownFiles()),
 };
 
-/** @returns {Promise<string[]>} what is wrong */
+/** @returns {Promise<string[]>} the problems */
 export async function checkAll() {
   const problems = [];
   for (const check of Object.values(CHECKS)) problems.push(...(await check()));

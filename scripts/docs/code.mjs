@@ -7,7 +7,7 @@ import { readPage } from './pages.mjs';
 /** @typedef {{ file: string, line: number, text: string }} Snippet */
 
 const LANGUAGES = ['js', 'ts', 'mjs', 'mts', 'javascript', 'typescript'];
-/** Objects that pages use without showing again where they come from. */
+/** Objects that code blocks use without declaring them. */
 const USUAL = {
   supervisor: "import('conclave').ElectionSupervisor",
   session: "import('conclave').Session",
@@ -33,21 +33,21 @@ const OPTIONS = {
 const UNKNOWN_NAME = [2304, 2552, 2580, 2582, 2591, 2593];
 /** "No value exists in scope for the shorthand property". */
 const UNKNOWN_SHORTHAND = 18004;
-/** "Cannot find module": of the reader's own project. */
+/** "Cannot find module". The reader's own project has the module. */
 const UNKNOWN_MODULE = 2307;
 
 /**
- * Compiles the code blocks of pages against Conclave's declarations. Names that a block doesn't declare are the reader's own, of
- * any type, unless Conclave exports them.
+ * Compiles the code blocks of pages against Conclave's declarations. If a block doesn't declare a name and Conclave doesn't export
+ * it, the name is the reader's own and may have any type.
  *
  * @param {readonly string[]} files
- * @returns {string[]} what the compiler says
+ * @returns {string[]} the compiler's messages
  */
 export function wrongCodeIn(files) {
   return wrongSnippets(
     files.flatMap((file) =>
       readPage(file)
-        // A part of a file is compiled with the file, and compared with it by test/unit/guides.test.ts.
+        // A block that is a part of a file is compiled with the file. test/unit/guides.test.ts compares it with the file.
         .code.filter(({ language, isPartOfFile }) => LANGUAGES.includes(language) && isPartOfFile !== true)
         .map(({ line, text }) => ({ file, line, text })),
     ),
@@ -56,7 +56,7 @@ export function wrongCodeIn(files) {
 
 /** @param {readonly Snippet[]} snippets @returns {string[]} */
 export function wrongSnippets(snippets) {
-  // Loaded late, because it takes half a second.
+  // Loaded late, because loading it takes half a second.
   const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
   const parsed = ts.convertCompilerOptionsFromJson(
     { ...OPTIONS, lib: ['ES2023', 'ESNext.Disposable'] },
@@ -124,7 +124,7 @@ function declared(name, known) {
   return `declare const ${name}: ${type};\ntype ${name} = any;`;
 }
 
-/** @returns {Map<string, string>} by each name that is exported, the first module that exports it */
+/** @returns {Map<string, string>} for each exported name, the first module that exports it */
 function exportsOfAll() {
   /** @type {Map<string, string>} */
   const known = new Map();

@@ -6,7 +6,7 @@ import { markdownFiles, parsePage, readPage } from './pages.mjs';
 import { longSentencesIn, sentencesOf } from './sentences.mjs';
 import { commandsOf, whyMissing, workflowFiles } from './shell.mjs';
 
-// A compiler and a spelling checker run: seconds, and on a busy machine more than the usual minute.
+// The compiler and the spelling checker take seconds. On a busy machine they take more than the usual minute.
 const PATIENCE_MS = 240_000;
 
 describe('README and docs', () => {

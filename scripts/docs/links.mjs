@@ -8,11 +8,11 @@ import { readPage } from './pages.mjs';
 const BRANCH = 'main';
 
 /**
- * Links that lead nowhere: a file that isn't there, a heading that its page doesn't have, an address of the wrong form. Addresses
- * elsewhere aren't asked for. An address of the project's own repository is looked for among the files here.
+ * Finds broken links: to a missing file, to a heading that its page doesn't have, or to a malformed address. It doesn't open
+ * addresses of other sites. For an address in the project's own repository it looks for the file in this folder.
  *
- * @param {readonly string[]} files - below the root
- * @param {{ root?: string }} [options] where relative links are looked for
+ * @param {readonly string[]} files - paths below the root
+ * @param {{ root?: string }} [options] `root`: the folder below which it looks for the targets of relative links
  * @returns {string[]}
  */
 export function brokenLinksIn(files, { root = ROOT } = {}) {
@@ -43,7 +43,7 @@ export function brokenLinksIn(files, { root = ROOT } = {}) {
 function whyBroken(file, target, { root, repository, pageOf }) {
   const own = ownPath(target, repository);
   if (own === undefined && /^[a-z][a-z+.-]*:/i.test(target)) return whyMalformed(target);
-  // What the package links to absolutely needn't be in it.
+  // The target of an absolute link needn't be in the package.
   const folder = own === undefined ? root : ROOT;
   const [path = '', anchor] = decodeURI(own ?? target).split('#');
   const found = own !== undefined ? path : path === '' ? file : posix.join(posix.dirname(file), path);

@@ -7,28 +7,28 @@ import { ROOT, slashed } from '../build/sources.mjs';
 /** @typedef {import('markdown-it').Token} Token */
 /** @typedef {{ line: number, target: string }} Link */
 /**
- * `language` is '' for an indented block.
+ * `language` is `''` for an indented block.
  * @typedef {{ line: number, language: string, text: string, isPartOfFile?: true }} CodeBlock
  */
-/** @typedef {{ line: number, text: string, code: string[] }} Prose - a paragraph, list item, heading or cell; a code span is one word */
+/** @typedef {{ line: number, text: string, code: string[] }} Prose - a paragraph, list item, heading or cell. In `text` a code span is one word */
 
 /**
- * A Markdown file: what the checks look at.
+ * The parts of a Markdown file that the checks use.
  *
  * @typedef {object} Page
- * @property {string} file - its path below the root
- * @property {readonly string[]} anchors - of its headings, as GitHub names them
+ * @property {string} file - the file's path below the root
+ * @property {readonly string[]} anchors - the anchors of its headings, as GitHub names them
  * @property {readonly Link[]} links
  * @property {readonly CodeBlock[]} code
  * @property {readonly Prose[]} prose
  */
 
 const markdown = new MarkdownIt({ html: true });
-/** The comment before a block of the guides: the block is a part of that file. */
+/** In the guides, such a comment before a block names the file that the block is a part of. */
 const NAMES_A_FILE = /^<!-- examples\/\S+ -->$/m;
 const FOLDERS = ['docs', 'examples', 'bench', 'tools', 'test', '.github', '.changeset'];
 
-/** All of the project's Markdown files, by their paths below the root. */
+/** The paths, below the root, of all of the project's Markdown files. */
 export function markdownFiles(root = ROOT) {
   const inRoot = readdirSync(root).filter((file) => file.endsWith('.md'));
   const inFolders = FOLDERS.filter((folder) => existsSync(join(root, folder))).flatMap((folder) =>
@@ -39,7 +39,7 @@ export function markdownFiles(root = ROOT) {
   return [...inRoot, ...inFolders].sort();
 }
 
-/** @param {string} file - below the root @param {string} [root] */
+/** @param {string} file - its path below the root @param {string} [root] */
 export function readPage(file, root = ROOT) {
   return parsePage(file, readFileSync(join(root, file), 'utf8'));
 }

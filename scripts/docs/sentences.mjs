@@ -3,10 +3,10 @@ import { readPage } from './pages.mjs';
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /**
- * Sentences that are too long to be read at once. A code span counts as a word.
+ * Finds sentences with more words than allowed. A code span counts as one word.
  *
  * @param {import('./pages.mjs').Page} page
- * @param {number} most - words
+ * @param {number} most - how many words a sentence may have
  * @returns {string[]}
  */
 export function longSentencesIn({ file, prose }, most) {

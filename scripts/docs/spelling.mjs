@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { ROOT } from '../build/sources.mjs';
 
 /**
- * Words that neither American English nor `.cspell/words.txt` has. cspell's dictionaries come with it: it needs no network.
+ * Finds words that are neither in American English nor in `.cspell/words.txt`. cspell contains its dictionaries, so it needs no
+ * network.
  *
  * @param {readonly string[]} files
  * @returns {Promise<string[]>}

@@ -1,4 +1,7 @@
-/** Draws a run as a timeline. By hand: Apache ECharts, which draws the benchmark's plots, has no styles for dark pages. */
+/**
+ * Draws a run as a timeline. Writes the SVG itself, because Apache ECharts, which draws the benchmark's plots, has no styles for
+ * dark pages.
+ */
 
 /** @import { Run } from './run.mjs' */
 
@@ -9,7 +12,7 @@ const TOP = 66;
 const ROW = 46;
 const BAR = 24;
 
-// The picture has a background of its own, so it is legible on a page of the other kind as well.
+// The picture has a background of its own, so that it is also legible if the page is light and the picture dark, or vice versa.
 const STYLE = `
   .page { fill: #ffffff; stroke: #d0d7de; }
   text { font: 14px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1f2328; }
@@ -122,7 +125,7 @@ const text = (x, y, kind, words) =>
 const bar = (kind, from, to, y) =>
   `<rect class="${kind}" x="${from}" y="${y}" width="${round(to - from)}" height="${BAR}" rx="4"/>`;
 
-/** An event with two lines of words above the lanes. @param {string} kind @param {number} x @param {number} bottom @param {string} what @param {string} then */
+/** Marks an event with a line across the lanes and two lines of text. @param {string} kind @param {number} x @param {number} bottom @param {string} what @param {string} then */
 const mark = (kind, x, bottom, what, then) => [
   `<line class="${kind}" x1="${x}" x2="${x}" y1="${TOP - 12}" y2="${bottom - ROW + BAR + 12}"/>`,
   text(x + 6, bottom + 2, `${kind}text`, what),

@@ -1,4 +1,4 @@
-/** A replica that reports when it leads. With the defaults of Conclave: `replica.mjs CONNECT ID`. */
+/** Runs a replica with Conclave's defaults, which reports when it leads: `replica.mjs CONNECT ID`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
 
@@ -13,7 +13,7 @@ const supervisor = new ElectionSupervisor({
   id,
   lead: async (term) => {
     while (term.isHeld()) {
-      // By a clock that all processes of a machine share.
+      // This clock is the same in all processes of a machine.
       report({
         event: 'leads',
         atMs: Number(process.hrtime.bigint()) / 1e6,

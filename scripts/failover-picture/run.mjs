@@ -1,4 +1,4 @@
-/** Runs three replicas, kills one leader, stops another, and measures who led when. */
+/** Runs three replicas, kills one leader, stops another leader, and measures which replica led when. */
 import { fork } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ const TAKES_AT_MOST_MS = 20_000;
  * @typedef {object} LedTerm
  * @property {string} id
  * @property {number} fromMs the first moment at which the replica reported that it leads
- * @property {number} toMs the last one
- * @property {number} leaseEndMs until when the lease lasted by the last report
+ * @property {number} toMs the last such moment
+ * @property {number} leaseEndMs the end of the lease by the last report
  *
- * @typedef {object} Run times in milliseconds from the first report of a leader
+ * @typedef {object} Run with times in milliseconds from the first report of a leader
  * @property {readonly string[]} ids
  * @property {readonly LedTerm[]} terms
  * @property {number} killedAtMs
@@ -45,7 +45,7 @@ export async function run() {
         if (message.event === 'leads') note(terms, message);
         reports.emit(message.event, message.id);
       });
-      // One after the other, so that they lead in this order. The first one leads at once.
+      // The replicas join one after the other, so that they lead in this order. The first one leads at once.
       const joined = id === 'A' ? once(reports, 'leads', { signal }) : once(reports, 'waits', { signal });
       await joined;
     }
@@ -86,7 +86,7 @@ export async function run() {
 }
 
 /**
- * Adds a report to the last term, or begins one.
+ * Adds a report to the last term, or begins a new term if another replica leads.
  *
  * @param {LedTerm[]} terms
  * @param {{ id: string, atMs: number, remainingMs: number }} report

@@ -1,5 +1,5 @@
 /**
- * @typedef {object} Result - of the tests on one version of Node.js
+ * @typedef {object} Result - the result of the tests on one version of Node.js
  * @property {string} version
  * @property {number} passed
  * @property {number} failed
@@ -9,13 +9,13 @@
 
 /**
  * @param {string} version
- * @param {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, success: boolean }} report - vitest's
+ * @param {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, success: boolean }} report - vitest's report
  * @param {number} tookMs
  * @returns {Result}
  */
 export function resultOf(version, report, tookMs) {
   const { numPassedTests, numFailedTests, numPendingTests, success } = report;
-  // A file that can't be loaded fails without a test that fails.
+  // If a test file can't be loaded, the run fails without a failed test.
   const failed = Math.max(numFailedTests, success ? 0 : 1);
   return { version, passed: numPassedTests, failed, skipped: numPendingTests, tookMs };
 }

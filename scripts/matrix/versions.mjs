@@ -5,20 +5,20 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The oldest that is supported, the releases with long-term support, and the newest. */
+/** The oldest supported version, the releases with long-term support, and the newest version. */
 export const NODE_VERSIONS = ['20.19', '22', '24', 'latest'];
 
 /**
- * Installs a version of Node.js from npm's package `node`, unless it is there already.
+ * Installs a version of Node.js from npm's package `node`, unless the cache has it already.
  *
  * @param {string} version - as npm understands it: `22`, `latest`
- * @param {string} cache - a folder outside of this project, whose node_modules npm would use
+ * @param {string} cache - a folder outside of this project, because npm would use this project's node_modules
  * @returns {Promise<string>} the path of the binary
  */
 export async function installNode(version, cache) {
   const folder = join(cache, version);
   const binary = join(folder, 'node_modules/node/bin/node');
-  // `latest` is installed again: there may be a newer one.
+  // `latest` is installed again, because there may be a newer version.
   if (existsSync(binary) && version !== 'latest') return binary;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');

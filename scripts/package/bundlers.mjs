@@ -3,8 +3,8 @@ import { join } from 'node:path';
 /**
  * @typedef {object} Bundler
  * @property {string} name
- * @property {'mjs' | 'cjs'} ending - the extension for the kind of module that it writes
- * @property {(input: string, output: string) => Promise<unknown>} bundle - also rejects if the bundler prints a warning
+ * @property {'mjs' | 'cjs'} ending - the extension for the kind of module that the bundler writes
+ * @property {(input: string, output: string) => Promise<unknown>} bundle - rejects also if the bundler prints a warning
  */
 
 /** @param {string} format @param {'mjs' | 'cjs'} ending @returns {Bundler} */

@@ -16,7 +16,7 @@ const ELECTION = 'leads: term 1, a later token: true\nmeasured: 1 terms\nNO_NODE
  * Bundles each program into one file with each bundler, and runs it in a folder without modules or other files.
  *
  * @param {string} installed - a user's folder in which Conclave is installed
- * @param {(name: string) => string} folderFor - makes an empty folder of that name
+ * @param {(name: string) => string} folderFor - makes an empty folder with that name
  * @returns {Check[]}
  */
 export function bundles(installed, folderFor) {

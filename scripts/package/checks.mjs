@@ -1,10 +1,10 @@
 /** @typedef {{ name: string, check: () => Promise<unknown> }} Check - `check` rejects with the reason if it fails */
 
-/** For a machine with two processors. */
+/** Suits a machine with two processors. */
 const AT_A_TIME = 2;
 
 /**
- * Runs all checks, prints a line for each, and then why the failed ones failed.
+ * Runs all checks, prints a line for each, and then the reasons of the failures.
  *
  * @param {readonly Check[]} checks
  * @param {(line: string) => void} say

@@ -6,21 +6,21 @@ import { copyConsumer, link } from './consumer.mjs';
 import { exportedFrom, usingAll } from './exported.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** TypeScript's message. */
+/** TypeScript's message if the types of Node are missing. */
 const MISSING_NODE = /error TS2688: Cannot find type definition file for 'node'/;
 const PROGRAMS = join(import.meta.dirname, 'programs');
 const run = promisify(execFile);
 
-/** The oldest version that is supported, the last 5.x, the version that compiles Conclave, and the newest. */
+/** The oldest supported version, the last 5.x, the version that compiles Conclave, and the newest version. */
 const COMPILERS = ['typescript-5.4', 'typescript-5.9', 'typescript', 'typescript-7'];
 const RESOLUTIONS = [
   { module: 'NodeNext', moduleResolution: 'NodeNext' },
   { module: 'ESNext', moduleResolution: 'bundler' },
 ];
-/** It knows nothing of `exports`, so users name the files of subpaths by `paths`. TypeScript 7 doesn't have it any more. */
+/** `node10` ignores `exports`, so users name the files of subpaths in `paths`. TypeScript 7 doesn't have `node10` any more. */
 const NODE10 = { module: 'ESNext', moduleResolution: 'node10' };
 const COMPILERS_WITH_NODE10 = COMPILERS.filter((name) => name !== 'typescript-7');
-/** All strict options, and checks of the packages' declarations. */
+/** All strict options. The compiler checks the packages' declarations, too. */
 const STRICT = {
   target: 'ES2022',
   lib: ['ES2022', 'ESNext.Disposable'],
@@ -41,11 +41,12 @@ const STRICT = {
 /** @typedef {import('./checks.mjs').Check} Check */
 
 /**
- * Compiles typical programs, and a program that uses everything that is exported, with each compiler and each kind of module
- * resolution: with node-cron, prom-client and OpenTelemetry's API, and without, because they are optional; and without the types of Node, which must fail clearly.
+ * Compiles typical programs, and programs that use all exports, with each compiler and each kind of module resolution. It compiles
+ * them with node-cron, prom-client and OpenTelemetry's API, and without these packages, because they are optional. Without the
+ * types of Node the compilation must fail with a clear message.
  *
  * @param {string} installed - a user's folder in which Conclave is installed
- * @param {(name: string) => string} folderFor - makes an empty folder of that name
+ * @param {(name: string) => string} folderFor - makes an empty folder with that name
  * @returns {Check[]}
  */
 export function compilations(installed, folderFor) {
@@ -81,7 +82,7 @@ export function compilations(installed, folderFor) {
       check: () => compilesCleanly(withoutPeers, way),
     })),
     ...ends.slice(-1).map((way) => ({
-      name: `says by ${nameOf(way)} that the types of Node are missing, where they are`,
+      name: `fails with ${nameOf(way)} if the types of Node are missing, and says that they are`,
       check: async () => {
         const output = await compile(withoutNode, way);
         if (!MISSING_NODE.test(output)) throw new Error(`expected ${MISSING_NODE}, got: ${output}`);
@@ -98,11 +99,11 @@ function node10For(compiler, folder) {
       [`./${join('node_modules/conclave', types)}`],
     ]),
   );
-  // From version 6 on TypeScript warns of it.
+  // From version 6 on, TypeScript warns of `node10`.
   return { ...NODE10, paths, ...(compiler === 'typescript' ? { ignoreDeprecations: '6.0' } : {}) };
 }
 
-/** What users can import, with its declarations, by the installed package.json. @param {string} folder */
+/** The modules that users can import, by the installed package.json, with their declarations. @param {string} folder */
 function entriesOf(folder) {
   const { exports } = JSON.parse(readFileSync(join(folder, 'node_modules/conclave/package.json'), 'utf8'));
   return Object.entries(exports).flatMap(([subpath, { types }]) =>
@@ -110,7 +111,7 @@ function entriesOf(folder) {
   );
 }
 
-/** Writes a program for each entry of package.json, which uses all that its declarations export. @param {string} folder */
+/** Writes a program for each module that users can import. The program uses all exports of the module's declarations. @param {string} folder */
 function writeUses(folder) {
   for (const { specifier, types } of entriesOf(folder)) {
     const used = usingAll(specifier, exportedFrom(join(folder, 'node_modules/conclave', types)));
@@ -124,7 +125,7 @@ async function compilesCleanly(folder, way) {
   if (output !== '') throw new Error(output);
 }
 
-/** @param {string} folder @param {Way} way @returns {Promise<string>} the compiler's messages; `''` if there are none */
+/** @param {string} folder @param {Way} way @returns {Promise<string>} the compiler's messages, or `''` */
 async function compile(folder, { compiler, resolution }) {
   const config = join(folder, `${compiler}-${resolution.moduleResolution}.json`);
   writeFileSync(

@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../..');
 
 /**
- * Packs Conclave as it would be published, and installs it into a folder as npm would, but without a network: its
- * dependencies are links to those of this project.
+ * Packs Conclave as npm would publish it, and installs it into a folder as npm would, but without a network: links lead from
+ * there to this project's dependencies.
  *
  * @param {string} source - the package's folder
- * @param {string} folder - the user's folder, outside of any project, whose modules it would find
+ * @param {string} folder - the user's folder. It is outside of any project, because it would find that project's modules
  * @returns {string} the path of the tarball
  */
 export function installFromTarball(source, folder) {
@@ -24,7 +24,7 @@ export function installFromTarball(source, folder) {
   return join(folder, filename);
 }
 
-/** Links another of this project's packages into the folder. @param {string} folder @param {string} name */
+/** Links one more of this project's dependencies into the folder. @param {string} folder @param {string} name */
 export function link(folder, name) {
   const path = join(folder, 'node_modules', name);
   mkdirSync(dirname(path), { recursive: true });

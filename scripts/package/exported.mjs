@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 /**
  * @typedef {object} Exported
  * @property {string} name
- * @property {boolean} isValue - whether it exists at run time, by its declaration
+ * @property {boolean} isValue - whether the export exists at run time, by its declaration
  * @property {number} parameters - the number of its type parameters
  */
 
@@ -14,7 +14,7 @@ import { createRequire } from 'node:module';
  * @returns {Exported[]}
  */
 export function exportedFrom(path) {
-  // Loaded late, because it takes half a second.
+  // Loaded late, because loading it takes half a second.
   const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
   const program = ts.createProgram([path], { noLib: true, types: [], noResolve: false });
   const checker = program.getTypeChecker();
@@ -42,7 +42,7 @@ export function exportedFrom(path) {
 /**
  * Writes a program that uses each export: as a value if it exists at run time, else as a type.
  *
- * @param {string} specifier - the module to import them from
+ * @param {string} specifier - the module that the program imports them from
  * @param {readonly Exported[]} exported
  */
 export function usingAll(specifier, exported) {

@@ -8,14 +8,14 @@ import { brokenLinksIn } from '../docs/links.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-/** What npm's page of a package links to. */
+/** The fields that npm's page of a package shows. */
 const LINKS = ['homepage', 'repository', 'bugs', 'license', 'description'];
 
 /**
- * Looks at what is published without running it.
+ * Checks the files of the package without running them.
  *
  * @param {string} tarball
- * @param {string} installed - a user's folder in which it is installed
+ * @param {string} installed - a user's folder in which the package is installed
  * @returns {Check[]}
  */
 export function linters(tarball, installed) {
@@ -46,7 +46,7 @@ export function linters(tarball, installed) {
       },
     },
     {
-      name: 'package.json says where the project is, and the README links to nothing that is not published',
+      name: 'package.json says where the project is, and the README links only to published files',
       check: async () => {
         const folder = join(installed, 'node_modules/conclave');
         const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));

@@ -1,4 +1,4 @@
-/** A dashboard of an embedded server, asked without a socket. */
+/** Shows an embedded server in a dashboard, and calls the dashboard's handler without a socket. */
 import { Session } from 'conclave';
 import { dashboard } from 'conclave/dashboard';
 import { EmbeddedZooKeeper } from 'conclave/testing';
@@ -18,5 +18,5 @@ async function main() {
 
 main().catch((error) => {
   console.error(error);
-  process.exit(1); // The server would keep it alive.
+  process.exit(1); // The server would keep the process alive.
 });

@@ -1,4 +1,4 @@
-/** A session and an election on the embedded server. Each bundler bundles this program, and the result is run. */
+/** Runs a session and an election on the embedded server. The check bundles this program with each bundler, and runs the result. */
 import { ConclaveError, DistributedLock, LeaderElector, Session } from 'conclave';
 import { metrics } from 'conclave/metrics';
 import { EmbeddedZooKeeper } from 'conclave/testing';
@@ -27,5 +27,5 @@ async function main() {
 
 main().catch((error) => {
   console.error(error);
-  process.exit(1); // The server would keep it alive.
+  process.exit(1); // The server would keep the process alive.
 });

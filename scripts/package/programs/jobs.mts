@@ -1,4 +1,4 @@
-/** Jobs on node-cron's schedule: the types of conclave/node-cron fit those of node-cron. */
+/** Runs jobs on node-cron's schedule. The types of conclave/node-cron must fit the types of node-cron. */
 import { ElectionSupervisor } from 'conclave';
 import { LeaderRunCoordinator } from 'conclave/node-cron';
 import { type RunCoordinator, schedule, setRunCoordinator } from 'node-cron';

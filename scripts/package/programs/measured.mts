@@ -1,4 +1,4 @@
-/** Metrics: the types of conclave/metrics fit those of prom-client and of OpenTelemetry's API. */
+/** Exports metrics. The types of conclave/metrics must fit the types of prom-client and of OpenTelemetry's API. */
 import { metrics as api, trace } from '@opentelemetry/api';
 import { ElectionSupervisor, ShardSupervisor, superviseCluster } from 'conclave';
 import { type Metrics, type MetricsSource, metrics } from 'conclave/metrics';

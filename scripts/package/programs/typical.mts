@@ -1,4 +1,4 @@
-/** A typical program, compiled with the strictest options: all entries, and objects of one passed to another. */
+/** A typical program, compiled with the strictest options. It imports several modules, and passes objects of one module to another. */
 import {
   type Clock,
   ConclaveError,

@@ -1,4 +1,4 @@
-/** A leader whose work blocks its thread for longer than its lease: the watchdog's thread must end the process. */
+/** Runs a leader whose work blocks its thread for longer than the lease. The watchdog's thread must end the process. */
 import { LeaderElector, Session } from 'conclave';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 
@@ -23,5 +23,5 @@ async function main() {
 
 main().catch((error) => {
   console.error(error);
-  process.exit(1); // The server would keep it alive.
+  process.exit(1); // The server would keep the process alive.
 });
