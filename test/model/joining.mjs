@@ -1,25 +1,25 @@
-/** What is asked of the model of joining and claiming in one write, and what must come out. */
+/** The searches of the model of joining and claiming in one write, and their expected results. */
 import { fileURLToPath } from 'node:url';
 import { breaksPromise, deadlocks, ends, holds, holdsToo } from './questions.mjs';
 
 const NAME = 'joining';
 
-/** Searched to the last state: what holds within these bounds. */
+/** Bounds within which the search visits every state, and everything holds. */
 const WHOLE = [
   { candidates: 2, faults: 2, losses: 1, stops: 1, again: 1 },
   { candidates: 3, faults: 1, losses: 1, stops: 1, again: 0 },
 ];
 
-/** Smaller bounds, within which each statement of the model is reached, and each variant fails. */
+/** Smaller bounds, within which the search reaches each statement of the model, and each variant fails. */
 const SMALL = { candidates: 2, faults: 1, losses: 1, stops: 1, again: 1 };
 
 /** Three candidates without a fault. */
 const THREE = { candidates: 3, faults: 0, losses: 1, stops: 1, again: 0 };
 
-/** Bounds for the search for circles. */
+/** Bounds for the search for cycles. */
 const SMALLEST = { candidates: 2, faults: 1, losses: 1, stops: 1, again: 0 };
 
-/** Each leaves out one of the precautions, or one that isn't needed. Each promise is broken by one at least. */
+/** Each variant leaves out one precaution, or one that isn't needed. At least one variant breaks each promise. */
 const VARIANTS = [
   breaksPromise(SMALL, 'NO_EXPECTED_VERSION', 'ONE_ACTS', 'the record is written at any version'),
   breaksPromise(

@@ -1,21 +1,21 @@
 /*
- * Join and claim in one write: a candidate that finds the record vacant, and no candidate in the queue, makes its node and
- * claims by one transaction. With others that join meanwhile, lost replies, transactions that are carried out late, expired
- * sessions, nodes that an operator deletes, crashed processes and stopped candidates. Whatever comes after that is the recipe
- * (recipe.pml), in short. `npm run model` searches all its states; docs/model.md says what is left out, and why that hides
- * nothing.
+ * Join and claim in one write: a candidate that finds the record vacant, and no candidate in the queue, creates its node and
+ * claims in one transaction. The model has other candidates that join meanwhile, lost replies, transactions that are carried out
+ * late, expired sessions, nodes that an operator deletes, crashed processes and stopped candidates. The later steps are those of
+ * the recipe (recipe.pml), in short. `npm run model` searches all its states. docs/model.md says what the model leaves out, and
+ * why that hides nothing.
  *
- * A step of a process is one request as the servers carry it out, or the arrival of one reply. The transaction takes three: it
- * is sent, the servers carry it out or refuse it, and the reply arrives, or never does.
+ * A step of a process is one request as the servers carry it out, or the arrival of one reply. The transaction takes three steps:
+ * it is sent, the servers carry it out or refuse it, and the reply arrives, or never does.
  */
 
-/* How many candidates there are: two or three. Where all of them are named, three are. */
+/* The number of candidates: two or three. Code that names each candidate names three. */
 #ifndef CANDIDATES
 #define CANDIDATES 2
 #endif
 #define N 3
 
-/* How much happens in one run, at most. */
+/* The most that happens in one execution. */
 #ifndef FAULTS
 #define FAULTS 1 /* expired sessions, nodes that an operator deletes, and crashed processes */
 #endif
@@ -26,24 +26,27 @@
 #define STOPS 1 /* candidates that are stopped while they don't lead */
 #endif
 #ifndef AGAIN
-#define AGAIN 1 /* leaders that join again after a term that they gave back */
+#define AGAIN 1 /* leaders that join again after they released their term */
 #endif
 
-/* Whether the node that such a transaction makes stands first in the queue. If not, it stands last. */
+/* Whether the node that such a transaction creates stands first in the queue. Otherwise it stands last. */
 #ifdef NOT_FIRST
 #define STANDS_FIRST false
 #else
 #define STANDS_FIRST true
 #endif
 
-/* Each passage through the queue makes one node. A recipe that fails makes one more for each lost reply. */
+/* Each passage through the queue creates one node. A recipe that fails creates one more node for each lost reply. */
 #define NODES (CANDIDATES + FAULTS + AGAIN + LOSSES)
-#define MOST_NODES 8 /* as many as nobodyIsThere and hasNode name */
+#define MOST_NODES 8 /* nobodyIsThere and hasNode name this many nodes */
 #if NODES > MOST_NODES
 #error "too many nodes"
 #endif
 
-/* What must hold wherever it is asked. A variant that is there to break one promise is searched for that one. */
+/*
+ * The promises. Each must hold wherever the model asserts it. If a variant serves to break one promise, its search looks for that
+ * promise alone.
+ */
 #define ONE_ACTS 1
 #define TERMS_RISE 2
 #define RECORD_IS_OURS 3
@@ -55,9 +58,9 @@
 #endif
 
 /*
- * The queue. by[n] is whose node it is, 0 if there is no such node, and N + i for a ghost of candidate i: the node of a session
- * that has died with its process, and that the servers take for alive. Nodes have the order of their numbers, but for those
- * that stand first.
+ * The queue. by[n] is the candidate that owns node n. It is 0 if there is no such node, and N + i for a ghost of candidate i: the
+ * node of a session whose process has died, while the servers take the session for alive. Nodes have the order of their numbers,
+ * except for nodes that stand first.
  */
 byte by[MOST_NODES + 1];
 bool first[MOST_NODES + 1];
@@ -67,20 +70,20 @@ byte last;
 bool held;
 byte term;
 byte version;
-byte holder; /* whose node claimed it, or was handed it */
+byte holder; /* the node that claimed the term, or was handed it */
 
 /* The candidates, from 1 on. */
-bool expired[N + 1];  /* its session is over, and it doesn't know */
-byte own[N + 1];      /* its node; it has given that its name, and may not know that it is there */
-byte watch[N + 1];    /* the node that it watches; 0 when it has been notified of its end */
-bool underWay[N + 1]; /* its transaction is: it joins and claims */
-byte names[N + 1];    /* the version of the record that this expects */
-byte haunts[N + 1];   /* the same, of a process that has died; 0 if it had none under way */
-bool leads[N + 1];    /* it has a term, and the work of it hasn't settled */
-bool lease[N + 1];    /* the lease of its node lasts */
-bool come[N + 1];     /* it has read the record */
+bool expired[N + 1];  /* the candidate's session is over, and the candidate doesn't know */
+byte own[N + 1];      /* the candidate's node; the candidate has chosen the name, and may not know that the node exists */
+byte watch[N + 1];    /* the node that the candidate watches; 0 after the notification of that node's end */
+bool underWay[N + 1]; /* the candidate's transaction, which joins and claims, is under way */
+byte names[N + 1];    /* the version of the record that the transaction expects */
+byte haunts[N + 1];   /* the same for a transaction of a dead process; 0 if none was under way */
+bool leads[N + 1];    /* the candidate has a term, and the work of the term hasn't settled */
+bool lease[N + 1];    /* the lease of the candidate's node lasts */
+bool come[N + 1];     /* the candidate has read the record */
 #ifdef NO_EXPECTED_VERSION
-byte asks[N + 1]; /* the term that its transaction claims */
+byte asks[N + 1]; /* the term that the candidate's transaction claims */
 #define isExpected(what) true
 #define termOf(i) asks[i]
 #else
@@ -92,10 +95,10 @@ byte finished;
 
 byte faults = FAULTS, losses = LOSSES, stops = STOPS, again = AGAIN;
 
-byte lastTerm;    /* of the candidate that was the last to begin to act */
-hidden byte n, w; /* only within steps */
+byte lastTerm;    /* the term of the candidate that began to act last */
+hidden byte n, w; /* used only within a step */
 
-/* Acting is asking the lease before every act. */
+/* A candidate acts while it has a term and its lease lasts: it asks the lease before every act. */
 #define acts(i) (leads[i] && lease[i])
 #define idle(i) (me == (i) || !acts(i))
 #define nobodyElseActs (idle(1) && idle(2) && idle(3))
@@ -108,11 +111,11 @@ hidden byte n, w; /* only within steps */
 	(by[1] == (i) || by[2] == (i) || by[3] == (i) || by[4] == (i) || by[5] == (i) || by[6] == (i) || by[7] == (i) || \
 	 by[8] == (i))
 
-/* Waiting out an unclean end: see recipe.pml. */
+/* The wait after an unclean end: see recipe.pml. */
 #define maySpend(i, node) (lease[i] && own[i] == (node))
 #define outlasted(node) (!maySpend(1, node) && !maySpend(2, node) && !maySpend(3, node))
 
-/* A node goes, and its watchers are notified. */
+/* A node is deleted, and the candidates that watch it are notified. */
 inline remove(node)
 {
 	by[node] = 0;
@@ -126,7 +129,7 @@ inline remove(node)
 	w = 0
 }
 
-/* All the nodes of one owner go. */
+/* All nodes of one owner are deleted. */
 inline removeAll(owner)
 {
 	for (n : 1 .. NODES) {
@@ -155,10 +158,10 @@ inline haunt()
 	n = 0
 }
 
-/* They are all alike: so the first to come may be called candidate 1. */
+/* All candidates are alike, so the first to come may be called candidate 1. */
 #define mayCome(i) ((i) == 1 || (come[1] && ((i) == 2 || come[2])))
 
-/* The end of the queue is taken. */
+/* The servers create a candidate's node at the end of the queue. */
 inline enqueue(owner)
 {
 	last++;
@@ -166,7 +169,7 @@ inline enqueue(owner)
 	printf("the servers create node %d for candidate %d\n", last, owner)
 }
 
-/* The record is written. */
+/* The servers write the record. */
 inline writeRecord(number, node)
 {
 	version++;
@@ -184,7 +187,7 @@ inline joinAndClaim(owner, number)
 	writeRecord(number, last)
 }
 
-/* The release's transaction. The term is handed to the first of the others, or to nobody. */
+/* The release's transaction. It hands the term to the first of the others. Without others it makes the record vacant. */
 inline commitRelease()
 {
 	promise(RECORD_IS_OURS, held && holder == own[me]);
@@ -201,10 +204,10 @@ inline commitRelease()
 	:: holder == own[me] && ahead == 0 -> writeRecord(term, 0)
 	:: else
 	fi;
-	leads[me] = false /* The work has settled before. */
+	leads[me] = false /* The work has settled before the release. */
 }
 
-/* What it knows of others counts no more. */
+/* The candidate forgets what it knows of other candidates. */
 inline forget()
 {
 	ahead = 0;
@@ -214,7 +217,7 @@ inline forget()
 	watch[me] = 0
 }
 
-/* It has no place any more, or leaves it. */
+/* The candidate has no place in the queue any more, or leaves it. */
 inline giveUp()
 {
 	own[me] = 0;
@@ -225,14 +228,14 @@ inline giveUp()
 	forget()
 }
 
-/* It is notified when that one goes. */
+/* The candidate watches the node ahead, and will be notified of its end. */
 inline watchIt()
 {
 	watch[me] = ahead;
 	printf("candidate %d waits for node %d\n", me, ahead)
 }
 
-/* Its session is there still, but nothing of it. */
+/* The candidate is done. Its session may live on, but has left no node and no transaction behind. */
 inline finish()
 {
 	promise(NOTHING_LEFT, !underWay[me] && !hasNode(me));
@@ -240,12 +243,12 @@ inline finish()
 	finished++
 }
 
-/* What may come between at every step: its node is gone, and it learns that. */
+/* What may happen at every step: the candidate learns that its node is gone. */
 #define isLost (expired[me] || (own[me] != 0 && !underWay[me] && !exists(own[me])))
 #define orLost \
 	:: atomic { isLost -> goto lost }
 
-/* Or its process dies. That it does so while it waits is in recipe.pml, and that it is stopped then. */
+/* Or the candidate's process dies. recipe.pml has the cases that it dies, or is stopped, while it waits. */
 #define orTheEnd \
 	orLost \
 	:: atomic { faults > 0 && !isLost -> haunt(); goto lost }
@@ -255,16 +258,16 @@ inline finish()
 
 proctype Candidate(byte me)
 {
-	byte ahead;   /* the node that it waits for */
-	bool more;    /* there are others ahead of that one */
-	byte seen;    /* the version that it has read */
-	byte claimed; /* the term that it claims, has claimed, or was handed */
+	byte ahead;   /* the node that the candidate waits for */
+	bool more;    /* there are other nodes ahead of that node */
+	byte seen;    /* the version that the candidate has read */
+	byte claimed; /* the term that the candidate claims, has claimed, or was handed */
 #ifdef ADOPT_LOST
-	byte former; /* the node whose transaction it had sent in a session that was lost */
+	byte former; /* the node of the transaction that the candidate had sent in a lost session */
 #endif
 
 read:
-	/* It reads the record, with the number of candidates. */
+	/* The candidate reads the record, with the number of candidates. */
 	if
 	:: atomic {
 			!expired[me] && mayCome(me) ->
@@ -291,7 +294,7 @@ read:
 	:: atomic { faults > 0 -> faults--; goto lost }
 	fi;
 
-	/* It joins and claims in one write, or loses the connection before that, and joins as usual. */
+	/* The candidate joins and claims in one write. Or it loses the connection before, and joins as usual. */
 	if
 	:: d_step { !expired[me] ->
 			underWay[me] = true;
@@ -319,14 +322,17 @@ sent:
 	fi;
 
 #ifdef REPEATED
-	/* It sends that again, and the servers refuse the second one. */
+	/* The candidate sends the transaction again, and the servers refuse the second one. */
 	if
 	:: atomic { !underWay[me] -> own[me] = 0; printf("candidate %d is refused\n", me); goto join }
 	orTheEnd
 	fi;
 #endif
 
-	/* No reply. It commits a check of its node: what the old connection had under way has happened, or never will. */
+	/*
+	 * No reply comes. The candidate commits a check of its node. A request under way on the old connection has been carried out, or
+	 * never will be.
+	 */
 	if
 	:: atomic {
 			!expired[me] ->
@@ -361,7 +367,7 @@ join:
 	fi;
 
 queue:
-	/* One listing shows which candidates are ahead. The nearest is watched, or has gone. */
+	/* One listing shows which candidates are ahead. The candidate watches the nearest one, unless that one is gone. */
 	if
 	:: atomic {
 			forget();
@@ -392,7 +398,7 @@ queue:
 	fi;
 
 look:
-	/* The record is read. If its holder is there, that is watched. */
+	/* The candidate reads the record. If the holder's node exists, the candidate watches it. */
 	if
 	:: atomic {
 			forget();
@@ -434,14 +440,14 @@ behind:
 	fi;
 
 handed:
-	/* The record gives no lease: a heartbeat of its own does. */
+	/* The record gives no lease. The candidate's own heartbeat does. */
 	if
 	:: d_step { exists(own[me]) -> lease[me] = true }
 	orLost
 	fi;
 
 elected:
-	/* The reply arrives. */
+	/* The reply to the claim arrives. */
 	atomic {
 		leads[me] = true;
 		printf("candidate %d leads term %d\n", me, claimed);
@@ -456,7 +462,7 @@ elected:
 	}
 
 leading:
-	/* In the end, for whatever reason, its term ends, its work settles, and it gives the term to another one, or to nobody. */
+	/* In the end, for any reason, the term ends, its work settles, and the leader hands the term over or makes the record vacant. */
 	if
 	:: atomic {
 			exists(own[me]) ->
@@ -471,7 +477,10 @@ leading:
 	fi;
 
 leaveUnsure:
-	/* It is stopped, and its transaction may be carried out, or have been. It looks, as after a lost reply, and gives the term back. */
+	/*
+	 * The candidate is stopped. Its transaction may have been carried out, or may yet be. The candidate looks, as after a lost reply,
+	 * and gives the term back.
+	 */
 	if
 	:: atomic {
 			!expired[me] ->
@@ -486,7 +495,7 @@ leaveUnsure:
 	fi;
 
 lost:
-	/* Its work is stopped, or has died with the process. It joins again, with another session, or never. */
+	/* The candidate's work has stopped, or has died with the process. The candidate joins again with another session, or never. */
 	atomic {
 #ifdef ADOPT_LOST
 		former = own[me];
@@ -504,12 +513,12 @@ left:
 	atomic { finish() }
 }
 
-/* What the servers do to a candidate, and time. */
+/* The actions of the servers and of time on a candidate. */
 proctype Fate(byte me)
 {
 end:
 	do
-	/* They carry out its transaction, or refuse it. */
+	/* The servers carry out the candidate's transaction, or refuse it. */
 	:: d_step { underWay[me] ->
 			underWay[me] = false;
 			if
@@ -528,7 +537,7 @@ end:
 			fi;
 			haunts[me] = 0
 		}
-	/* Its session expires. */
+	/* The candidate's session expires. */
 	:: d_step { faults > 0 && !expired[me] && (underWay[me] || hasNode(me)) ->
 			faults--;
 			expired[me] = true;
@@ -542,7 +551,7 @@ end:
 			haunts[me] = 0;
 			removeAll(N + me)
 		}
-	/* An operator deletes its node. */
+	/* An operator deletes the candidate's node. */
 	:: d_step { faults > 0 && hasNode(me) ->
 			faults--;
 			printf("an operator deletes the nodes of candidate %d\n", me);
@@ -553,7 +562,7 @@ end:
 	od
 }
 
-/* Faults may stop at any moment. Without it, whatever stands still might be waiting for a fault to set it free. */
+/* Faults may stop at any moment. Otherwise a candidate that waits for ever would count as waiting for a fault that sets it free. */
 proctype Calm()
 {
 	d_step { faults = 0; losses = 0; stops = 0 }
@@ -575,7 +584,7 @@ init {
 }
 
 /*
- * After the last fault no candidate is stopped any more, and a candidate that has joined can only be done by having led. So
- * this says also that all of them lead in the end.
+ * After the last fault no candidate is stopped any more, and a candidate that has joined can be done only after it has led. This
+ * formula therefore says also that all these candidates lead in the end.
  */
 ltl everybody_is_done { <> (finished == CANDIDATES) }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { search } from '../../tools/spin/search.mjs';
 import { MODELS } from './searches.mjs';
 
-// A search takes seconds of computing, and the tests beside it compute as well: the project gives them time enough.
+// A search computes for seconds, and so do the tests beside it. The project's timeout is long enough for that.
 describe.concurrent.each(MODELS)('the model of $about', ({ path, quick }) => {
   const own = quick.filter(({ breaks }) => breaks === undefined);
   const variants = quick.filter(({ breaks }) => breaks !== undefined);

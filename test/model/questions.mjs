@@ -1,23 +1,23 @@
-/** What may be asked of a model, and whether it came out as it must. */
+/** The questions that a search answers about a model, and whether the answer is the expected one. */
 
 /**
  * @typedef {object} Model
- * @property {string} about what the model is of
+ * @property {string} about the subject of the model
  * @property {string} path
- * @property {readonly string[]} bounds what the figures say that the macros of its questions give, in their order
- * @property {readonly Question[]} all everything: minutes
- * @property {readonly Question[]} quick what the tests ask: smaller bounds
+ * @property {readonly string[]} bounds the names of the bounds that the macros of its questions set, in the macros' order
+ * @property {readonly Question[]} all all questions, which take minutes
+ * @property {readonly Question[]} quick the questions of the tests, with smaller bounds
  */
 
 /**
  * @typedef {object} Question
- * @property {string} name of the variant, or of the model: that is Conclave's own
- * @property {string} what what is different
- * @property {string} property what must hold, or must be seen to break
+ * @property {string} name the name of the variant, or of the model, which is Conclave's own recipe
+ * @property {string} what the difference of the variant from the model
+ * @property {string} property the property that must hold, or that the search must see broken
  * @property {import('../../tools/spin/search.mjs').Search} search
- * @property {'assertion violated' | 'invalid end state' | 'acceptance cycle'} [breaks] how it must fail; it must hold
- *   if this is missing
- * @property {boolean} [reachesAll] whether each statement of the model must be reached on the way
+ * @property {'assertion violated' | 'invalid end state' | 'acceptance cycle'} [breaks] how the variant must fail. If it is missing,
+ *   the property must hold
+ * @property {boolean} [reachesAll] whether the search must reach each statement of the model
  */
 
 const NOTHING_BREAKS = 'all promises, no deadlock';
@@ -31,7 +31,7 @@ function bounded(bounds) {
 }
 
 /**
- * The model itself must hold.
+ * Asks whether the model itself holds. It must.
  *
  * @param {string} name
  * @param {Bounds} bounds
@@ -48,7 +48,7 @@ export function holds(name, bounds, effort, reachesAll = false) {
 }
 
 /**
- * The model goes round in no circle, not even where a candidate stands still for ever.
+ * Asks whether the model has no cycles, even if a candidate stands still for ever. It must have none.
  *
  * @param {string} name
  * @param {Bounds} bounds
@@ -61,7 +61,7 @@ export function ends(name, bounds, effort) {
 }
 
 /**
- * A variant that holds as well.
+ * Asks whether a variant holds. It must hold as well.
  *
  * @param {Bounds} bounds
  * @param {string} name
@@ -74,7 +74,7 @@ export function holdsToo(bounds, name, what) {
 }
 
 /**
- * A candidate finds that it is its turn, or that it leads, and it isn't so.
+ * Asks whether a variant breaks this promise. It must break it.
  *
  * @param {Bounds} bounds
  * @param {string} name
@@ -91,6 +91,8 @@ export function breaksPromise(bounds, name, promise, what) {
 }
 
 /**
+ * Asks whether a variant reaches a deadlock. It must reach one.
+ *
  * @param {Bounds} bounds
  * @param {string} name
  * @param {string} what
@@ -104,7 +106,7 @@ export function deadlocks(bounds, name, what) {
 }
 
 /**
- * Whether it came out as it must.
+ * Whether the finding is the expected one.
  *
  * @param {Question} question
  * @param {import('../../tools/spin/search.mjs').Finding} finding

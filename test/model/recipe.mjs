@@ -1,26 +1,26 @@
-/** What is asked of the model of the recipe, and what must come out. */
+/** The searches of the model of the recipe, and their expected results. */
 import { fileURLToPath } from 'node:url';
 import { breaksPromise, deadlocks, ends, holds, holdsToo } from './questions.mjs';
 
 const NAME = 'recipe';
 
-/** The whole recipe, searched to the last state: what holds within these bounds. */
+/** Bounds within which the search visits every state of the whole recipe, and everything holds. */
 const WHOLE = [
   { faults: 1, losses: 1, stops: 1, calls: 1, again: 1 },
   { faults: 2, losses: 1, stops: 0, calls: 1, again: 0 },
   { faults: 1, losses: 0, stops: 1, calls: 2, again: 1 },
 ];
 
-/** Smaller bounds, within which each statement of the model is reached, and nearly each variant fails. */
+/** Smaller bounds, within which the search reaches each statement of the model, and nearly each variant fails. */
 const SMALL = { faults: 1, losses: 1, stops: 1, calls: 1, again: 0 };
 
-/** One candidate is chosen, and then it changes its node. */
+/** Bounds within which a candidate is chosen, and then changes its node. */
 const CHANGED = { faults: 1, losses: 0, stops: 0, calls: 2, again: 0 };
 
-/** Bounds for a quick look. */
+/** Bounds for a quick search. */
 const SMALLEST = { faults: 1, losses: 0, stops: 0, calls: 1, again: 0 };
 
-/** Each leaves out one of the recipe's precautions, or takes one that isn't enough. Each promise is broken by one at least. */
+/** Each variant leaves out one of the recipe's precautions, or replaces it by an insufficient one. At least one breaks each promise. */
 const VARIANTS = [
   deadlocks(SMALL, 'NO_UUID', 'a create without a reply is sent again'),
   breaksPromise(
@@ -72,7 +72,7 @@ export const RECIPE = {
   path: fileURLToPath(new URL('recipe.pml', import.meta.url)),
   bounds: ['faults', 'losses', 'stops', 'calls', 'again'],
   all: [
-    // Without stops no candidate leaves the queue, and without losses none looks for its node.
+    // Without stops no candidate leaves the queue, and without losses no candidate looks for its node.
     ...WHOLE.map((bounds) => holds(NAME, bounds, 'much', bounds.stops * bounds.losses > 0)),
     ends(NAME, SMALL, 'some'),
     ...VARIANTS,

@@ -1,17 +1,17 @@
 /*
- * Conclave's recipe: join, wait for the one ahead, claim, lead, hand the term over; with lost replies, expired sessions,
- * crashed processes, stopped candidates, and candidates that lead out of turn. `npm run model` searches all its states;
- * docs/model.md says what is left out, and why that hides nothing.
+ * Conclave's recipe: join, wait for the node ahead, claim, lead, hand the term over. The model has lost replies, expired sessions,
+ * crashed processes, stopped candidates, and candidates that lead out of turn. `npm run model` searches all its states.
+ * docs/model.md says what the model leaves out, and why that hides nothing.
  *
  * A step of a process is one request as the servers carry it out, or the arrival of one reply. Between any two steps of one
- * process the others may take any number of theirs: that is also what a slow network, a server that lags behind and a
- * process that stands still look like.
+ * process the other processes may take any number of steps. A slow network, a server that lags behind and a suspended process
+ * look like that, too.
  */
 
-/* How many candidates there are. Where all of them are named, three are. */
+/* The number of candidates. Code that names each candidate names three. */
 #define N 3
 
-/* How much happens in one run, at most. */
+/* The most that happens in one execution. */
 #ifndef FAULTS
 #define FAULTS 1 /* expired sessions and crashed processes */
 #endif
@@ -22,22 +22,22 @@
 #define STOPS 1 /* candidates that are stopped while they don't lead */
 #endif
 #ifndef CALLS
-#define CALLS 1 /* candidates that are chosen to lead out of turn, or that change what their node says */
+#define CALLS 1 /* candidates that are chosen to lead out of turn, or that change the data of their node */
 #endif
 #ifndef AGAIN
-#define AGAIN 1 /* leaders that join again after a term that they gave back */
+#define AGAIN 1 /* leaders that join again after they released their term */
 #endif
 
-/* Each passage through the queue makes one node. A recipe that fails makes one more for each lost reply. */
+/* Each passage through the queue creates one node. A recipe that fails creates one more node for each lost reply. */
 #define NODES (N + FAULTS + AGAIN + LOSSES)
-#define MOST_NODES 10 /* as many as nobodyAhead, hasNode and isAlone name */
+#define MOST_NODES 10 /* nobodyAhead, hasNode and isAlone name this many nodes */
 #if NODES > MOST_NODES
 #error "too many nodes"
 #endif
 
 /*
- * What must hold wherever it is asked. A variant that is there to break one promise is searched for that one: whatever
- * else it breaks on the way is of no interest.
+ * The promises. Each must hold wherever the model asserts it. If a variant serves to break one promise, its search looks for that
+ * promise alone, and ignores any other promise that the variant breaks.
  */
 #define TURN_IS_FIRST 1
 #define NODE_IS_OURS 2
@@ -53,8 +53,8 @@
 #endif
 
 /*
- * The queue. A node's number is its sequence number. by[n] is whose node it is, 0 if there is no such node, and N + i for a
- * ghost of candidate i: the node of a session that has died with its process, and that the servers take for alive.
+ * The queue. A node's number is its sequence number. by[n] is the candidate that owns node n. It is 0 if there is no such node, and
+ * N + i for a ghost of candidate i: the node of a session whose process has died, while the servers take the session for alive.
  */
 byte by[MOST_NODES + 2];
 byte last;
@@ -63,40 +63,40 @@ byte last;
 bool held;
 byte term;
 byte version;
-byte holder; /* whose node claimed it, or was handed it */
+byte holder; /* the node that claimed the term, or was handed it */
 
-/* The node that says that it was handed the term out of turn. At most one that is there does: a node leads once. */
+/* The marked node: its data say that it was handed the term out of turn. At most one existing node is marked: a node leads once. */
 byte mark;
 #ifdef MARK_BEFORE
 #define MARK_ALONE
 #endif
 #ifdef MARK_ALONE
-byte markTerm; /* the term that it says */
+byte markTerm; /* the term that the mark names */
 #endif
 
 /* The candidates, from 1 on. */
-bool expired[N + 1];  /* its session is over, and it doesn't know */
-byte own[N + 1];      /* its node, once it knows it */
-byte watch[N + 1];    /* the node that it watches; 0 when it has been notified of its end */
-bool late[N + 1];     /* its create is under way on a connection that is lost */
-bool underWay[N + 1]; /* its claim is, at the record's version */
-bool leads[N + 1];    /* it has a term, and the work of it hasn't settled */
-bool lease[N + 1];    /* the lease of its node lasts */
-bool come[N + 1];     /* it has had a node, or never will */
+bool expired[N + 1];  /* the candidate's session is over, and the candidate doesn't know */
+byte own[N + 1];      /* the candidate's node, once the candidate knows it */
+byte watch[N + 1];    /* the node that the candidate watches; 0 after the notification of that node's end */
+bool late[N + 1];     /* the candidate's create is under way on a lost connection */
+bool underWay[N + 1]; /* the candidate's claim is under way, at the record's version */
+bool leads[N + 1];    /* the candidate has a term, and the work of the term hasn't settled */
+bool lease[N + 1];    /* the lease of the candidate's node lasts */
+bool come[N + 1];     /* the candidate has had a node, or never will have one */
 
-/* The node to which it hands over, as it was when it was read; CHANGED if it isn't so any more, and 0 if it knows none. */
+/* The node to which a leader hands over, as the leader read it. CHANGED if the node has changed since; 0 if the leader knows none. */
 byte successor[N + 1];
 #define CHANGED (MOST_NODES + 1)
-bool inTurn[N + 1]; /* that one is the first of the others, so it waits for the leader's node, and its own isn't written */
+bool inTurn[N + 1]; /* the successor is the first of the others: it waits for the leader's node, and needs no mark on its own */
 
 byte finished;
 
 byte faults = FAULTS, losses = LOSSES, stops = STOPS, calls = CALLS, again = AGAIN;
 
-byte lastTerm;    /* of the candidate that was the last to begin to act */
-hidden byte n, w; /* only within steps */
+byte lastTerm;    /* the term of the candidate that began to act last */
+hidden byte n, w; /* used only within a step */
 
-/* Acting is asking the lease before every act. */
+/* A candidate acts while it has a term and its lease lasts: it asks the lease before every act. */
 #define acts(i) (leads[i] && lease[i])
 #define idle(i) (me == (i) || !acts(i))
 #define nobodyElseActs (idle(1) && idle(2) && idle(3))
@@ -116,9 +116,9 @@ hidden byte n, w; /* only within steps */
 #define isGhost(node) (by[node] > N)
 
 /*
- * A leader's lease runs from the sending of its newest committed check of its node, so that node was there at that time.
- * A candidate that has seen the node gone and waits for longer than a lease lasts has outlasted it. Here that wait ends
- * when the lease has ended: a candidate has one node at a time.
+ * A leader's lease counts from the sending of its newest committed check of its node, so the node existed at that time. A
+ * candidate outlasts the lease if it sees that the node is gone, and then waits for longer than a lease. In this model the wait
+ * ends when the lease has ended. That is enough because a candidate has one node at a time.
  */
 #define maySpend(i, node) (lease[i] && own[i] == (node))
 #define outlasted(node) (!maySpend(1, node) && !maySpend(2, node) && !maySpend(3, node))
@@ -131,7 +131,7 @@ hidden byte n, w; /* only within steps */
 #define setMark(node, number) mark = node
 #endif
 
-/* A node goes, and its watchers are notified: each watch once. */
+/* A node is deleted, and the candidates that watch it are notified: each watch once. */
 inline remove(node)
 {
 	by[node] = 0;
@@ -148,7 +148,7 @@ inline remove(node)
 	w = 0
 }
 
-/* All the nodes of one owner go. */
+/* All nodes of one owner are deleted. */
 inline removeAll(owner)
 {
 	for (n : 1 .. NODES) {
@@ -160,7 +160,7 @@ inline removeAll(owner)
 	n = 0
 }
 
-/* The nodes of a process that dies. */
+/* A process dies. Its nodes become ghosts. */
 inline haunt()
 {
 	faults--;
@@ -176,10 +176,10 @@ inline haunt()
 	n = 0
 }
 
-/* They are all alike: so the first to come may be called candidate 1, which leaves a sixth of the states. */
+/* All candidates are alike, so the first to come may be called candidate 1. That leaves a sixth of the states. */
 #define mayCome(i) ((i) == 1 || (come[1] && ((i) == 2 || come[2])))
 
-/* The end of the queue is taken. */
+/* The servers create a candidate's node at the end of the queue. */
 inline enqueue(i)
 {
 	last++;
@@ -188,7 +188,7 @@ inline enqueue(i)
 	printf("the servers create node %d for candidate %d\n", last, i)
 }
 
-/* The record is written: a claim that is under way at the version before will be refused. */
+/* The servers write the record. They will refuse a claim that is under way at the former version. */
 inline raiseVersion()
 {
 	version++;
@@ -208,7 +208,7 @@ inline carryOutClaim()
 	lease[me] = true
 }
 
-/* The same, for a candidate that is about to be answered. */
+/* The same, for a candidate that gets the reply next. */
 inline commitClaim()
 {
 	promise(TERMS_RISE, claimed == term + 1);
@@ -219,8 +219,8 @@ inline commitClaim()
 }
 
 /*
- * The record is held by the successor, whose node says so, at once, if it isn't the first of the others. That begins no lease.
- * But its last heartbeat from before may have begun one that lasts.
+ * The record names the successor. If the successor isn't the first of the others, the same transaction marks the successor's node.
+ * The handover begins no lease. But an earlier heartbeat of the successor may have begun a lease that still lasts.
  */
 #define knows(i) (own[i] == successor[me])
 #ifdef MARK_LATER
@@ -251,8 +251,8 @@ inline handOver()
 }
 
 /*
- * The release's transaction: the record is the successor's, or vacant, and the node is gone, at once. If the record isn't as
- * the claim left it, the node goes alone.
+ * The release's transaction: at once, it writes the successor or a vacancy into the record and deletes the leader's node. If the
+ * record isn't as the claim left it, only the node is deleted.
  */
 #ifdef NO_CHECK
 #define isRefused false
@@ -271,12 +271,15 @@ inline commitRelease()
 	:: else
 	fi;
 #ifndef EARLY_RELEASE
-	leads[me] = false; /* The work has settled before. */
+	leads[me] = false; /* The work has settled before the release. */
 #endif
 	remove(own[me])
 }
 
-/* The candidate changes what its node says, so nobody who knew that may mark it. It doesn't overwrite a mark unseen. */
+/*
+ * The candidate changes the data of its node, so a leader that has read the former data may not mark the node. The candidate
+ * doesn't overwrite a mark that it hasn't seen.
+ */
 #ifdef BLIND_CHANGE
 #define mayChange (calls > 0)
 #else
@@ -295,7 +298,7 @@ inline change()
 	printf("candidate %d changes its node\n", me)
 }
 
-/* Who leads next: the first of the queue without the leader, or any other one that is chosen. */
+/* The candidate that leads next: the first in the queue without the leader, or any other candidate that is chosen. */
 #define isChosen(i) (successor[me] == own[i] && !inTurn[me])
 #define canChoose(i) (calls > 0 && me != (i) && own[i] != 0 && exists(own[i]) && !isChosen(i))
 inline choose(i)
@@ -323,7 +326,7 @@ inline forgetSuccessor()
 	inTurn[me] = false
 }
 
-/* What it knows of others counts no more. */
+/* The candidate forgets what it knows of other candidates. */
 inline forget()
 {
 	ahead = 0;
@@ -338,7 +341,7 @@ inline forget()
 	watch[me] = 0
 }
 
-/* It has no place any more, or leaves it. */
+/* The candidate has no place in the queue any more, or leaves it. */
 inline giveUp()
 {
 	own[me] = 0;
@@ -354,7 +357,7 @@ inline giveUp()
 	forget()
 }
 
-/* Reading and watching is one request, which leaves a watch only on a node that is there. */
+/* The candidate reads and watches a node in one request, which leaves a watch only on an existing node. */
 inline watchFor(node)
 {
 	d_step {
@@ -365,14 +368,14 @@ inline watchFor(node)
 	}
 }
 
-/* Its create was answered, or found. */
+/* The candidate got the reply to its create, or found its node. */
 inline joined()
 {
 	joining = false;
 	joinedAfter = 0
 }
 
-/* Its turn has come. */
+/* The candidate's turn has come. */
 #ifdef UNREAD_CLAIM
 inline takeTurn()
 {
@@ -397,28 +400,28 @@ inline takeTurn()
 }
 #endif
 
-/* The record, as it was read, shows that it holds the term. */
+/* The record, as the candidate read it, shows that the candidate holds the term. */
 #ifdef BLIND_CLAIM
 #define isOwn (holder == own[me] && !hasFailed)
 #else
 #define isOwn (holder == own[me])
 #endif
 
-/* Its node says that it was handed the term. */
+/* The mark on the candidate's node says that the candidate was handed the term. */
 #ifdef DEAF
 #define isMarked (mark == own[me] && !deaf)
 #else
 #define isMarked (mark == own[me])
 #endif
 
-/* It doesn't hold the term as long as the record is as it was when it was read. */
+/* If the record hasn't changed since the candidate read it, the candidate doesn't hold the term. */
 #ifdef PLAIN_LEAVE
 #define mayLeave true
 #else
 #define mayLeave (version == seen)
 #endif
 
-/* Its session is there still, but nothing of it. */
+/* The candidate is done. Its session may live on, but has left no node and no create behind. */
 inline finish()
 {
 	promise(NOTHING_LEFT, !late[me] && !hasNode(me));
@@ -426,7 +429,7 @@ inline finish()
 	finished++
 }
 
-/* Its term is over. */
+/* The candidate's term is over. The candidate joins again, or is done. */
 inline standAgainOrNot()
 {
 	giveUp();
@@ -437,8 +440,8 @@ inline standAgainOrNot()
 }
 
 /*
- * What may come between at every step. The session has expired, and the candidate is notified; meanwhile it goes on,
- * and each write is refused. Or its process dies: its node outlives it, until the servers end the session.
+ * What may happen at every step. The candidate is notified that its session has expired. Until then it goes on, and the servers
+ * refuse each write. Or the candidate's process dies. Its node then stays until the servers end the session.
  */
 #define orTheEnd \
 	:: atomic { expired[me] -> goto lost } \
@@ -447,7 +450,7 @@ inline standAgainOrNot()
 #define orStop \
 	:: atomic { stops > 0 -> stops--; goto leave }
 
-/* What may come between while it waits: its node says that it was handed the term. */
+/* What may happen while a candidate waits: the mark on its node says that it was handed the term. */
 #ifdef MARK_ALONE
 #define orTheMark \
 	:: atomic { isMarked -> forget(); seen = version; claimed = markTerm; goto handed }
@@ -458,20 +461,20 @@ inline standAgainOrNot()
 
 proctype Candidate(byte me)
 {
-	byte joinedAfter; /* its nodes with a higher number have the uuid of this join */
-	byte ahead;       /* the node that it waits for */
-	bool more;        /* there are others ahead of that one */
-	byte seen;        /* the version that it has read, claims, has claimed, or was handed */
-	byte claimed;     /* the term that it claims, has claimed, or was handed */
-	byte former;      /* whose term lasts, as the record said: a node, or 0 */
+	byte joinedAfter; /* the candidate's nodes with a higher number have the uuid of this join */
+	byte ahead;       /* the node that the candidate waits for */
+	bool more;        /* there are other nodes ahead of that node */
+	byte seen;        /* the version that the candidate has read, claims, has claimed, or was handed */
+	byte claimed;     /* the term that the candidate claims, has claimed, or was handed */
+	byte former;      /* the node whose term lasts, as the record said, or 0 */
 #ifdef UNREAD_CLAIM
-	byte guess; /* the version that a release will leave; 0 if it doesn't know */
+	byte guess; /* the version that a release will leave; 0 if the candidate doesn't know */
 #endif
 #ifdef DEAF
-	bool deaf; /* nobody watches its node */
+	bool deaf; /* the candidate doesn't watch its own node */
 #endif
 #ifdef BLIND_CLAIM
-	bool hasFailed; /* its claim has got no reply */
+	bool hasFailed; /* the candidate's claim has got no reply */
 #endif
 	bool joining;
 
@@ -492,7 +495,7 @@ join:
 #if defined(NO_UUID) || defined(NO_BARRIER)
 	orTheEnd
 #else
-	:: atomic { faults > 0 -> faults--; goto lost } /* Its process dies before it has a node. */
+	:: atomic { faults > 0 -> faults--; goto lost } /* The candidate's process dies before it has a node. */
 #endif
 	fi;
 #ifdef NO_UUID
@@ -500,7 +503,7 @@ join:
 #endif
 
 #ifndef NO_BARRIER
-	/* A committed write on a new connection: what the old one had under way has happened, or never will. */
+	/* A committed write on a new connection. A request under way on the old connection has been carried out, or never will be. */
 	if
 	:: d_step { !expired[me] -> late[me] = false }
 	orTheEnd
@@ -581,7 +584,7 @@ waiting:
 	fi;
 
 look:
-	/* The record is read. */
+	/* The candidate reads the record. */
 	if
 	:: atomic {
 			forget();
@@ -591,7 +594,7 @@ look:
 			if
 			:: !held -> goto claim
 			:: held && isOwn ->
-				/* It was handed the term, or a claim whose reply was lost had been carried out. */
+				/* The candidate was handed the term, or its claim was carried out and the reply was lost. */
 				claimed = term;
 				goto handed
 			:: held && !isOwn -> former = holder
@@ -600,14 +603,14 @@ look:
 	orStop
 	orTheEnd
 	fi;
-	/* Another request shows whether that one is there. */
+	/* Another request shows whether the holder's node exists. */
 	if
 	:: atomic { exists(former) -> ahead = former; goto behind }
 	:: !exists(former)
 	orTheEnd
 	fi;
 waitOut:
-	/* An unclean end. The record may be written as held by another candidate, which has a higher priority. */
+	/* An unclean end. The candidate may put another candidate, which has a higher priority, into the record. */
 	if
 	:: d_step { canChoose(1) -> choose(1) }
 		goto waitOut
@@ -640,7 +643,10 @@ claim:
 	orTheEnd
 	fi;
 
-	/* No reply, whether it was carried out, or will be, or not. After a barrier it looks again. Without one it leaves. */
+	/*
+	 * The claim gets no reply. It may have been carried out, or may yet be, or never will be. After a barrier the candidate looks
+	 * again. A candidate that is stopped leaves without a barrier.
+	 */
 	if
 	:: d_step { !expired[me] -> underWay[me] = false }
 		goto look
@@ -667,7 +673,7 @@ waitingBehind:
 
 #ifndef MARK_ALONE
 marked:
-	/* What its node says is a hint, and the record says whether it holds the term. */
+	/* The mark is only a hint. The record decides whether the candidate holds the term. */
 	if
 	:: atomic {
 			forget();
@@ -682,7 +688,7 @@ marked:
 
 #endif
 handed:
-	/* The record gives no lease: a heartbeat of its own does. */
+	/* The record gives no lease. The candidate's own heartbeat does. */
 	if
 #ifdef RECORD_IS_LEASE
 	:: lease[me] = true
@@ -690,12 +696,12 @@ handed:
 	:: lease[me]
 	:: d_step { !lease[me] && exists(own[me]) -> lease[me] = true; printf("candidate %d has a lease\n", me) }
 #endif
-	orStop /* It gives the term back. */
+	orStop /* The candidate gives the term back. */
 	orTheEnd
 	fi;
 
 elected:
-	/* The reply arrives. */
+	/* The reply to the claim arrives. */
 	atomic {
 		leads[me] = true;
 		printf("candidate %d leads term %d\n", me, claimed);
@@ -714,7 +720,7 @@ elected:
 	}
 
 leading:
-	/* In the end, for whatever reason, its term ends, its work settles, and it gives the term to another one, or to nobody. */
+	/* In the end, for any reason, the term ends, its work settles, and the leader hands the term over or makes the record vacant. */
 	if
 	:: d_step { successor[me] == 0 && !isAlone -> chooseFirst() }
 		goto leading
@@ -756,13 +762,13 @@ leading:
 #endif
 
 leave:
-	/* If it holds the term, by a handover or by a claim that got no reply, it gives that back. */
+	/* If the candidate holds the term, by a handover or by a claim that got no reply, it gives the term back. */
 	if
 	:: atomic { held && holder == own[me] -> forget(); seen = version; goto leading }
 	:: d_step { !(held && holder == own[me]) -> seen = version }
 	orTheEnd
 	fi;
-	/* Its node is deleted with the record as it was read. */
+	/* The candidate deletes its node on condition that the record hasn't changed since it was read. */
 	if
 	:: atomic { exists(own[me]) && mayLeave ->
 			promise(NOTHING_HELD, !(held && holder == own[me]));
@@ -776,7 +782,7 @@ leave:
 	fi;
 
 lost:
-	/* Its work is stopped, or has died with the process. It joins again, with another session, or never. */
+	/* The candidate's work has stopped, or has died with the process. The candidate joins again with another session, or never. */
 	atomic {
 		giveUp();
 		expired[me] = false;
@@ -798,12 +804,12 @@ lost:
 done:
 }
 
-/* What the servers do to a candidate, and time. */
+/* The actions of the servers and of time on a candidate. */
 proctype Fate(byte me)
 {
 end:
 	do
-	/* Its session expires. An operator that deletes its node does the same to it. */
+	/* The candidate's session expires. If an operator deletes its node, the effect is the same. */
 	:: d_step { faults > 0 && !expired[me] && (late[me] || hasNode(me)) ->
 			faults--;
 			expired[me] = true;
@@ -816,9 +822,9 @@ end:
 			printf("the servers end a former session of candidate %d\n", me);
 			removeAll(N + me)
 		}
-	/* A create that was under way arrives. */
+	/* A create that was under way is carried out. */
 	:: d_step { late[me] && mayCome(me) -> late[me] = false; enqueue(me) }
-	/* A claim does, or a handover in its place. */
+	/* A claim that was under way is carried out, or a handover in its place. */
 	:: d_step { underWay[me] && exists(own[me]) && successor[me] == 0 -> carryOutClaim() }
 	:: atomic { underWay[me] && exists(own[me]) && successor[me] != 0 && !isRefused -> handOver() }
 	/* As long as the node is there, heartbeats make the lease last. */
@@ -826,7 +832,7 @@ end:
 	od
 }
 
-/* Faults may stop at any moment. Without it, whatever stands still might be waiting for a fault to set it free. */
+/* Faults may stop at any moment. Otherwise a candidate that waits for ever would count as waiting for a fault that sets it free. */
 proctype Calm()
 {
 	d_step { faults = 0; losses = 0; stops = 0; calls = 0 }
@@ -845,7 +851,7 @@ init {
 }
 
 /*
- * After the last fault no candidate is stopped any more, and a candidate in the queue can only be done by having led. So
- * this says also that all of them lead in the end.
+ * After the last fault no candidate is stopped any more, and a candidate in the queue can be done only after it has led. This
+ * formula therefore says also that all these candidates lead in the end.
  */
 ltl everybody_is_done { <> (finished == N) }

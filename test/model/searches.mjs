@@ -1,4 +1,4 @@
-/** The models, and what is asked of each. */
+/** The models, each with its questions. */
 import { JOINING } from './joining.mjs';
 import { RECIPE } from './recipe.mjs';
 import { SHARDS } from './shards.mjs';

@@ -1,4 +1,4 @@
-/** What is asked of the model of shards, and what must come out. */
+/** The searches of the model of shards, and their expected results. */
 import { fileURLToPath } from 'node:url';
 import { breaksPromise, holds, holdsToo } from './questions.mjs';
 
@@ -7,13 +7,13 @@ const SMALL = { members: 2, faults: 1, checks: 0 };
 const WITH_CHECKS = { members: 2, faults: 1, checks: 1 };
 const ALL_CHECKS = { members: 2, faults: 1, checks: 2 };
 
-/** More than is needed: what is left out here is there all the same, since it costs nothing. */
+/** Variants without a precaution that isn't needed. Conclave takes these precautions all the same, because they cost nothing. */
 const HOLD_TOO = [
   holdsToo(SMALL, 'PROVED_AT_FIRST', 'the servers prove only when the delay begins that a member is gone'),
   holdsToo(SMALL, 'FENCE_BY_RECORD', 'a guarded write checks the record alone'),
 ];
 
-/** Each leaves out one of the precautions, or takes one that isn't enough. Each promise is broken by one at least. */
+/** Each variant leaves out one precaution, or replaces it by an insufficient one. At least one variant breaks each promise. */
 const VARIANTS = [
   breaksPromise(SMALL, 'NO_TOMBSTONE', 'ONE_ACTS', 'a claim needs neither a tombstone nor a delay'),
   breaksPromise(SMALL, 'CLAIM_ANY_VERSION', 'ONE_ACTS', 'a claim depends on no version of the record'),
@@ -38,7 +38,7 @@ const VARIANTS = [
   breaksPromise(SMALL, 'FENCE_BY_MEMBER', 'FENCED', "a guarded write checks the member's node alone"),
 ];
 
-/** They fail as well, after some million states. */
+/** These variants fail as well, after a few million states. */
 const LATE_VARIANTS = [
   breaksPromise(
     SMALL,

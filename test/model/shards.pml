@@ -1,31 +1,31 @@
 /*
- * Who owns a shard. Members of a group claim it, and give it back, as a plan says that may say anything. It passes from a member that
- * has ended uncleanly by that one's tombstone. With heartbeats, claims and releases that are late or lost, stale looks, sessions that end,
- * members that stop in good order, members that stand still, and members whose heartbeats raise no version. `npm run model` searches all its
- * states; docs/model.md says what is left out, and why that hides nothing.
+ * The ownership of a shard. Members of a group claim the shard and give it back, as the plan says. The plan may say anything. If a
+ * member has ended uncleanly, the shard passes on by that member's tombstone. The model has late and lost heartbeats, claims and
+ * releases, stale looks, sessions that end, members that stop in good order, suspended members, and members whose heartbeats raise no
+ * version. `npm run model` searches all its states. docs/model.md says what the model leaves out, and why that hides nothing.
  *
  * A request takes three steps: it is sent, the servers carry it out or refuse it, and the reply arrives. Between any two steps of one
- * process the others may take any number of theirs, and time may pass: that is also what a slow network and a process that stands still
- * look like. The delay is exactly the lease: there is one clock, which needs no margin.
+ * process the other processes may take any number of steps, and time may pass. A slow network and a suspended process look like that,
+ * too. The delay is exactly the lease, because there is one clock, which needs no margin.
  */
 
-/* How many members there are. */
+/* The number of members. */
 #ifndef MEMBERS
 #define MEMBERS 2
 #endif
 #define N MEMBERS
 
-/* How many sessions end. */
+/* The number of sessions that end. */
 #ifndef FAULTS
 #define FAULTS 1
 #endif
 
-/* The heartbeats of how many members may be checks. */
+/* The number of members whose heartbeats may be checks. */
 #ifndef CHECKS
 #define CHECKS 0
 #endif
 
-/* How many ticks a lease lasts. */
+/* The length of a lease, in ticks. */
 #ifndef LEASE
 #define LEASE 2
 #endif
@@ -36,7 +36,10 @@
 #define DELAY LEASE
 #endif
 
-/* What must hold wherever it is asked. A variant that is there to break one promise is searched for that one. */
+/*
+ * The promises. Each must hold wherever the model asserts it. If a variant serves to break one promise, its search looks for that
+ * promise alone.
+ */
 #define ONE_ACTS 1       /* at most one member acts for the shard */
 #define FENCED 2         /* a guarded write is carried out only while the record names its writer */
 #define TOMBSTONE_HOLDS 3 /* a member that has a tombstone has no lease, and gets none */
@@ -47,57 +50,63 @@
 #define promise(which, what) assert(what)
 #endif
 
-/* A request whose reply hasn't come. 0 is none. */
+/* The states of a request whose reply hasn't come. 0: there is no such request. */
 #define SENT 1
 #define CARRIED_OUT 2
 
-/* What an owner does. 0: it owns nothing. */
+/* The states of an owner. 0: the member doesn't own the shard. */
 #define OWNS 1
-#define SETTLES 2 /* it is to give the shard back; its work goes on until it has settled */
+#define SETTLES 2 /* the member must give the shard back; its work goes on until it has settled */
 
-/* What an observer has asked of another member's nodes, or knows. 0: nothing but a version, from which its delay counts. */
-#define NEWEST 1 /* the answer will show the newest version of its heartbeat node */
-#define GONE 2   /* the answer will say that its own node is gone */
-#define ASKED 3  /* the servers haven't looked yet; only where that makes a difference */
-#define ABSENT 4 /* the answer has said that: the delay counts from there */
+/*
+ * The states of a member's look at the nodes of another member, its target. 0: no look is under way. The member knows at most a
+ * version, from which its delay counts.
+ */
+#define NEWEST 1 /* the answer will show the newest version of the target's heartbeat node */
+#define GONE 2   /* the answer will say that the target's own node is gone */
+#define ASKED 3  /* the servers haven't looked yet; used only where that makes a difference */
+#define ABSENT 4 /* the answer has said that the node is gone: the delay counts from there */
 
-/* A delay is as many ticks as are left of it, and one more; 0 is none. So no clock goes on for ever. */
+/* A delay is the number of its remaining ticks, plus one. 0: there is no delay. In this way no clock goes on for ever. */
 #define WHOLE_DELAY (DELAY + 1)
 #define IS_OVER 1
 
-/* The record of the shard: 0 if it is vacant. */
+/* The member that the shard's record names; 0 if the record is vacant. */
 byte holder;
 
 /* The members, from 1 on. */
-bool joined[N + 1];    /* its node was created */
-bool own[N + 1];       /* its node is there */
+bool joined[N + 1];    /* the member's node was created */
+bool own[N + 1];       /* the member's node exists */
 bool tombstone[N + 1];
-bool stopped[N + 1];   /* it has stopped in good order, and does nothing any more */
-byte lease[N + 1];     /* for how many ticks it may act */
-byte works[N + 1];     /* it owns the shard: it acts while its lease lasts */
-bool checks[N + 1];    /* its heartbeats are checks: no version shows them */
+bool stopped[N + 1];   /* the member has stopped in good order, and does nothing any more */
+byte lease[N + 1];     /* the number of ticks for which the member may act */
+byte works[N + 1];     /* the member owns the shard: it acts while its lease lasts */
+bool checks[N + 1];    /* the member's heartbeats are checks: no version shows them */
 
-/* Its newest heartbeat, and the ticks that are left of that one's lease. The first one creates its node. */
+/* Each member's newest heartbeat, and the remaining ticks of its lease. The first heartbeat creates the member's node. */
 byte beat[N + 1];
 byte beaten[N + 1];
 
-/* Its claim of the shard. A write of the record ends what others have under way: that is refused. */
+/* Each member's claim of the shard. After a write of the record the servers refuse the claims that others have under way. */
 byte claim[N + 1];
 
-/* Its release of the shard. */
+/* Each member's release of the shard. */
 byte give[N + 1];
 
-/* A guarded write of member 1: the others' are alike. */
+/* A guarded write of member 1. The other members' writes are alike. */
 bool writes;
-bool isCurrent; /* the record is as it was when that was sent */
+bool isCurrent; /* the record is as it was when the write was sent */
 
-/* The member that it watches, its look at that, and its delay since it saw the newest version, or since the servers proved its absence. */
+/*
+ * The target that each member watches, its look at the target, and its delay since it saw the newest version, or since the servers
+ * proved the target's absence.
+ */
 byte watched[N + 1];
 byte look[N + 1];
 byte count[N + 1];
 
 byte faults = FAULTS;
-hidden byte w; /* only within steps */
+hidden byte w; /* used only within a step */
 
 #define acts(i) (works[i] != 0 && lease[i] > 0)
 #define isNamed(i) (!acts(i) || holder == i)
@@ -109,10 +118,10 @@ hidden byte w; /* only within steps */
 #define named (isNamed(1) && isNamed(2) && isNamed(3))
 #endif
 
-/* No lease, and no heartbeat that may yet give one: it has no node to be sent again for. */
+/* The member has no lease, and no heartbeat that may yet give one. Without a node it sends no other heartbeat. */
 #define isOver(i) (lease[i] == 0 && !(beat[i] == CARRIED_OUT && beaten[i] > 0))
 
-/* The servers write the record: what was sent for the record as it was is refused. */
+/* The servers write the record. They refuse requests that were sent for the former record. */
 inline writeRecord(next)
 {
 	holder = next;
@@ -125,7 +134,7 @@ inline writeRecord(next)
 	isCurrent = false
 }
 
-/* The version of a heartbeat node is a new one, or its member's node is gone: what was seen before leads to no tombstone. */
+/* A heartbeat node has a new version, or its member's node is gone. A version seen before leads to no tombstone. */
 inline change(node)
 {
 	for (w : 1 .. N) {
@@ -154,7 +163,7 @@ inline forget()
 #define mayPass (holder == 0 || (holder != me && tombstone[holder]))
 #endif
 
-/* What a claim depends on when the servers carry it out. */
+/* The conditions of a claim when the servers carry it out. */
 #ifdef CLAIM_ANY_VERSION
 #define mayClaim(i) own[i]
 #elif defined(CLAIM_WITHOUT_NODE)
@@ -171,14 +180,14 @@ inline forget()
 #define isFenced (own[me] && isCurrent)
 #endif
 
-/* Its heartbeats raise a version that can be read. */
+/* The target's heartbeats raise a version that others can read. */
 #ifdef CHECKS_COUNT
 #define mayBeSilent true
 #else
 #define mayBeSilent (!checks[target])
 #endif
 
-/* On what the delay of a member that is gone depends when it begins, and its tombstone. */
+/* The conditions on which the delay for an absent target may begin, and on which its tombstone may come. */
 #if defined(BELIEVED) || defined(PROVED_AT_THE_END)
 #define mayBegin true
 #else
@@ -194,7 +203,7 @@ proctype Member(byte me)
 {
 end:
 	do
-	/* It sends a heartbeat. The first one joins. */
+	/* The member sends a heartbeat. The first heartbeat joins the group. */
 	:: d_step { !stopped[me] && beat[me] == 0 && (own[me] || !joined[me]) ->
 			beat[me] = SENT;
 			beaten[me] = LEASE;
@@ -216,7 +225,7 @@ end:
 #endif
 		}
 	:: d_step { beat[me] == SENT && joined[me] && !own[me] -> beat[me] = 0; beaten[me] = 0 }
-	/* The reply arrives, or never does. */
+	/* The heartbeat's reply arrives. It may also never arrive. */
 	:: d_step { beat[me] == CARRIED_OUT ->
 			lease[me] = (!stopped[me] && beaten[me] > lease[me] -> beaten[me] : lease[me]);
 			beat[me] = 0;
@@ -225,7 +234,7 @@ end:
 			promise(NAMED, named)
 		}
 
-	/* By its plan it is to own the shard: it has read the record, and claims. */
+	/* The plan says that the member owns the shard. The member has read the record, and claims. */
 	:: d_step { !stopped[me] && works[me] == 0 && claim[me] == 0 && give[me] == 0 && joined[me] && mayPass ->
 			claim[me] = SENT;
 			printf("member %d claims\n", me)
@@ -237,7 +246,10 @@ end:
 			promise(NAMED, named)
 		}
 	:: d_step { claim[me] == SENT && !mayClaim(me) -> claim[me] = 0 }
-	/* The reply arrives, or it reads the record behind a lost one: if that has changed since, it is not the owner. */
+	/*
+	 * The claim's reply arrives. If the reply is lost, the member reads the record behind a barrier. If the record has changed since,
+	 * the member isn't the owner.
+	 */
 	:: d_step { claim[me] == CARRIED_OUT ->
 			claim[me] = 0;
 			works[me] = (stopped[me] -> 0 : OWNS);
@@ -248,7 +260,10 @@ end:
 	:: d_step { !stopped[me] && works[me] == 0 && holder == 0 -> works[me] = OWNS; promise(ONE_ACTS, oneActs) }
 #endif
 
-	/* By its plan it is not to own the shard any more, or it has lost it: it signals that, its work settles, and it gives the shard back. */
+	/*
+	 * The plan says that the member doesn't own the shard any more, or the member has lost it. The member signals that, its work
+	 * settles, and it gives the shard back.
+	 */
 	:: d_step { works[me] == OWNS && !stopped[me] ->
 			works[me] = SETTLES;
 #ifdef GIVEN_EARLY
@@ -264,7 +279,7 @@ end:
 			printf("member %d's work has settled\n", me)
 		}
 #ifdef TAKEN_UP
-	/* It reads that the record names it. */
+	/* The member reads that the record names it. */
 	:: d_step { give[me] == SENT && !stopped[me] && works[me] == 0 && holder == me -> works[me] = OWNS }
 #endif
 	:: d_step { give[me] == SENT ->
@@ -284,10 +299,10 @@ end:
 			give[me] = CARRIED_OUT
 		}
 	:: d_step { give[me] == CARRIED_OUT -> give[me] = 0 }
-	/* Without an answer it is repeated. */
+	/* If the release gets no answer, the member repeats it. */
 	:: d_step { give[me] == CARRIED_OUT && !stopped[me] -> give[me] = SENT }
 
-	/* Its work writes under its fence. */
+	/* The member's work sends a guarded write. */
 	:: d_step { me == 1 && acts(me) && !writes -> writes = true; isCurrent = (holder == me) }
 	:: d_step { me == 1 && writes ->
 			if
@@ -298,7 +313,7 @@ end:
 			isCurrent = false
 		}
 
-	/* It stops in good order: its work has settled. */
+	/* The member stops in good order, after its work has settled. */
 	:: d_step { own[me] && !stopped[me] && works[me] == 0 ->
 			stopped[me] = true;
 			lease[me] = 0;
@@ -310,14 +325,14 @@ end:
 			printf("member %d stops\n", me)
 		}
 
-	/* It watches another member. */
+	/* The member watches another member. */
 	:: d_step { target == 0 && !stopped[me] && me != 1 && joined[1] && !tombstone[1] -> target = 1 }
 	:: d_step { target == 0 && !stopped[me] && me != 2 && joined[2] && !tombstone[2] -> target = 2 }
 #if N > 2
 	:: d_step { target == 0 && !stopped[me] && me != 3 && joined[3] && !tombstone[3] -> target = 3 }
 #endif
 	:: d_step { target != 0 && tombstone[target] -> forget() }
-	/* The servers look; the answer arrives later. */
+	/* The servers look at the target's nodes. The answer arrives later. */
 #ifdef TOMBSTONE_FROM_SENDING
 	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 ->
 			look[me] = ASKED;
@@ -330,12 +345,12 @@ end:
 	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 && own[target] && mayBeSilent ->
 			look[me] = NEWEST
 		}
-	/* Whatever it believes, it asks whether the node is gone. As long as it is there, the servers refuse the proof. */
+	/* Whatever the member believes, it asks whether the node is gone. As long as the node exists, the servers refuse the proof. */
 	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 && mayBegin -> look[me] = GONE }
 #endif
 	:: d_step { look[me] == NEWEST -> look[me] = 0; count[me] = (count[me] == 0 -> WHOLE_DELAY : count[me]) }
 	:: d_step { look[me] == GONE -> look[me] = ABSENT; count[me] = (count[me] == 0 -> WHOLE_DELAY : count[me]) }
-	/* Nothing new for a lease: the member's nodes go, at that version, and its tombstone comes. */
+	/* The target's version was the same for a lease. The target's nodes are deleted at that version, and its tombstone comes. */
 	:: d_step { count[me] == IS_OVER && look[me] == 0 && own[target] ->
 			own[target] = false;
 			change(target);
@@ -344,7 +359,7 @@ end:
 			promise(TOMBSTONE_HOLDS, isOver(target));
 			forget()
 		}
-	/* It is gone, and its lease is over since. */
+	/* The target is gone, and its lease has ended since. */
 #ifdef TOMBSTONE_AT_ONCE
 	:: d_step { target != 0 && look[me] == GONE && !tombstone[target] ->
 #else
@@ -358,7 +373,7 @@ end:
 	od
 }
 
-/* Sessions end, and tombstones go that no record names. */
+/* The servers end sessions. Tombstones of members that no record names are deleted. */
 proctype Servers()
 {
 end:

@@ -1,10 +1,10 @@
-/** What is asked of the model of takeover by lease, and what must come out. */
+/** The searches of the model of takeover by lease, and their expected results. */
 import { fileURLToPath } from 'node:url';
 import { breaksPromise, deadlocks, holds, holdsToo } from './questions.mjs';
 
 const NAME = 'takeover';
 
-/** Searched to the last state: what holds within these bounds. */
+/** Bounds within which the search visits every state, and everything holds. */
 const WHOLE = [
   { candidates: 2, faults: 2, again: 2, ways: 2, beats: 1, lease: 3 },
   { candidates: 2, faults: 2, again: 2, ways: 1, beats: 2, lease: 2 },
@@ -12,16 +12,16 @@ const WHOLE = [
   { candidates: 3, faults: 1, again: 0, ways: 2, beats: 1, lease: 2 },
 ];
 
-/** Smaller bounds, within which each statement of the model is reached. */
+/** Smaller bounds, within which the search reaches each statement of the model. */
 const SMALL = { candidates: 2, faults: 1, again: 1, ways: 2, beats: 1, lease: 2 };
 
 /** Three candidates without a fault. */
 const THREE = { candidates: 3, faults: 0, again: 0, ways: 2, beats: 1, lease: 2 };
 
-/** All terms may be followed by lease. */
+/** Bounds within which others may follow all terms by lease. */
 const BY_LEASE = { ...SMALL, ways: 1, lease: 3 };
 
-/** Each leaves out one of the precautions, or takes one that isn't enough. Each promise is broken by one at least. */
+/** Each variant leaves out one precaution, or replaces it by an insufficient one. At least one variant breaks each promise. */
 const VARIANTS = [
   holdsToo(
     BY_LEASE,

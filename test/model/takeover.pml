@@ -1,39 +1,43 @@
 /*
- * Takeover by lease: a candidate claims the term of a leader whose heartbeat node shows nothing new for a lease. The leader
- * has claimed it, or was handed it. With heartbeats and claims that are late or lost, stale reads, sessions that end, nodes
- * that an operator deletes, processes that die or stand still, and terms that may be followed only after the end of the
- * leader's node. `npm run model` searches all its states; docs/model.md says what is left out, and why that hides nothing.
+ * Takeover by lease: a candidate claims the term of a leader whose heartbeat node shows no new version for a lease. The leader
+ * has claimed its term, or was handed it. The model has late and lost heartbeats and claims, stale reads, sessions that end, nodes
+ * that an operator deletes, processes that die or are suspended, and terms that another candidate may follow only after the end of
+ * the leader's node. `npm run model` searches all its states. docs/model.md says what the model leaves out, and why that hides
+ * nothing.
  *
  * A request takes three steps: it is sent, the servers carry it out or refuse it, and the reply arrives. Between any two
- * steps of one process the others may take any number of theirs, and time may pass: that is also what a slow network and a
- * process that stands still look like. The delay is exactly the lease: there is one clock, which needs no margin.
+ * steps of one process the other processes may take any number of steps, and time may pass. A slow network and a suspended process
+ * look like that, too. The delay is exactly the lease, because there is one clock, which needs no margin.
  */
 
-/* How many candidates there are: two or three. */
+/* The number of candidates: two or three. */
 #ifndef CANDIDATES
 #define CANDIDATES 2
 #endif
 #define N CANDIDATES
 
-/* How much happens in one run, at most. */
+/* The most that happens in one execution. */
 #ifndef FAULTS
 #define FAULTS 1 /* sessions that end, nodes that an operator deletes, and processes that die */
 #endif
 #ifndef AGAIN
-#define AGAIN 1 /* candidates that join again, after a term or after a node that they lost */
+#define AGAIN 1 /* candidates that join again, after a term or after the loss of their node */
 #endif
 
-/* In how many ways a term may be followed: when its lease is over; and only after the end of the leader's node. */
+/*
+ * The number of ways in which another candidate may follow a term. 1: when the lease is over. 2: also terms that may be followed
+ * only after the end of the leader's node.
+ */
 #ifndef WAYS
 #define WAYS 2
 #endif
 
-/* How many heartbeats of one candidate may be under way. */
+/* The number of heartbeats of one candidate that may be under way. */
 #ifndef BEATS
 #define BEATS 1
 #endif
 
-/* How many ticks a lease lasts. */
+/* The length of a lease, in ticks. */
 #ifndef LEASE
 #define LEASE 2
 #endif
@@ -44,7 +48,10 @@
 #define DELAY LEASE
 #endif
 
-/* What must hold wherever it is asked. A variant that is there to break one promise is searched for that one. */
+/*
+ * The promises. Each must hold wherever the model asserts it. If a variant serves to break one promise, its search looks for that
+ * promise alone.
+ */
 #define ONE_ACTS 1
 #define TERM_IS_NEWEST 2
 #define LEASE_IS_OVER 3
@@ -55,28 +62,28 @@
 #define promise(which, what) assert(what)
 #endif
 
-/* What a candidate does. */
+/* The states of a candidate. */
 #define WAITS 0
 #define CLAIMS 1
-#define UNSURE 2 /* it has lost the connection of its claim; only where that makes a difference */
+#define UNSURE 2 /* the candidate has lost the connection of its claim; used only where that makes a difference */
 #define LEADS 3
 #define DEAD 4
 #define DONE 5
 
-/* A request whose reply hasn't come. 0 is none. */
+/* The states of a request whose reply hasn't come. 0: there is no such request. */
 #define SENT 1
 #define CARRIED_OUT 2
 
-/* A look at the leader's nodes whose answer hasn't come. 0 is none. */
-#define ASKED 1  /* the servers haven't looked yet; only where that makes a difference */
-#define NEWEST 2 /* it will show the newest version of the heartbeat node */
-#define GONE 3   /* it will show that the leader's own node is gone */
+/* The states of a look at the leader's nodes whose answer hasn't come. 0: there is no such look. */
+#define ASKED 1  /* the servers haven't looked yet; used only where that makes a difference */
+#define NEWEST 2 /* the answer will show the newest version of the heartbeat node */
+#define GONE 3   /* the answer will show that the leader's own node is gone */
 
-/* What a candidate knows of its heartbeat node. 0: it has sent no heartbeat that makes it. */
-#define TRIED 1 /* it has sent one, and doesn't know what came of it */
+/* What a candidate knows of its heartbeat node. 0: it has sent no heartbeat that creates the node. */
+#define TRIED 1 /* the candidate has sent such a heartbeat, and doesn't know its result */
 #define MADE 2
 
-/* A delay is as many ticks as are left of it, and one more; 0 is none. So no clock goes on for ever. */
+/* A delay is the number of its remaining ticks, plus one. 0: there is no delay. In this way no clock goes on for ever. */
 #define WHOLE_DELAY (DELAY + 1)
 #define IS_OVER 1
 
@@ -85,65 +92,65 @@ byte version = 1;
 bool held;
 byte term;
 byte holder;  /* 0 also if the leader has given up the node with which it led */
-bool byLease; /* the term may be followed when its lease is over */
+bool byLease; /* another candidate may follow the term when its lease is over */
 
 /* The candidates, from 1 on. Holder 0 has no nodes. */
 byte does[N + 1];
-bool own[N + 1];       /* its own node is there */
-bool beats[N + 1];     /* its heartbeat node is there */
-byte made[N + 1];      /* what it knows of its heartbeat node */
-byte lease[N + 1];     /* for how many ticks it may act */
-byte seen[N + 1];      /* the version of the record that it has read, or claims, or has claimed; 0 if that is an old one */
-byte asks[N + 1];      /* its look at the leader's nodes */
-byte count[N + 1];     /* its delay since it saw the newest version of the leader's heartbeat node */
-byte sinceGone[N + 1]; /* its delay since it saw that the leader's own node is gone */
-byte claim[N + 1];     /* its claim */
-byte claimed[N + 1];   /* the ticks that are left of the claim's lease */
+bool own[N + 1];       /* the candidate's own node exists */
+bool beats[N + 1];     /* the candidate's heartbeat node exists */
+byte made[N + 1];      /* what the candidate knows of its heartbeat node */
+byte lease[N + 1];     /* the number of ticks for which the candidate may act */
+byte seen[N + 1];      /* the version of the record that the candidate has read, claims, or has claimed; 0 if it is an old version */
+byte asks[N + 1];      /* the candidate's look at the leader's nodes */
+byte count[N + 1];     /* the candidate's delay since it saw the newest version of the leader's heartbeat node */
+byte sinceGone[N + 1]; /* the candidate's delay since it saw that the leader's own node is gone */
+byte claim[N + 1];     /* the candidate's claim */
+byte claimed[N + 1];   /* the remaining ticks of the claim's lease */
 bool over[N + 1];      /* the claim deletes the leader's nodes */
-byte ofTerm[N + 1];    /* the term that it claims, or has claimed */
-bool leasable[N + 1];  /* that term may be followed when its lease is over */
+byte ofTerm[N + 1];    /* the term that the candidate claims, or has claimed */
+bool leasable[N + 1];  /* another candidate may follow that term when its lease is over */
 bool come;             /* candidate 2 has read the record, or was handed the term */
 
-/* Heartbeats under way. The second one of candidate i is N + i. */
+/* Heartbeats under way. The second heartbeat of candidate i has the index N + i. */
 #define SLOTS (BEATS * N + 1)
 byte beat[SLOTS];
-byte beaten[SLOTS];  /* the ticks that are left of the heartbeat's lease */
+byte beaten[SLOTS];  /* the remaining ticks of the heartbeat's lease */
 byte kind[SLOTS];
-#define RAISES 0 /* it raises the version of the heartbeat node */
-#define CHECKS 1 /* it is a check of the own node, and raises no version */
-#define MAKES 2  /* it makes the heartbeat node: the first heartbeat of a candidate that raises versions */
+#define RAISES 0 /* the heartbeat raises the version of the heartbeat node */
+#define CHECKS 1 /* the heartbeat is a check of the own node, and raises no version */
+#define MAKES 2  /* the heartbeat creates the heartbeat node: it is the first heartbeat of a candidate that raises versions */
 
 byte faults = FAULTS, again = AGAIN;
-hidden byte w; /* only within steps */
+hidden byte w; /* used only within a step */
 
 /*
- * The versions of heartbeat nodes have no numbers. They only rise, so what was seen of an older one leads to no claim that
- * is carried out: it is dropped. But for the first version, which comes again with a node that is made again: no version
- * is raised before it is known that there is one. These variants need more.
+ * The versions of heartbeat nodes have no numbers. They only rise, so an observation of an older version leads to no claim that
+ * the servers carry out. The model drops such an observation. The first version is an exception, because it comes again with a
+ * node that is created again: a candidate raises no version before it knows that its node exists. The variants below need more.
  */
 #ifdef T_FROM_SENDING
-byte sinceAsked[N + 1]; /* its delay since it sent its look */
+byte sinceAsked[N + 1]; /* the candidate's delay since it sent its look */
 #endif
 #ifdef T_OF_GONE
-byte sinceSeen[N + 1]; /* its delay since it saw any version of the leader's heartbeat node */
+byte sinceSeen[N + 1]; /* the candidate's delay since it saw any version of the leader's heartbeat node */
 #endif
 #ifdef MADE_AGAIN
-bool raised[N + 1]; /* the version of its heartbeat node was raised */
+bool raised[N + 1]; /* the candidate has raised the version of its heartbeat node */
 #define mayComeAgain(i) (!raised[i])
 #else
 #define mayComeAgain(i) (made[i] == TRIED)
 #endif
 #ifdef REFUSED_CHECKS
-bool barred[N + 1]; /* the servers have refused to make its heartbeat node */
+bool barred[N + 1]; /* the servers have refused to create the candidate's heartbeat node */
 #endif
 #ifdef T_BEFORE_RECORD
-byte target[N + 1]; /* the candidate whose heartbeat node it counts */
+byte target[N + 1]; /* the candidate on whose heartbeat node the delay counts */
 #define counts(i, leader) (target[i] == (leader))
 #else
 #define counts(i, leader) (held && holder == (leader))
 #endif
 
-/* Acting is asking the lease before every act. */
+/* A candidate acts while it leads and its lease lasts: it asks the lease before every act. */
 #define acts(i) (does[i] == LEADS && lease[i] > 0)
 
 /* A lease lasts, or a reply that hasn't come yet will show one that does. */
@@ -156,11 +163,11 @@ byte target[N + 1]; /* the candidate whose heartbeat node it counts */
 #endif
 #define mayAct(i) (lease[i] > 0 || isBeaten(i) || (claim[i] == CARRIED_OUT && claimed[i] > 0))
 
-/* They are all alike: so the first to claim may be called candidate 1, and the next one to do anything candidate 2. */
+/* All candidates are alike, so the first to claim may be called candidate 1, and the next one to do anything candidate 2. */
 #define hasCome(i) (does[i] >= DEAD || ((i) == 1 && version > 1) || ((i) == 2 && come))
 #define mayCome(i) ((i) == 1 || (hasCome(1) && ((i) == 2 || hasCome(2))))
 
-/* What it has seen of the leader's nodes counts no more. */
+/* A candidate forgets what it has seen of the leader's nodes. */
 inline forgetLeader(i)
 {
 	asks[i] = 0;
@@ -177,7 +184,7 @@ inline forgetLeader(i)
 #endif
 }
 
-/* A heartbeat node has a newer version, or is gone: what was seen of it is old. */
+/* A heartbeat node has a newer version, or is gone. Older observations of it don't count any more. */
 inline outdate(leader)
 {
 	for (w : 1 .. N) {
@@ -191,7 +198,7 @@ inline outdate(leader)
 	w = 0
 }
 
-/* Both its nodes go. */
+/* Both nodes of a candidate are deleted. */
 inline removeNodes(i)
 {
 	own[i] = false;
@@ -201,8 +208,8 @@ inline removeNodes(i)
 }
 
 /*
- * The record is written. What was read of the one before counts no more, nor what was seen of its leader: each delay begins
- * behind a read of this one.
+ * The servers write the record. Reads of the former record don't count any more, and neither do observations of its leader: each
+ * delay begins after a read of the new record.
  */
 #ifdef T_BEFORE_RECORD
 #define keepsCount(i) (held && target[i] == holder)
@@ -223,8 +230,8 @@ inline writeRecord()
 }
 
 /*
- * A term ends that wasn't released. Where the leader's nodes are there they are deleted, its heartbeat node only at the
- * version that was seen.
+ * A term ends without a release. If the leader's nodes exist, they are deleted, but the heartbeat node only at the version that
+ * the candidate saw.
  */
 #if defined(ANY_VERSION)
 #define leaderIsAsSeen (own[holder] && beats[holder])
@@ -244,7 +251,7 @@ inline endTerm(deletes)
 #endif
 }
 
-/* The claim's transaction checks the own node and the record's version. It may delete the leader's nodes. */
+/* The claim's transaction checks the candidate's own node and the record's version. It may delete the leader's nodes. */
 #define succeeds (own[me] && seen[me] == version && (!over[me] || leaderIsAsSeen))
 inline commitClaim()
 {
@@ -264,7 +271,7 @@ inline commitClaim()
 	printf("the servers carry out the claim of candidate %d: term %d, version %d\n", me, term, version)
 }
 
-/* The record is held by the successor. That begins no lease. Who hands over says how the term may be followed. */
+/* The record names the successor. That begins no lease. The candidate that hands over decides how others may follow the term. */
 inline handTo(i, isLeasable)
 {
 	term++;
@@ -276,7 +283,7 @@ inline handTo(i, isLeasable)
 	printf("the servers carry out that candidate %d hands over to candidate %d: term %d, version %d\n", me, i, term, version)
 }
 
-/* The record is vacant now. */
+/* The release makes the record vacant. */
 inline vacate()
 {
 	holder = 0;
@@ -286,7 +293,7 @@ inline vacate()
 	printf("the servers carry out the release of candidate %d: version %d\n", me, version)
 }
 
-/* The release's transaction. If the record weren't as the claim left it, the nodes would go alone. */
+/* The release's transaction. If the record weren't as the claim left it, only the nodes would be deleted. */
 #define isOurs (seen[me] == version)
 inline commitRelease()
 {
@@ -296,7 +303,7 @@ inline commitRelease()
 }
 #define mayRelease (does[me] == LEADS && own[me])
 
-/* To whom a term may be handed: to any other node that is there, also that of a dead process. */
+/* A leader may hand its term to any other existing node, also to the node of a dead process. */
 #ifdef WARM_CANDIDATES
 #define WARM_SUCCESSORS
 #endif
@@ -322,8 +329,8 @@ inline commitRelease()
 #endif
 
 /*
- * It has no heartbeat under way, or will get no reply. If one that makes the node hasn't been carried out, the next one counts
- * as the first: so it may begin a lease, which is more than the code allows itself.
+ * The candidate drops a heartbeat: it was answered, or will get no reply. If a heartbeat that creates the node hasn't been carried
+ * out, the next one counts as the first. It may therefore begin a lease, which is more than the code allows.
  */
 inline loseBeat(slot)
 {
@@ -337,7 +344,7 @@ inline dropBeat(slot)
 	kind[slot] = 0
 }
 
-/* It has no lease, nor will it get one by a reply. */
+/* The candidate has no lease, and no reply will give it one. */
 inline dropLeases()
 {
 	lease[me] = 0;
@@ -348,7 +355,7 @@ inline dropLeases()
 #endif
 }
 
-/* It has no term and claims none. A later claim begins a later lease than anything that was sent before. */
+/* The candidate has no term and claims none. A later claim begins a later lease than any request that was sent before. */
 inline dropTerm()
 {
 	dropLeases();
@@ -365,13 +372,13 @@ inline waitOn()
 	does[me] = WAITS
 }
 
-/* It has given up its former node. */
+/* The candidate has given up its former node. */
 inline disown()
 {
 	holder = (holder == me -> 0 : holder)
 }
 
-/* Its node is gone, and it knows that. It joins again with new ones, or never does. */
+/* The candidate knows that its node is gone. It joins again with new nodes, or never. */
 inline joinAgainOrNot()
 {
 	waitOn();
@@ -387,7 +394,7 @@ inline joinAgainOrNot()
 	fi
 }
 
-/* A reply shows for how long it may act. */
+/* A reply shows for how long the candidate may act. */
 inline mayActFor(ticks)
 {
 	lease[me] = (lease[me] < ticks -> ticks : lease[me]);
@@ -402,7 +409,7 @@ inline mayActFor(ticks)
 	fi
 }
 
-/* It learns that its claim was carried out. */
+/* The candidate learns that the servers have carried out its claim. */
 inline lead()
 {
 	printf("candidate %d leads term %d\n", me, ofTerm[me]);
@@ -417,8 +424,8 @@ inline lead()
 }
 
 /*
- * What may be claimed: a vacant record, and a term that was waited out; and the own term that was handed over, if the record
- * says that it may be followed by lease, and heartbeats are checks.
+ * A candidate may claim a vacant record, and a term whose delay is over. It may also claim a term that it was handed, if the record
+ * says that others may follow the term by lease, while the candidate's heartbeats are checks.
  */
 #define isFree (seen[me] == version && !held)
 #define outlasted (count[me] == IS_OVER || sinceGone[me] == IS_OVER)
@@ -439,8 +446,8 @@ inline sendClaim(isLeasable)
 }
 
 /*
- * Heartbeats of a candidate that waits. No other one looks for the node before the term is claimed, or handed over: so it may
- * be made then. A node of which its candidate doesn't know might as well be made later.
+ * Stands for the heartbeats of a candidate that waits. Other candidates look for its heartbeat node only after it claims a term or
+ * is handed one, so the model may create the node then. A node that its candidate doesn't know of may as well come later.
  */
 inline makeBeats()
 {
@@ -449,7 +456,7 @@ inline makeBeats()
 	printf("candidate %d has a heartbeat node\n", me)
 }
 
-/* It was handed the term, and hasn't read the record. Its heartbeats may have begun a lease. */
+/* The candidate was handed the term, and hasn't read the record. Its heartbeats may have begun a lease. */
 #define isHanded(i) (does[i] == WAITS && holder == (i))
 inline learn()
 {
@@ -472,7 +479,7 @@ inline learn()
 #define isShown beats[holder]
 #endif
 
-/* The leader whose record it has read. */
+/* The candidate follows the leader that its record names. */
 #define follows (does[me] == WAITS && held && holder != me && seen[me] == version)
 #ifdef T_FROM_SENDING
 #define mayLook (follows && asks[me] == ASKED)
@@ -481,10 +488,10 @@ inline learn()
 #endif
 
 /*
- * In a term that may be followed by lease, leases begin by versions alone, from the claim on, or from before the handover.
- * The first heartbeat makes the heartbeat node, whatever its candidate does meanwhile. In other terms a heartbeat is a check
- * of the own node. So are those of a candidate that was handed the term and doesn't know; if the record says that the term
- * may be followed by lease, they begin none.
+ * In a term that others may follow by lease, only heartbeats that raise versions begin leases: from the claim on, or from before
+ * the handover. The first heartbeat creates the heartbeat node, whatever its candidate does meanwhile. In other terms a heartbeat
+ * is a check of the own node. If a candidate was handed the term and doesn't know, its heartbeats are such checks, too. If the
+ * record says that others may follow the term by lease, these checks begin no lease.
  */
 #define hasClaimed (does[me] == CLAIMS || does[me] == UNSURE || does[me] == LEADS)
 #define mayBeat (((hasClaimed && leasable[me]) || isHanded(me)) && made[me] == MADE)
@@ -502,11 +509,11 @@ inline learn()
 #define mayRepeat (needsBeats && !isBarred && made[me] == TRIED && !isSending(me) && claim[me] != SENT)
 #endif
 
-/* A candidate without its own node is refused whatever it asks for: all that counts is what it does with its lease. */
+/* The servers refuse every request of a candidate without its own node. Only its use of its lease matters then. */
 proctype Candidate(byte me)
 {
 	do
-	/* It reads the record. An older record is what a read shows after which others have taken steps. */
+	/* The candidate reads the record. If others take steps after that, it has read an older record. */
 	:: d_step { isHanded(me) -> learn() }
 	:: d_step { does[me] == WAITS && own[me] && holder != me && seen[me] != version && mayCome(me) ->
 			seen[me] = version;
@@ -514,7 +521,7 @@ proctype Candidate(byte me)
 			printf("candidate %d reads the record: version %d\n", me, version)
 		}
 
-	/* It looks at the leader's nodes; the answer comes later. */
+	/* The candidate looks at the leader's nodes. The answer comes later. */
 #ifdef T_FROM_SENDING
 	:: d_step { follows && asks[me] == 0 && count[me] == 0 && sinceGone[me] == 0 ->
 			asks[me] = ASKED;
@@ -569,7 +576,7 @@ proctype Candidate(byte me)
 		}
 #endif
 
-	/* It claims. Or it writes the record held by another candidate: that begins no lease. */
+	/* The candidate claims. Or it puts another candidate into the record, which begins no lease. */
 #ifdef WARM_CANDIDATES
 	:: d_step { mayClaim && made[me] == MADE -> sendClaim(true) }
 #else
@@ -584,12 +591,12 @@ proctype Candidate(byte me)
 	putForward(3)
 #endif
 
-	/* It had a heartbeat node before it was handed the term. */
+	/* The candidate had a heartbeat node before it was handed the term. */
 	:: d_step { isHanded(me) && own[me] && made[me] == 0 -> makeBeats() }
 
 	/*
-	 * Another heartbeat finds the heartbeat node, or makes it once more, after a first one that was carried out and got no
-	 * reply. It begins no lease: so its sending doesn't matter, and without a reply it is like one that comes later.
+	 * The first heartbeat was carried out and got no reply. Another heartbeat finds the heartbeat node, or creates it once more. It
+	 * begins no lease. Therefore the time of its sending doesn't matter, and without a reply it is like a heartbeat that comes later.
 	 */
 	:: d_step { mayRepeat ->
 			beats[me] = true;
@@ -603,7 +610,10 @@ proctype Candidate(byte me)
 		}
 #endif
 
-	/* The reply of its claim. Without one it reads the record behind a barrier: what it shows not to be so won't ever be. */
+	/*
+	 * The reply to the candidate's claim. Without a reply the candidate reads the record behind a barrier. If the record then shows
+	 * that the claim wasn't carried out, it never will be.
+	 */
 	:: d_step { claim[me] == CARRIED_OUT && does[me] < LEADS -> lead() }
 	:: d_step { claim[me] == SENT && does[me] < LEADS ->
 			waitOn();
@@ -620,7 +630,7 @@ proctype Candidate(byte me)
 		}
 #endif
 
-	/* Its work has settled, and it gives the term back. */
+	/* The leader's work has settled, and the leader gives the term back. */
 	:: atomic { mayRelease && isOurs -> commitRelease(); vacate(); joinAgainOrNot() }
 #ifdef NO_DELETE
 	:: atomic { mayRelease && !isOurs -> commitRelease(); joinAgainOrNot() }
@@ -631,7 +641,7 @@ proctype Candidate(byte me)
 	release(3)
 #endif
 
-	/* It learns that its node is gone. */
+	/* The candidate learns that its node is gone. */
 	:: atomic { does[me] < DEAD && !own[me] -> joinAgainOrNot() }
 	:: does[me] == DEAD -> break
 	od
@@ -658,7 +668,7 @@ inline send(what)
 	kind[slot] = what
 }
 
-/* The heartbeats of a candidate, one after the other, or one of two such rows. */
+/* The heartbeats of a candidate, one after the other. With BEATS == 2 there are two such sequences. */
 proctype Heartbeats(byte me, slot)
 {
 end:
@@ -671,7 +681,7 @@ end:
 			printf("candidate %d sends a heartbeat that makes its node\n", me)
 		}
 
-	/* The servers carry it out behind the claim, or refuse it. */
+	/* The servers carry out the heartbeat after the claim, or refuse it. */
 	:: d_step { beat[slot] == SENT && claim[me] != SENT ->
 			if
 			:: own[me] && kind[slot] == CHECKS ->
@@ -708,7 +718,7 @@ end:
 			dropBeat(slot)
 		}
 
-	/* It is lost, before or after that. */
+	/* The heartbeat is lost before that, or its reply is lost after that. */
 	:: d_step { beat[slot] != 0 ->
 			loseBeat(slot);
 			printf("candidate %d loses a heartbeat\n", me)
@@ -716,7 +726,7 @@ end:
 	od
 }
 
-/* What the servers do with a candidate's claim, and what becomes of its nodes. */
+/* The servers' handling of a candidate's claim, and the end of its nodes. */
 #define mayFail (faults > 0 && own[me] && does[me] < DEAD && (does[me] != WAITS || seen[me] != 0 || holder == me))
 proctype Fate(byte me)
 {
@@ -734,7 +744,7 @@ end:
 			fi
 		}
 
-	/* Its session ends, or an operator deletes its own node. */
+	/* The candidate's session ends, or an operator deletes its own node. */
 	:: d_step { mayFail -> faults--; removeNodes(me); printf("the node of candidate %d goes\n", me) }
 
 	/* An operator deletes a leader's heartbeat node. */
@@ -748,7 +758,7 @@ end:
 			printf("the heartbeat node of candidate %d goes\n", me)
 		}
 
-	/* Its process dies. Its claim may still be carried out, and its nodes stay until the servers end its session. */
+	/* The candidate's process dies. Its claim may still be carried out, and its nodes stay until the servers end its session. */
 	:: d_step { mayFail ->
 			faults--;
 			does[me] = DEAD;
@@ -771,7 +781,7 @@ end:
 	od
 }
 
-/* Time passes at any moment, as long as a lease or a delay isn't over. */
+/* Time may pass at any moment, as long as a lease or a delay isn't over. */
 #if BEATS == 1
 #define isBeating(i) (beaten[i] > 0)
 #else
@@ -802,7 +812,7 @@ end:
 				pass(sinceSeen[w], IS_OVER);
 #endif
 			}
-			/* A heartbeat whose lease is over is of no use to the one that sent it. But it may still make the node. */
+			/* A heartbeat whose lease is over is useless to its sender. But it may still create the node. */
 			for (w : 1 .. SLOTS - 1) {
 				pass(beaten[w], 0);
 				if
@@ -815,7 +825,7 @@ end:
 	od
 }
 
-/* Faults may stop at any moment. Without it, whatever stands still might be waiting for a fault to set it free. */
+/* Faults may stop at any moment. Otherwise a candidate that waits for ever would count as waiting for a fault that sets it free. */
 proctype Calm()
 {
 end:

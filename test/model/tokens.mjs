@@ -1,19 +1,19 @@
-/** What is asked of the model of tokens, and what must come out. */
+/** The searches of the model of tokens, and their expected results. */
 import { fileURLToPath } from 'node:url';
 import { breaksPromise, holds } from './questions.mjs';
 
 const NAME = 'tokens';
 
-/** Searched to the last state: what holds within these bounds. */
+/** Bounds within which the search visits every state, and everything holds. */
 const WHOLE = [
   { writes: 7, losses: 1, again: 0 },
   { writes: 6, losses: 0, again: 1 },
 ];
 
-/** Smaller bounds, within which each statement of the model is reached, and each variant fails. */
+/** Smaller bounds, within which the search reaches each statement of the model, and each variant fails. */
 const SMALL = { writes: 5, losses: 1, again: 0 };
 
-/** Each leaves out one of the conditions on which a heartbeat's zxid may be a token. */
+/** Each variant leaves out one condition on which a heartbeat's zxid may be a token. */
 const VARIANTS = [
   breaksPromise(SMALL, 'ANY_HEARTBEAT', 'TOKENS_RISE', 'any heartbeat before the signal gives the token'),
   breaksPromise(SMALL, 'OLD_RECORD', 'TOKENS_RISE', 'the record was read before another leader handed over'),

@@ -1,18 +1,19 @@
 /*
  * The order of tokens. A leader's token is the zxid with which the record names its node. But a successor may have a token
- * before it has read that: the zxid of its newest heartbeat, if that came before the handover, and after the term that was
- * handed over had begun. The handover is told by a signal, which names the version of the record; here that is the term. With servers that lag behind, connections that are lost, leaders that are taken over, and
- * candidates that join again. `npm run model` searches all its states; docs/model.md says what is left out, and why that
+ * before it has read the record: the zxid of its newest heartbeat, if that heartbeat came before the handover, and after the
+ * handed-over term had begun. A signal tells the successor of the handover. The signal names the version of the record; in this
+ * model it names the term. The model has servers that lag behind, lost connections, leaders whose term is taken over, and
+ * candidates that join again. `npm run model` searches all its states. docs/model.md says what the model leaves out, and why that
  * hides nothing.
  *
- * The servers carry out one write after the other, each with the next zxid. What a client is told comes in this order, from a
- * server that may be behind: the replies of its writes, the events of its watches, and between them what it reads.
+ * The servers carry out one write after the other, each with the next zxid. A client hears of writes in this order, from a server
+ * that may lag behind: the replies to its writes, the events of its watches, and between them the results of its reads.
  */
 
-/* How many candidates there are. */
+/* The number of candidates. */
 #define N 3
 
-/* How much happens in one run, at most. */
+/* The most that happens in one execution. */
 #ifndef WRITES
 #define WRITES 8 /* writes that the servers carry out */
 #endif
@@ -31,39 +32,42 @@
 #define promise(which, what) assert(what)
 #endif
 
-/* What a candidate does. */
+/* The states of a candidate. */
 #define WAITS 0
 #define OFFLINE 1
-#define TOLD 2 /* it knows that it was handed a term, and has no token yet */
+#define TOLD 2 /* the candidate knows that it was handed a term, and has no token yet */
 #define LEADS 3
 #define DONE 4
 
-/* What each write has left: whose node holds the record, of which term, by which write; and whose heartbeat it was, or 0. */
+/*
+ * The state after each write: the node that holds the record, the term, and the write that wrote the record. beat is the candidate
+ * whose heartbeat the write was, or 0.
+ */
 byte zxid;
 byte holder[WRITES + 1];
 byte term[WRITES + 1];
 byte written[WRITES + 1];
 byte beat[WRITES + 1];
 
-/* The write that signalled to a node that it leads, and which term; and the write that has deleted it. 0 if there was none. */
+/* For each node: the write that signaled that it leads, the term that it leads, and the write that deleted it. 0 if there is none. */
 byte signalled[NODES + 1];
 byte handed[NODES + 1];
 byte gone[NODES + 1];
 byte last;
 
-byte token[WRITES + 1]; /* of each term; 0 if it has none yet */
+byte token[WRITES + 1]; /* the token of each term; 0 if the term has none yet */
 
 /* The candidates, from 1 on. */
 byte does[N + 1];
-byte own[N + 1];   /* its node */
-byte at[N + 1];    /* up to which write its server is, and it was told what there was to tell */
-byte m[N + 1];     /* the write of the record that it has read as held by another node; 0 if it has read none */
-byte known[N + 1]; /* the term that the record said then: the candidate waits for the signal of the next one */
-byte h[N + 1];     /* its newest heartbeat that was answered, and may be its token; 0 if there is none */
-bool beats[N + 1]; /* a heartbeat of it isn't answered yet */
+byte own[N + 1];   /* the candidate's node */
+byte at[N + 1];    /* the newest write that the candidate's server has; the candidate has heard of everything up to it */
+byte m[N + 1];     /* the write of the newest record that the candidate has read and that another node holds; 0 if there is none */
+byte known[N + 1]; /* the term in that record: the candidate waits for the signal of the next term */
+byte h[N + 1];     /* the candidate's newest answered heartbeat, which may be its token; 0 if there is none */
+bool beats[N + 1]; /* a heartbeat of the candidate isn't answered yet */
 
 byte losses = LOSSES;
-hidden byte w; /* only within steps */
+hidden byte w; /* used only within a step */
 
 #define lives(node) (gone[node] == 0)
 #define isOver(node) (gone[node] != 0 && gone[node] <= at[me])
@@ -78,7 +82,7 @@ inline write()
 	written[zxid] = written[zxid - 1]
 }
 
-/* The record is held by another node now. The one that held it goes at once. */
+/* The record names another node now. The same write deletes the node that held it. */
 inline writeRecord(node)
 {
 	write();
@@ -91,7 +95,7 @@ inline writeRecord(node)
 	written[zxid] = zxid
 }
 
-/* To another node, also by a candidate that puts another one forward in the place of its own claim. */
+/* A candidate hands over to another node. It may do so as a leader, or in place of its own claim. */
 #define mayHandTo(i) (mayWrite && me != (i) && own[i] != 0 && lives(own[i]) && holder[zxid] != own[i])
 inline handTo(i)
 {
@@ -101,7 +105,7 @@ inline handTo(i)
 	printf("candidate %d hands over to candidate %d: zxid %d\n", me, i, zxid)
 }
 
-/* What it knows of others counts no more. */
+/* The candidate forgets what it knows of other candidates. */
 inline forget()
 {
 	m[me] = 0;
@@ -110,7 +114,7 @@ inline forget()
 	beats[me] = false
 }
 
-/* The tokens of terms rise, also if one gets its token after a later one. */
+/* The candidate gets a token. The tokens of terms rise, also if a term gets its token after a later term did. */
 inline lead(number, chosen)
 {
 	printf("candidate %d has token %d for term %d\n", me, chosen, number);
@@ -124,7 +128,7 @@ inline lead(number, chosen)
 	forget()
 }
 
-/* It has no node any more. */
+/* The candidate has no node any more. It joins again, or is done. */
 inline joinAgainOrNot()
 {
 	forget();
@@ -140,8 +144,9 @@ inline joinAgainOrNot()
 }
 
 /*
- * Its newest heartbeat may be its token if it was answered before the signal, and carried out behind the record that it has
- * read, which is the one before the signal's: so nobody else has led meanwhile.
+ * A candidate's newest heartbeat may be its token on two conditions. The heartbeat was answered before the signal. And the servers
+ * carried it out after they wrote the record that the candidate has read, and that record is the one before the signal's. No other
+ * candidate has led meanwhile then.
  */
 #if defined(ANY_HEARTBEAT)
 #define isWarm true
@@ -163,7 +168,7 @@ inline joinAgainOrNot()
 #define mayBeat (does[me] == WAITS)
 #endif
 
-/* It is told that it leads. */
+/* The candidate is told that it leads. */
 inline hear()
 {
 	does[me] = TOLD;
@@ -186,7 +191,7 @@ inline hear()
 #define hasToken (h[me] != 0)
 #endif
 
-/* What is so old that nobody will be told of it any more is of no interest. */
+/* Drops writes so old that no candidate will hear of them any more. */
 #define isBehind(i, zxid) (does[i] != DONE && at[i] <= (zxid))
 inline tidy()
 {
@@ -203,7 +208,7 @@ inline tidy()
 	w = 0
 }
 
-/* The next write has come to its server, which tells of it: of the heartbeat, or of the signal. */
+/* The next write has reached the candidate's server, which tells the candidate if it is its heartbeat or its signal. */
 #define isOnline (does[me] != OFFLINE && does[me] != DONE)
 inline goOn()
 {
@@ -230,7 +235,7 @@ inline goOn()
 	:: d_step { does[me] == LEADS && isHolder && mayHandTo(i) -> handTo(i); leave() }
 #define leave() joinAgainOrNot(); tidy()
 
-/* They are all alike, so the first to claim may be called candidate 1. */
+/* All candidates are alike, so the first to claim may be called candidate 1. */
 #define mayBeFirst (me == 1 || holder[zxid] != 0)
 
 proctype Candidate(byte me)
@@ -239,14 +244,14 @@ end:
 	do
 	:: d_step { isOnline && at[me] < zxid -> goOn() }
 
-	/* It reads the record, and waits for the signal of the next term. */
+	/* The candidate reads the record, and waits for the signal of the next term. */
 	:: d_step { does[me] == WAITS && holder[at[me]] != 0 && holder[at[me]] != own[me] && m[me] != written[at[me]] ->
 			m[me] = written[at[me]];
 			known[me] = term[at[me]];
 			printf("candidate %d reads the record of zxid %d, of term %d\n", me, m[me], known[me])
 		}
 
-	/* Only its newest heartbeat counts, so it sends no other one. */
+	/* Only the newest heartbeat counts, so the candidate sends no other heartbeat. */
 	:: d_step { mayBeat && mayWrite && lives(own[me]) && h[me] == 0 && !beats[me] ->
 			write();
 			beat[zxid] = me;
@@ -254,23 +259,23 @@ end:
 			printf("candidate %d beats: zxid %d\n", me, zxid)
 		}
 
-	/* It claims the term of a leader whose lease is over. */
+	/* The candidate claims the term of a leader whose lease is over. */
 	:: d_step { mayClaim && mayWrite && mayBeFirst ->
 			writeRecord(own[me]);
 			printf("candidate %d claims: zxid %d\n", me, zxid);
 			lead(term[zxid], zxid)
 		}
 
-	/* It hands over its own term, or the one of a leader whose lease is over. */
+	/* The candidate hands over its own term, or the term of a leader whose lease is over. */
 	handOver(1)
 	handOver(2)
 	handOver(3)
 
-	/* It was handed a term. Without a token it reads the record, which may be a later one's. */
+	/* The candidate was handed a term. Without a token it reads the record, which may be the record of a later term. */
 	:: d_step { does[me] == TOLD && hasToken -> lead(handed[own[me]], h[me]) }
 	:: d_step { does[me] == TOLD && !hasToken && holder[at[me]] == own[me] -> lead(term[at[me]], written[at[me]]) }
 
-	/* Its connection is lost, and with it the record that it knows. On the next one it is told what there is to tell. */
+	/* The candidate's connection is lost, and with it the record that it knows. The next connection tells it what it has missed. */
 	:: d_step { losses > 0 && does[me] == WAITS ->
 			losses--;
 			does[me] = OFFLINE;
@@ -296,7 +301,7 @@ end:
 	od
 }
 
-/* A session ends, and the leader's node goes. */
+/* The leader's session ends, and its node is deleted. */
 proctype Servers()
 {
 end:
