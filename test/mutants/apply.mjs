@@ -1,12 +1,12 @@
 /** @import { Mutant } from './mutants.mjs' */
 
 /**
- * A file of `src` as a mutant has it; what it doesn't touch stays as it is.
+ * Returns the mutant's version of a file of `src`.
  *
  * @param {Mutant} mutant
- * @param {string} file - below `src`
+ * @param {string} file - the file's path below `src`
  * @param {string} source
- * @throws {Error} if what an edit is for doesn't stand there exactly once: it has to be made anew
+ * @throws {Error} if the file doesn't have an edit's `from` text exactly once. You then have to write that edit anew
  */
 export function mutate(mutant, file, source) {
   let mutated = source;

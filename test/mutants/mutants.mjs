@@ -1,33 +1,33 @@
 /**
- * Wrong versions of Conclave, made by hand: each is a mistake that an engineer has made, or could make, and that the tests must
- * notice. They exist while `npm run mutants` runs, in what vitest loads in place of the sources, and nowhere else.
+ * Wrong versions of Conclave, made by hand. Each is a mistake that an engineer has made, or could make, and that the tests must
+ * notice. They exist only while `npm run mutants` runs, in the code that vitest loads in place of the sources.
  */
 import { SHARD_MUTANTS } from './shard-mutants.mjs';
 
 /**
  * @typedef {object} Edit
- * @property {string} file - below `src`
- * @property {string} from - what stands there, exactly once
- * @property {string} to - what takes its place
+ * @property {string} file - the file's path below `src`
+ * @property {string} from - a text that the file has exactly once
+ * @property {string} to - the text that replaces it
  */
 
 /**
  * @typedef {object} Mutant
  * @property {string} name
- * @property {string} what - what is different, in a few words
- * @property {string} danger - what comes of it
+ * @property {string} what - the difference, in a few words
+ * @property {string} danger - its consequence
  * @property {readonly Edit[]} edits
- * @property {string} file - the tests that catch it, below `test`
- * @property {string} test - the full name of the one among them that must fail
+ * @property {string} file - the file of the tests that catch the mutant, below `test`
+ * @property {string} test - the full name of the test that must fail
  */
 
 /** @type {readonly Mutant[]} */
 export const MUTANTS = [
   {
     name: 'no-uuid',
-    what: 'a create without an answer is sent again: without a uuid no client knows which node is its own',
+    what: "a client sends a create without an answer again: without a uuid it can't know which node is its own",
     danger:
-      'the first one may have been carried out: it is ahead of the second, and all contenders wait for it',
+      'the servers may have carried out the first create: its node is ahead of the second one, and all contenders wait for it',
     edits: [
       {
         file: 'lock/queue/join.ts',
@@ -41,7 +41,8 @@ export const MUTANTS = [
   {
     name: 'same-uuid',
     what: 'every join has the same uuid',
-    danger: "after a lost reply the node of another contender of the same session is taken for one's own",
+    danger:
+      'after a lost reply a contender takes the node of another contender of the same session for its own',
     edits: [
       {
         file: 'lock/queue/join.ts',
@@ -54,8 +55,9 @@ export const MUTANTS = [
   },
   {
     name: 'string-order',
-    what: 'numbers of nodes are compared as strings',
-    danger: 'after 2147483647 comes -2147483648: the queue is turned round, and two are first',
+    what: 'sequence numbers are compared as strings',
+    danger:
+      'after 2147483647 comes -2147483648: the order of the queue is reversed, and two contenders are first',
     edits: [
       {
         file: 'lock/queue/order.ts',
@@ -69,7 +71,7 @@ export const MUTANTS = [
   {
     name: 'name-order',
     what: 'nodes are compared by their whole names, the uuid first',
-    danger: 'one that comes later may be first while the holder still holds',
+    danger: 'a later contender may be first while the holder still holds',
     edits: [
       {
         file: 'lock/queue/order.ts',
@@ -82,8 +84,9 @@ export const MUTANTS = [
   },
   {
     name: 'circular-order',
-    what: 'numbers that others have made up are compared with each other',
-    danger: 'they go round in a circle, and one that is ahead is sorted behind: two are first',
+    what: 'numbers that other clients have made up are compared with each other',
+    danger:
+      'the comparisons go round in a circle, and a contender ahead is sorted behind: two contenders are first',
     edits: [
       {
         file: 'lock/queue/sequence-overflow.ts',
@@ -96,8 +99,9 @@ export const MUTANTS = [
   },
   {
     name: 'lease-from-reply',
-    what: 'a lease counts from when the reply came',
-    danger: 'a reply that was under way for long begins a lease that others have waited out',
+    what: 'a lease counts from the arrival of the reply',
+    danger:
+      'a reply that was under way for long begins a lease, although others have waited until it was over',
     edits: [
       {
         file: 'session/connection/connection.ts',
@@ -111,7 +115,8 @@ export const MUTANTS = [
   {
     name: 'ping-lease',
     what: "the session's pings are heartbeats",
-    danger: 'a server without a quorum answers them: the lease goes on after the node was given away',
+    danger:
+      'a server without a quorum answers pings: the lease goes on after the quorum has deleted the node',
     edits: [
       {
         file: 'session/connection/heartbeat.ts',
@@ -126,8 +131,8 @@ export const MUTANTS = [
   },
   {
     name: 'no-takeover-delay',
-    what: 'an unclean end is not waited out',
-    danger: 'the former leader may be cut off from the servers, and act on its lease: two leaders',
+    what: "after an unclean end a candidate doesn't wait until the lease is over",
+    danger: 'the former leader may be cut off from the servers, and still act on its lease: two leaders',
     edits: [
       { file: 'election/term/claim-rules.ts', from: 'if (waitedMs < delayMs) ', to: 'if (waitedMs < 0) ' },
     ],
@@ -138,7 +143,7 @@ export const MUTANTS = [
     name: 'sequence-as-term-token',
     what: "a term's token is the number of the leader's node",
     danger:
-      'it wraps round, begins anew when the election is deleted, and falls when one is called out of turn',
+      'the number wraps round, begins anew when the election is deleted, and falls when a candidate leads out of turn',
     edits: [
       {
         file: 'election/term/claim-writer.ts',
@@ -153,7 +158,7 @@ export const MUTANTS = [
     name: 'sequence-as-lock-token',
     what: "a hold's token is the number of its node",
     danger:
-      "it wraps round, and begins anew when the lock's path is deleted: what is protected refuses the holder",
+      "the number wraps round, and begins anew when the lock's path is deleted: the protected resource refuses the holder",
     edits: [
       {
         file: 'lock/queue/join.ts',
@@ -166,8 +171,9 @@ export const MUTANTS = [
   },
   {
     name: 'path-only-ownership',
-    what: 'a node of our name is ours, whatever session it belongs to',
-    danger: "a former session's node is adopted, and goes when the servers notice that that session is over",
+    what: 'a contender takes a node with its own name for its own, whatever session the node belongs to',
+    danger:
+      "the contender adopts a former session's node, which the servers delete when they end that session",
     edits: [
       {
         file: 'session/session.ts',
@@ -182,7 +188,7 @@ export const MUTANTS = [
     name: 're-create-on-reconnect',
     what: 'a contender creates its node again after each reconnect',
     danger:
-      'the first one is still there: no contender owns the second, and none deletes it while the session lives',
+      'the first node still exists: no contender owns the second node, and none deletes it while the session lives',
     edits: [
       {
         file: 'lock/queue/contender.ts',
@@ -199,7 +205,7 @@ export const MUTANTS = [
   },
   {
     name: 'new-session-on-reconnect',
-    what: 'a session that has expired goes on as a new one, as if it had been reconnected',
+    what: 'an expired session goes on as a new session, as if it had been reconnected',
     danger: "its nodes are gone, and their holders aren't notified",
     edits: [
       {
@@ -216,8 +222,8 @@ export const MUTANTS = [
   },
   {
     name: 'release-before-work-settles',
-    what: 'a term is given back as soon as it has ended',
-    danger: 'the next leader acts while the work of this one still runs',
+    what: 'an elector gives a term back as soon as the term has ended',
+    danger: "the next leader acts while the former leader's work still runs",
     edits: [
       {
         file: 'election/elector-lifecycle.ts',
@@ -230,8 +236,8 @@ export const MUTANTS = [
   },
   {
     name: 'hook-not-awaited',
-    what: 'the clean-up hook is called, and not waited for',
-    danger: 'the next candidacy begins, and may lead, with the state of the lost one',
+    what: "the supervisor calls the clean-up hook, and doesn't wait for it",
+    danger: 'the next candidacy begins, and may lead, with the state of the lost candidacy',
     edits: [
       {
         file: 'cluster/supervisor/cleanup-hook.ts',
@@ -246,7 +252,7 @@ export const MUTANTS = [
   {
     name: 'no-hook-at-stop',
     what: 'a stop after the loss of a session leaves out the clean-up hook',
-    danger: 'what the lost session has left behind stays, and no caller learns of it',
+    danger: 'the state that the lost session has left behind stays, and no caller learns of it',
     edits: [
       {
         file: 'cluster/supervisor/supervision-loop.ts',
@@ -259,9 +265,9 @@ export const MUTANTS = [
   },
   {
     name: 'flag-for-lease',
-    what: 'whether something is held is what was last reported, not what the clock says',
+    what: 'the newest report decides whether something is held, not the clock',
     danger:
-      'after a process has stood still, timers run before any event: it acts on a lease that is long over',
+      'when a suspended process goes on, timers run before any event: the process acts on a lease that is long over',
     edits: [
       {
         file: 'lease/hold.ts',
@@ -274,8 +280,9 @@ export const MUTANTS = [
   },
   {
     name: 'ahead-gone-is-turn',
-    what: 'the end of the one ahead means "my turn", whatever else is left ahead',
-    danger: 'one in the middle of the queue gives up, and two hold (etcd3 #176, Curator #115)',
+    what: 'the end of the predecessor means "my turn", whatever other contenders are left ahead',
+    danger:
+      'a contender in the middle of the queue gives up, and two contenders hold (etcd3 #176, Curator #115)',
     edits: [
       {
         file: 'lock/queue/turn-wait.ts',
@@ -289,7 +296,7 @@ export const MUTANTS = [
   {
     name: 'handover-unconditional',
     what: "a handover doesn't depend on the version of the successor's node",
-    danger: 'it overwrites what the successor has advertised, and a candidate that is leaving leads',
+    danger: "the handover overwrites the successor's advertised data, and a candidate that is leaving leads",
     edits: [
       {
         file: 'election/successor/successor.ts',
@@ -302,8 +309,8 @@ export const MUTANTS = [
   },
   {
     name: 'join-anew-unanswered',
-    what: 'a candidate that has no answer to the write that joins and claims joins anew, without a look',
-    danger: 'the write may have been carried out: nobody leads until the session ends',
+    what: 'a candidate without an answer to its write that joins and claims joins anew, without a look',
+    danger: 'the servers may have carried out the write: no candidate leads until the session ends',
     edits: [
       {
         file: 'election/term/claimant.ts',
@@ -317,7 +324,7 @@ export const MUTANTS = [
   {
     name: 'claim-any-version',
     what: 'a claim writes the record at any version',
-    danger: 'another candidate has claimed since the record was read: two leaders',
+    danger: 'another candidate may have claimed since the record was read: two leaders',
     edits: [
       {
         file: 'election/term/claim-writer.ts',
@@ -331,7 +338,8 @@ export const MUTANTS = [
   {
     name: 'plain-leave',
     what: 'a candidate leaves the queue whatever the record says',
-    danger: 'a term that was handed to it in that moment has to be waited out, though it never led',
+    danger:
+      'if a term is handed to it in that moment, others have to wait for its lease, though it never led',
     edits: [
       {
         file: 'election/term/leave-queue.ts',
@@ -344,8 +352,8 @@ export const MUTANTS = [
   },
   {
     name: 'no-lease-of-its-own',
-    what: "a candidate to which a term was handed over doesn't begin a lease",
-    danger: 'it has none, and gives the term back at once',
+    what: "a candidate that was handed a term doesn't begin a lease",
+    danger: 'it has no lease, and gives the term back at once',
     edits: [
       {
         file: 'election/term/claimant.ts',
@@ -359,7 +367,7 @@ export const MUTANTS = [
   {
     name: 'checks-in-a-lease-term',
     what: 'a candidate whose heartbeats are checks leads a term whose record says that they raise a version',
-    danger: 'its leases are seen by no candidate',
+    danger: 'no candidate sees its leases',
     edits: [
       {
         file: 'election/term/claimant.ts',
@@ -372,8 +380,8 @@ export const MUTANTS = [
   },
   {
     name: 'shorter-lease-in-the-record',
-    what: 'a candidate leads a term whose record says a shorter lease than it has',
-    danger: 'others wait for no longer than the record says: one leads while it still acts',
+    what: 'a candidate leads a term whose record names a shorter lease than its own',
+    danger: 'others wait only as long as the record says: another candidate leads while it still acts',
     edits: [
       {
         file: 'election/term/claimant.ts',
@@ -387,7 +395,7 @@ export const MUTANTS = [
   {
     name: 'lease-rounded-down',
     what: "the lease in a candidate's name is rounded down",
-    danger: 'the record of a handover says a shorter lease than the successor has',
+    danger: "the record of a handover names a shorter lease than the successor's",
     edits: [
       {
         file: 'election/nodes/candidate-uuid.ts',
@@ -400,8 +408,8 @@ export const MUTANTS = [
   },
   {
     name: 'checks-after-all',
-    what: 'a candidate of which the record says that its heartbeats raise a version goes on by checks when they can not',
-    danger: 'its leases are seen by no candidate: one takes over while they last',
+    what: "a candidate whose record says that its heartbeats raise a version goes on with checks when they can't raise it",
+    danger: 'no candidate sees its leases: another candidate takes over while they last',
     edits: [
       {
         file: 'lease/ephemeral-node.ts',
@@ -415,7 +423,7 @@ export const MUTANTS = [
   {
     name: 'demoted-before-signal',
     what: "`demoted` is emitted before the term's signal aborts",
-    danger: 'a listener of the end of the term still sees it held, and lets work go on',
+    danger: 'a listener of `demoted` still sees the term held, and lets work go on',
     edits: [
       {
         file: 'election/elector-lifecycle.ts',
@@ -431,8 +439,8 @@ export const MUTANTS = [
   },
   {
     name: 'lease-grows',
-    what: 'a lease gets longer when a reconnect is granted a longer session timeout',
-    danger: "the election's record says how long to wait for us, and was written before",
+    what: 'a lease gets longer when the servers grant a longer session timeout at a reconnect',
+    danger: "the election's record, which says how long others must wait, was written before",
     edits: [
       {
         file: 'session/identity.ts',
@@ -445,9 +453,9 @@ export const MUTANTS = [
   },
   {
     name: 'insist-on-zxid',
-    what: 'a handshake shows what the session has seen for ever',
+    what: 'a handshake shows the newest zxid that the session has seen, without an end',
     danger:
-      'servers that have lost their data never answer it: the session neither lives nor ends, and no replica leads',
+      'servers that have lost their data never answer the handshake: the session neither lives nor ends, and no replica leads',
     edits: [
       {
         file: 'session/connection/handshake-without-zxid.ts',
@@ -460,8 +468,8 @@ export const MUTANTS = [
   },
   {
     name: 'look-begins-lease',
-    what: 'a look after a lost reply begins a lease, and raises no version',
-    danger: 'no candidate sees that lease: one takes over while it lasts',
+    what: 'a look after a lost reply begins a lease, though it raises no version',
+    danger: 'no candidate sees that lease: another candidate takes over while it lasts',
     edits: [
       {
         file: 'lease/ephemeral-node.ts',
@@ -474,8 +482,8 @@ export const MUTANTS = [
   },
   {
     name: 'transaction-begins-lease',
-    what: 'a guarded transaction begins a lease, and raises no version',
-    danger: 'no candidate sees that lease: one takes over while it lasts',
+    what: 'a guarded transaction begins a lease, though it raises no version',
+    danger: 'no candidate sees that lease: another candidate takes over while it lasts',
     edits: [
       {
         file: 'lease/ephemeral-node.ts',
@@ -488,8 +496,9 @@ export const MUTANTS = [
   },
   {
     name: 'check-behind-claim',
-    what: 'heartbeats are checks while a claim that makes the heartbeat node is not answered',
-    danger: 'they begin leases that no candidate sees: one takes over while they last',
+    what: 'heartbeats are checks while a claim that creates the heartbeat node is unanswered',
+    danger:
+      'these heartbeats begin leases that no candidate sees: another candidate takes over while they last',
     edits: [
       {
         file: 'session/connection/heartbeat-batch.ts',
@@ -502,8 +511,9 @@ export const MUTANTS = [
   },
   {
     name: 'heartbeat-node-again',
-    what: 'a heartbeat node that was deleted is made again',
-    danger: 'its versions come again: a candidate that saw one long ago takes that for silence since then',
+    what: 'a candidate creates a deleted heartbeat node again',
+    danger:
+      'its versions come again: a candidate that saw such a version long ago takes it for silence since then',
     edits: [
       {
         file: 'lease/heartbeat-version.ts',
@@ -519,9 +529,9 @@ export const MUTANTS = [
   },
   {
     name: 'repeated-creation-begins-lease',
-    what: 'a heartbeat that makes the heartbeat node for the second time begins a lease',
+    what: 'a heartbeat that creates the heartbeat node for the second time begins a lease',
     danger:
-      'another client has deleted the first one: its first version comes again, and a candidate that saw that takes over',
+      'another client has deleted the first node: its first version comes again, and a candidate that saw that version takes over',
     edits: [
       {
         file: 'lease/heartbeat-version.ts',
@@ -551,8 +561,9 @@ export const MUTANTS = [
   },
   {
     name: 'version-goes-back',
-    what: 'a version that a heartbeat has raised may be lower than the one before',
-    danger: 'the data of the servers went back, and versions come again: as above',
+    what: 'a version that a heartbeat has raised may be lower than the version before',
+    danger:
+      "the servers' data went back to an earlier state, and versions come again: a candidate takes them for silence",
     edits: [
       {
         file: 'lease/heartbeat-version.ts',
@@ -565,7 +576,7 @@ export const MUTANTS = [
   },
   {
     name: 'any-version',
-    what: 'a claim by takeover deletes the heartbeat node whatever version it has',
+    what: 'a claim by takeover deletes the heartbeat node at any version',
     danger: 'the leader may have sent another heartbeat since the version was read: two leaders',
     edits: [
       {
@@ -579,7 +590,7 @@ export const MUTANTS = [
   },
   {
     name: 'heartbeat-node-stays',
-    what: 'a claim by takeover deletes the node of the leader alone',
+    what: "a claim by takeover deletes only the leader's own node",
     danger: 'nothing shows whether there was another heartbeat: two leaders',
     edits: [
       {
@@ -593,9 +604,9 @@ export const MUTANTS = [
   },
   {
     name: 'since-asked',
-    what: 'silence counts from when the read that showed the version was sent',
+    what: 'silence counts from the sending of the read that showed the version',
     danger:
-      'a heartbeat that was sent later, and came before the read did, begins a longer lease: two leaders',
+      'a heartbeat that was sent later, but reached the servers before the read, begins a longer lease: two leaders',
     edits: [
       {
         file: 'election/takeover/lease-observation.ts',
@@ -608,7 +619,7 @@ export const MUTANTS = [
   },
   {
     name: 'since-before-record',
-    what: 'silence counts on when the record was written again',
+    what: 'silence counts on after the record was written again',
     danger: 'a claim begins a lease and raises no version: two leaders',
     edits: [
       {
@@ -623,7 +634,8 @@ export const MUTANTS = [
   {
     name: 'position-begins-anew',
     what: 'silence counts anew when the place in the queue changes',
-    danger: 'a leader that dies with the one behind it is replaced later, by half a lease and more',
+    danger:
+      'if a leader dies together with the candidate behind it, it is replaced later, by half a lease and more',
     edits: [
       {
         file: 'election/takeover/failure-detector.ts',
@@ -637,7 +649,7 @@ export const MUTANTS = [
   {
     name: 'bare-lease-delay',
     what: 'the takeover delay is the lease, without the margin for clocks',
-    danger: 'a leader whose clock is slow still acts by a candidate whose clock is fast',
+    danger: 'a leader whose clock is slow still acts when a candidate whose clock is fast claims',
     edits: [
       {
         file: 'election/term/takeover-delay.ts',
@@ -650,8 +662,8 @@ export const MUTANTS = [
   },
   {
     name: 'delay-option-shortens',
-    what: '`takeoverDelayMs` may be shorter than what the lease needs',
-    danger: 'two leaders are a matter of configuration',
+    what: '`takeoverDelayMs` may be shorter than the lease needs',
+    danger: 'a wrong setting makes two leaders',
     edits: [
       {
         file: 'election/takeover/lease-observation.ts',
@@ -665,7 +677,7 @@ export const MUTANTS = [
   {
     name: 'unproven-claim',
     what: 'a claim by takeover is sent whether or not the servers commit writes',
-    danger: 'it is carried out when its own lease is over: a term that is of use to no candidate',
+    danger: 'the servers carry it out when its own lease is over: that term is useless to every candidate',
     edits: [
       {
         file: 'election/takeover/lease-observation.ts',
@@ -678,8 +690,8 @@ export const MUTANTS = [
   },
   {
     name: 'signal-old-heartbeat',
-    what: 'any heartbeat gives the token of a term that is taken up at a signal',
-    danger: 'it may be older than the former term, whose token is higher then',
+    what: 'any heartbeat gives the token of a term that begins with a signal',
+    danger: 'the heartbeat may be older than the former term, whose token is then higher',
     edits: [
       {
         file: 'election/successor/handover-signal.ts',
@@ -692,8 +704,8 @@ export const MUTANTS = [
   },
   {
     name: 'signal-late-heartbeat',
-    what: 'a heartbeat that is answered behind the signal gives the token',
-    danger: 'the next successor takes one from between the two: its token is lower',
+    what: 'a heartbeat that is answered after the signal gives the token',
+    danger: 'the next successor takes a heartbeat from between the two: its token is lower',
     edits: [
       {
         file: 'election/successor/handover-signal.ts',
@@ -707,7 +719,7 @@ export const MUTANTS = [
   {
     name: 'signal-without-lease',
     what: 'a candidate whose lease is over leads at a signal',
-    danger: 'it acts by no lease, while others wait for none to end',
+    danger: 'it acts without a lease, and others wait for no lease to end',
     edits: [
       {
         file: 'election/successor/handover-signal.ts',
@@ -734,8 +746,9 @@ export const MUTANTS = [
   },
   {
     name: 'signal-unconfirmed',
-    what: 'no candidate reads the record behind a signal',
-    danger: 'a client that may create nodes makes a second leader, for as long as that one beats',
+    what: 'no candidate reads the record after a signal',
+    danger:
+      'any client that may create nodes can make a second leader, which leads as long as its heartbeats go on',
     edits: [
       {
         file: 'election/successor/handover-signal.ts',
@@ -762,8 +775,8 @@ export const MUTANTS = [
   },
   {
     name: 'hand-over-to-nobody',
-    what: 'a leader that is asked to hand over does not look again for the candidate when its policy has agreed',
-    danger: 'its work ends for a candidate that has left meanwhile, and another one leads',
+    what: "a leader that is asked to hand over doesn't look again for the candidate after its policy has agreed",
+    danger: 'its work ends for a candidate that has left meanwhile, and another candidate leads',
     edits: [
       {
         file: 'election/request-handler.ts',
@@ -776,9 +789,9 @@ export const MUTANTS = [
   },
   {
     name: 'prune-any-version',
-    what: 'prune deletes elections at whatever version they are',
+    what: 'prune deletes elections at any version',
     danger:
-      'the record of a term that has begun and ended uncleanly since is lost, and nobody waits for its lease',
+      'the record of a term that has begun and ended uncleanly since is lost, and no candidate waits for its lease',
     edits: [
       {
         file: 'cli/prune/removable.ts',
@@ -791,7 +804,7 @@ export const MUTANTS = [
   },
   {
     name: 'prune-without-wait',
-    what: 'prune does not wait out the lease of a leader that ended uncleanly',
+    what: "prune doesn't wait until the lease of a leader that ended uncleanly is over",
     danger: 'the next candidate leads a new election while that leader still acts',
     edits: [
       {

@@ -5,7 +5,7 @@ import { MUTANTS } from './mutants.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Without what this test run has put there, which would be taken for that of the run to come. */
+/** The environment without this test run's variables, which the mutants' run would take for its own. */
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(VITEST|CONCLAVE_MUTANTS)/.test(name)),
 );

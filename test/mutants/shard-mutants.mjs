@@ -1,4 +1,4 @@
-/** Wrong versions of the rules by which shards are owned: `docs/design/shards.md`. */
+/** Wrong versions of the rules for the ownership of shards: `docs/design/shards.md`. */
 /** @import { Mutant } from './mutants.mjs' */
 
 const OWNER = 'unit/shards/ownership/shard-owner.test.ts';
@@ -10,8 +10,7 @@ export const SHARD_MUTANTS = [
   {
     name: 'shard-claim-without-node',
     what: "a claim of a shard doesn't check the member's own node",
-    danger:
-      'a member that has a tombstone is named by a record again, and that tombstone is removed: all wait',
+    danger: 'a record names a member with a tombstone again, and that tombstone is removed: all members wait',
     edits: [
       {
         file: 'shards/ownership/shard-records.ts',
@@ -25,7 +24,8 @@ export const SHARD_MUTANTS = [
   {
     name: 'shard-claim-without-tombstone',
     what: "a claim over a held record doesn't check the holder's tombstone",
-    danger: 'it follows what was read earlier, and nothing at the servers says that the holder acts no more',
+    danger:
+      'the claim relies on an earlier read, and nothing at the servers says that the holder acts no more',
     edits: [
       {
         file: 'shards/ownership/shard-records.ts',
@@ -39,7 +39,7 @@ export const SHARD_MUTANTS = [
   {
     name: 'shard-claim-at-any-version',
     what: 'a claim of a shard depends on no version of the record',
-    danger: 'two members that have read it vacant both own the shard',
+    danger: 'two members that have read a vacant record both own the shard',
     edits: [
       {
         file: 'shards/ownership/shard-records.ts',
@@ -53,7 +53,7 @@ export const SHARD_MUTANTS = [
   {
     name: 'shard-release-at-any-version',
     what: 'a release of a shard depends on no version of the record',
-    danger: "a late one makes the next owner's record vacant, and a third member owns the shard as well",
+    danger: "a late release makes the next owner's record vacant, and a third member owns the shard as well",
     edits: [
       {
         file: 'shards/ownership/shard-records.ts',
@@ -66,8 +66,8 @@ export const SHARD_MUTANTS = [
   },
   {
     name: 'shard-owned-without-lease',
-    what: 'a claim that is answered when the lease is over begins a term',
-    danger: 'the member hears that it has acquired what another one may own by then',
+    what: 'a claim that is answered after the lease is over begins a term',
+    danger: 'the member hears that it has acquired a shard that another member may own by then',
     edits: [
       {
         file: 'shards/ownership/shard-owner.ts',
@@ -80,8 +80,9 @@ export const SHARD_MUTANTS = [
   },
   {
     name: 'shard-fence-without-record',
-    what: "a guarded write of a shard checks the member's node alone",
-    danger: 'that is there after the shard was given away: the former owner writes beside the next one',
+    what: "a guarded write of a shard checks only the member's node",
+    danger:
+      'the node still exists after the shard was given away: the former owner writes beside the next owner',
     edits: [
       {
         file: 'shards/ownership/shard.ts',
@@ -108,8 +109,8 @@ export const SHARD_MUTANTS = [
   },
   {
     name: 'tombstone-at-once',
-    what: 'a member that is gone has a tombstone at once',
-    danger: 'it acts on its last lease, and doesn’t know yet that its session has ended',
+    what: 'an absent member gets a tombstone at once',
+    danger: 'the member acts on its last lease, and doesn’t know yet that its session has ended',
     edits: [
       {
         file: 'shards/members/silence.ts',
@@ -122,8 +123,8 @@ export const SHARD_MUTANTS = [
   },
   {
     name: 'tombstone-by-belief',
-    what: 'a member that a listing doesn’t show is believed to be gone',
-    danger: 'a live one whose name was missed has a tombstone: two owners',
+    what: 'others believe that a member is gone if a listing doesn’t show it',
+    danger: 'a live member whose name was missed gets a tombstone: two owners',
     edits: [
       {
         file: 'shards/members/member-watch.ts',
@@ -138,8 +139,8 @@ export const SHARD_MUTANTS = [
   },
   {
     name: 'tombstone-proved-late',
-    what: 'the servers prove only with the tombstone that a member is gone',
-    danger: 'its session may have ended just before: its last lease lasts',
+    what: 'the servers prove only at the tombstone that a member is gone',
+    danger: 'its session may have ended just before: its last lease still lasts',
     edits: [
       {
         file: 'shards/members/member-watch.ts',
@@ -153,7 +154,7 @@ export const SHARD_MUTANTS = [
   {
     name: 'tombstone-removed-early',
     what: 'a tombstone is removed though a record names its member',
-    danger: 'no member can claim that shard, until another delay is over',
+    danger: 'no member can claim that shard until another delay is over',
     edits: [
       {
         file: 'shards/planning/planner.ts',
@@ -167,7 +168,7 @@ export const SHARD_MUTANTS = [
   {
     name: 'plan-before-a-look',
     what: 'a planner plans before it has listed the members',
-    danger: 'it takes live members for gone, and plans for none of them',
+    danger: 'the planner takes live members for absent, and plans for none of them',
     edits: [
       {
         file: 'shards/planning/planner.ts',

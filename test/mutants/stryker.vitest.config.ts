@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-/** The tests of the units that Stryker changes: without a server as a process, without `dist`, without waiting. */
+/** The tests of the units that Stryker changes. They need no server process and no `dist`, and they don't wait. */
 export default defineConfig({
   test: {
     pool: 'forks',
-    testTimeout: 60_000, // A test that is merely slow hasn't noticed anything.
+    testTimeout: 60_000, // A test that is merely slow hasn't noticed the mutant.
     include: [
       'test/unit/resolved-options.test.ts',
       'test/unit/{classes,lease,platform,wire}/**/*.test.ts',

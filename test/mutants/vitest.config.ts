@@ -5,7 +5,7 @@ import { MUTANTS, type Mutant } from './mutants.mjs';
 
 const sources = resolve(import.meta.dirname, '../../src');
 
-/** Gives the tests the mutant's version of what it changes. What is on disk stays as it is. */
+/** Gives the tests the mutant's version of the files that it changes. The files on disk stay as they are. */
 function mutation(mutant: Mutant): Plugin {
   return {
     name: `mutant ${mutant.name}`,
@@ -28,7 +28,7 @@ function project(name: string, include: string[], plugins: Plugin[]) {
   };
 }
 
-/** A project for each mutant, with the tests that catch it, and one for what is right, with all of these. */
+/** A project for each mutant, with the tests that catch it, and a project without a mutant, with all these tests. */
 export default defineConfig({
   test: {
     root: join(sources, '..'),
