@@ -8,7 +8,7 @@ import { connectString } from '../support/conclave/sessions.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
-/** Each program, and what it tries: it prints a line for each. */
+/** The programs, each with the recipes or requests that it tries. It prints a line for each of them. */
 const PROGRAMS: readonly { client: string; command: () => string[]; file: string; tries: string[] }[] = [
   {
     client: 'each of the recipes of kazoo',
@@ -57,7 +57,7 @@ const PROGRAMS: readonly { client: string; command: () => string[]; file: string
   },
   {
     client: 'each kind of request of the Java client',
-    command: findCurator, // Which comes with it.
+    command: findCurator, // Curator comes with the Java client.
     file: 'ZooKeeperRequests.java',
     tries: [
       'create',
@@ -85,7 +85,7 @@ const SERVERS: readonly { server: string; connect: () => Promise<string> }[] = [
         logger: SILENT,
       });
       onTestFinished(async () => {
-        // The clients that have gone have left no connection, and no watch.
+        // All clients have ended, and must have left no connection and no watch.
         await until(() => embedded.connectionCount === 0, 'the end of all connections');
         expect(embedded.watchCount()).toBe(0);
         await embedded.stop();
@@ -93,7 +93,7 @@ const SERVERS: readonly { server: string; connect: () => Promise<string> }[] = [
       return embedded.connectString;
     },
   },
-  // The same programs there show that they ask for nothing else than ZooKeeper does.
+  // A real server too, which shows that the programs expect nothing that ZooKeeper doesn't do.
   { server: 'the server of all tests', connect: async () => connectString() },
 ];
 

@@ -45,7 +45,7 @@ describe.each<[company: string, kinds: readonly Kind[], setup: Setup]>([
     const pairs = new Set<string>();
     let last: Kind | undefined;
     const lane = async () => {
-      // It goes on until each kind has followed each, which the queue alone decides.
+      // It goes on until each kind of client has followed each kind. Only the queue decides when that is.
       while (served.length < 30 * kinds.length || pairs.size < kinds.length ** 2) {
         const [next] = idle.splice(Math.floor(Math.random() * idle.length), 1);
         if (next === undefined) throw new Error('there are fewer contenders than lanes');
@@ -84,7 +84,7 @@ describe('a queue that Conclave shares with Curator and kazoo', () => {
       expect(await led.nodes()).toContain(holder.node);
       led.clearGuard();
       expect(await serve(heirs)).toEqual(heirs.map(({ node }) => node));
-      // Its place in the middle of the other queue is gone with it, and that made no contender hold too early.
+      // With the killed process, its place in the middle of the other queue is gone. No contender has held too early because of that.
       await until(async () => !(await waited.nodes()).includes(waiter.node), 'the end of the waiter');
       expect(await serve([first, last])).toEqual([first.node, last.node]);
     },
@@ -115,7 +115,7 @@ describe('a queue that Conclave shares with Curator and kazoo', () => {
     const turns: Turn[] = [];
     for (const kind of everyPair<Kind>(['Curator', 'ours', 'kazoo'])) turns.push(await queue.join(kind));
     const joined = turns.map(({ node }) => node);
-    // What kazoo lists is what the nodes say.
+    // kazoo lists the data of the nodes.
     await Promise.all(joined.map((node) => session.setData(`${queue.path}/${node}`, Buffer.from(node))));
     expect(await queue.listedBy('ours')).toEqual(joined);
     expect(await queue.listedBy('Curator')).toEqual(joined);

@@ -31,7 +31,7 @@ const joinAll = async (queue: Queue, comers: readonly Comer[]): Promise<Turn[]> 
 
 const childNames = (turns: readonly Turn[]) => turns.map(({ node }) => node);
 
-/** Whether it holds, or not yet after so long that it would have been notified. */
+/** Whether a turn holds. The function waits long enough for a notification. */
 const holds = async ({ held }: Turn) =>
   await Promise.race([held.then((node) => node !== undefined), pause(300, false)]);
 
@@ -74,7 +74,7 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
     let hasShared = false;
     let last = 'none';
     const lane = async () => {
-      // It goes on until each kind has followed each and both have read at once, which the queue alone decides.
+      // It goes on until each kind has followed each kind, and both clients have read at once. Only the queue decides when that is.
       while (served.length < 100 || pairs.size <= COMERS.length ** 2 || !hasShared) {
         const [next] = idle.splice(Math.floor(Math.random() * idle.length), 1);
         if (next === undefined) throw new Error('there are fewer contenders than lanes');
@@ -91,7 +91,7 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
       }
     };
     await Promise.all(Array.from({ length: 8 }, lane));
-    // Readers may be heard of in any order, but all that came before a writer before it, and the others after it.
+    // The test may hear of readers in any order. But it hears of readers before a writer before that writer, and of the others after it.
     for (const [index, { number, purpose }] of served.entries())
       if (purpose === 'write') expect(number).toBe(index);
     expect(served.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(
@@ -122,7 +122,7 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
       const impatient = await queue.join(kind, { purpose: 'write', timeoutMs: 300 });
       const behind = await queue.join(other, { purpose: 'read' });
       expect(await impatient.held).toBeUndefined();
-      // No contender is left between the two.
+      // No contender is left between the reader and the contender behind it.
       expect(await serve([reader, behind])).toEqual([reader.node, behind.node]);
     }
   });
@@ -174,7 +174,7 @@ describe('a write lock that is made a read lock on a path of both', () => {
       await own.held;
       await own.downgrade();
       expect(await writer.held).toBe(writer.node);
-      // The node of the reader is there, behind the writer's.
+      // The reader's node is behind the writer's.
       const [first, second, ...others] = await queue.nodes();
       expect([first, second, others]).toEqual([writer.node, expect.stringContaining('__READ__'), []]);
       await Promise.all([own.release(), writer.release()]);

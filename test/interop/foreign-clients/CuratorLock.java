@@ -18,7 +18,7 @@ import org.apache.curator.framework.recipes.locks.StandardLockInternalsDriver;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * Contenders for Curator's InterProcessMutex and InterProcessReadWriteLock, all of one session:
+ * Contenders for Curator's InterProcessMutex and InterProcessReadWriteLock, all of one session.
  * test/interop/foreign-clients/README.md has the protocol.
  */
 public class CuratorLock {
@@ -37,7 +37,7 @@ public class CuratorLock {
       contenders.computeIfAbsent(words[1], CuratorLock::new).obey(words);
     }
     client.close();
-    // Contenders that still wait don't keep the process.
+    // Contenders that still wait mustn't keep the process alive.
     System.exit(0);
   }
 
@@ -102,7 +102,7 @@ public class CuratorLock {
 
   private void acquire(String path, String guard, long timeoutMs, String names, boolean heeds) throws Exception {
     open(path, names);
-    // On its own thread, since no other may release.
+    // On the contender's own thread, because no other thread may release the lock.
     if (heeds) lock.makeRevocable(asked -> heed(), thread);
     if (timeoutMs == 0) lock.acquire();
     else if (!lock.acquire(timeoutMs, TimeUnit.MILLISECONDS)) {
@@ -140,7 +140,7 @@ public class CuratorLock {
     }
   }
 
-  /** The mark comes first and the look round after it: of two that shouldn't hold together one sees the other. */
+  /** Leaves a mark first, and then looks for others: of two contenders that wrongly hold together, one sees the other. */
   private void enter(boolean toRead) throws IOException {
     if (alone == null) return;
     mark = Files.createFile(toRead ? markToRead() : alone);
@@ -153,7 +153,7 @@ public class CuratorLock {
   }
 
   private String ownNode() throws ReflectiveOperationException {
-    // It is protected.
+    // The method is protected.
     Method getLockPath = InterProcessMutex.class.getDeclaredMethod("getLockPath");
     getLockPath.setAccessible(true);
     return nodeOf((String) getLockPath.invoke(lock));
@@ -163,7 +163,7 @@ public class CuratorLock {
     return path.substring(path.lastIndexOf('/') + 1);
   }
 
-  /** Sorts by the number alone, whatever stands before it: kazoo's own names as well. */
+  /** Sorts by the number alone, whatever is before it. This includes kazoo's own names. */
   private static class ByNumberAlone extends StandardLockInternalsDriver {
     @Override
     public String fixForSorting(String node, String lockName) {

@@ -30,7 +30,7 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 
-/** What Curator's recipes do, each with clients of its own: test/interop/foreign-clients/README.md has the protocol. */
+/** Tries Curator's recipes, each with clients of its own. test/interop/foreign-clients/README.md has the protocol. */
 public class CuratorRecipes {
   private static final int WITHIN_S = 10;
 
@@ -73,7 +73,7 @@ public class CuratorRecipes {
       opened.forEach(CuratorFramework::close);
       opened.clear();
     }
-    // What still waits doesn't keep the process.
+    // Threads that still wait mustn't keep the process alive.
     System.exit(failed ? 1 : 0);
   }
 
@@ -256,11 +256,10 @@ public class CuratorRecipes {
   }
 
   private static void doubleBarrier(String path) throws Exception {
-    // Curator 5.4 hears of its node `ready` by the same watcher when it enters and when it leaves. A client that finds, on
-    // entering, that all are there waits for no notice of that node. A notice that comes late then ends its `leave`, while
-    // another is still in the barrier, if its node is not the first of them (https://github.com/apache/curator/pull/416).
-    // So the first has seen itself alone before the second comes: by that notice alone it enters, and none is left for its
-    // `leave`.
+    // Curator 5.4 uses the same watcher for its node `ready` when it enters and when it leaves. If a client finds on entering that
+    // all are there, it waits for no notification of that node. A late notification then ends its `leave` while another client is
+    // still in the barrier, if its own node is not the first (https://github.com/apache/curator/pull/416). Therefore the first
+    // client sees itself alone before the second comes. Only that notification lets it enter, and none is left for its `leave`.
     CountDownLatch seen = new CountDownLatch(1);
     DistributedDoubleBarrier one = new DistributedDoubleBarrier(open(), path, 2) {
       @Override

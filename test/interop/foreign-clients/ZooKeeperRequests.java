@@ -22,7 +22,7 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.data.Stat;
 
-/** What ZooKeeper's own Java client asks of a server: test/interop/foreign-clients/README.md has the protocol. */
+/** Tries the requests of ZooKeeper's own Java client. test/interop/foreign-clients/README.md has the protocol. */
 public class ZooKeeperRequests {
   private static final int WITHIN_S = 10;
   private static final List<ACL> OPEN = ZooDefs.Ids.OPEN_ACL_UNSAFE;
@@ -31,7 +31,7 @@ public class ZooKeeperRequests {
     void run(String path) throws Exception;
   }
 
-  /** A client, and the events that it was sent. */
+  /** A client, and the events that it has received. */
   private static class Client implements AutoCloseable {
     final BlockingQueue<WatchedEvent> events = new LinkedBlockingQueue<>();
     final ZooKeeper zk;
@@ -288,7 +288,7 @@ public class ZooKeeperRequests {
       check(one.zk.getSessionTimeout() == 5000, "another timeout");
       one.create(path, CreateMode.EPHEMERAL);
       check(other.zk.exists(path, true).getEphemeralOwner() == one.zk.getSessionId(), "another owner");
-      // A client that knows its id and password may take it, and end it.
+      // A client that knows a session's id and password may take the session over, and end it.
       Client thief = new Client(one);
       check(thief.zk.getSessionId() == one.zk.getSessionId(), "another session");
       thief.close();

@@ -1,4 +1,4 @@
-"""Contenders for kazoo's Lock, all of one session: test/interop/foreign-clients/README.md has the protocol."""
+"""Contenders for kazoo's Lock, all of one session. test/interop/foreign-clients/README.md has the protocol."""
 
 import os
 import queue
@@ -18,7 +18,7 @@ def say(*words):
 
 
 def make_lock(client, path, names):
-    """A lock with kazoo's own names (`own`), which it counts alone; `both`, beside Curator's; or with Curator's (`curator`)."""
+    """A lock with kazoo's own names. `own` counts only these; `both` also Curator's; `curator` uses Curator's names, too."""
     if names == "own":
         return client.Lock(path)
     lock = client.Lock(path, extra_lock_patterns=["-lock-"])
@@ -57,7 +57,7 @@ class Contender(threading.Thread):
             return
         self.guard = None if guard == "-" else guard
         if self.guard is not None:
-            # Fails if another contender is in there.
+            # Fails if another contender holds.
             open(self.guard, "x").close()
         say("held", self.contender, self.lock.node)
 

@@ -1,4 +1,4 @@
-"""What kazoo's recipes do, each with clients of its own: test/interop/foreign-clients/README.md has the protocol."""
+"""Tries kazoo's recipes, each with clients of its own. test/interop/foreign-clients/README.md has the protocol."""
 
 import sys
 import threading
@@ -37,7 +37,7 @@ class Clients:
 
 
 class Task(threading.Thread):
-    """Something that goes on beside, whose error isn't lost."""
+    """A function that runs in a thread of its own. Its error isn't lost."""
 
     def __init__(self, function, *args):
         super().__init__(daemon=True)

@@ -11,10 +11,10 @@ interface Question {
   readonly reject: (error: Error) => void;
 }
 
-/** Another client's contenders, in a process of their own: `test/interop/foreign-clients/README.md` has the protocol. */
+/** Another client's contenders, in a process of their own. `test/interop/foreign-clients/README.md` has the protocol. */
 export class ForeignClient {
   readonly #process: ChildProcess;
-  /** Those without an answer yet, in the order of asking. */
+  /** The questions without an answer yet, in the order of asking. */
   #questions: Question[] = [];
   #complaints = '';
 
@@ -47,7 +47,7 @@ export class ForeignClient {
   }
 
   /**
-   * Gives a contender something to do and resolves with the answer, as words.
+   * Sends a contender a command, and resolves with the words of the answer.
    *
    * @throws Error if the contender fails or the process ends
    */
@@ -56,12 +56,12 @@ export class ForeignClient {
     return await this.#answer(contender);
   }
 
-  /** Ends it as it stands: its session stays until it expires. */
+  /** Kills the process. Its session stays until it expires. */
   async kill(): Promise<void> {
     await this.#ended(() => this.#process.kill('SIGKILL'));
   }
 
-  /** Lets it close its session. */
+  /** Lets the process close its session and end. */
   async quit(): Promise<void> {
     await this.#ended(() => this.#process.stdin?.end('quit\n'));
   }

@@ -19,7 +19,7 @@ import { ForeignClient } from './foreign-client.js';
 
 export type Kind = 'ours' | 'Curator' | 'kazoo';
 
-/** How each client is set up on a path. */
+/** The settings of each client on a path. */
 export interface Setup {
   readonly ours: LockOptions;
   readonly Curator: 'standard' | 'any';
@@ -28,21 +28,21 @@ export interface Setup {
 
 export const AS_THEY_COME: Setup = { ours: {}, Curator: 'standard', kazoo: 'own' };
 
-/** What a contender comes for, and how. */
+/** What a contender does with the lock, and how. */
 export interface Manner {
   /** @default 'lock' */
   readonly purpose?: Purpose;
-  /** Whether it releases when it is asked to. @default false */
+  /** Whether it releases the lock when another client asks for it. @default false */
   readonly heeds?: boolean;
-  /** The process that it belongs to. @default the one of its kind that all tests of the file share */
+  /** The process that it belongs to. @default the process of its kind that all tests of the file share */
   readonly client?: ForeignClient;
 }
 
-/** A contender for the lock, again and again. */
+/** A contender that may acquire the lock again and again. */
 export interface Contender {
   /** Resolves with the name of its node when it holds the lock, or `undefined` after `timeoutMs`. */
   acquire(timeoutMs?: number): Promise<string | undefined>;
-  /** Goes on to read what it has written. */
+  /** Replaces its write lock by a read lock. */
   downgrade(): Promise<void>;
   release(): Promise<void>;
 }
@@ -75,7 +75,7 @@ export async function startForeignClient(
 const LONG_SESSION_MS = 15_000;
 const clients = new Map<Kind, ForeignClient>();
 
-/** Starts a process of each of these, for all tests of the file. */
+/** Starts a process of each of these kinds, for all tests of the file. */
 export function shareForeignClients(...kinds: Exclude<Kind, 'ours'>[]): void {
   beforeAll(async () => {
     await Promise.all(
@@ -95,8 +95,8 @@ export function foreignClient(kind: Exclude<Kind, 'ours'>): ForeignClient {
 }
 
 /**
- * Finds out two that hold at the same time and shouldn't, where it happens. Each leaves a mark first and looks then, so of
- * two one sees the other: `test/interop/foreign-clients/README.md` says which marks.
+ * Finds two contenders that wrongly hold at the same time, when it happens. Each contender first leaves a mark and then looks, so at
+ * least one of the two sees the other. `test/interop/foreign-clients/README.md` describes the marks.
  */
 class Guard {
   readonly alone = join(mkdtempSync(join(tmpdir(), 'conclave-guard-')), 'alone');
@@ -126,14 +126,14 @@ class Guard {
   }
 }
 
-/** A lock's path, and what the servers say about the queue there. */
+/** The queue of a lock's path, as the servers have it. */
 export class Queue {
   readonly path = uniquePath('interop');
   readonly #session: Session;
   readonly #setup: Setup;
   readonly #guard: Guard | undefined;
 
-  /** @param guarded - whether one that holds and shouldn't fails */
+  /** @param guarded - whether a contender that wrongly holds fails */
   constructor(session: Session, setup: Setup = AS_THEY_COME, { guarded = true } = {}) {
     this.#session = session;
     this.#setup = setup;
@@ -158,7 +158,7 @@ export class Queue {
     const before = await this.nodes();
     const contender = this.contender(kind, manner);
     const held = contender.acquire(timeoutMs);
-    held.catch(() => undefined); // The caller that waits for it gets the error.
+    held.catch(() => undefined); // The caller that awaits `held` gets the error.
     let node: string | undefined;
     const joined = until(async () => {
       node = (await this.nodes()).find((each) => !before.includes(each));
@@ -175,7 +175,7 @@ export class Queue {
     };
   }
 
-  /** The nodes there, in the order of their creation, by their numbers. */
+  /** The nodes in the queue, by their numbers in the order of their creation. */
   async nodes(): Promise<string[]> {
     try {
       const children = await this.#session.getChildren(this.path);
@@ -186,14 +186,14 @@ export class Queue {
     }
   }
 
-  /** Whom each kind of client sees there: as our locks, `getParticipantNodes` and kazoo's `contenders` list them. */
+  /** The contenders that a kind of client lists: our locks, Curator's `getParticipantNodes` or kazoo's `contenders`. */
   async listedBy(kind: Kind, purpose: Purpose = 'lock'): Promise<string[]> {
     if (kind === 'ours') return (await this.lock(purpose).contenders()).map(({ node }) => node);
     const names = purpose === 'lock' ? this.#setup[kind] : purpose;
     return (await foreignClient(kind).ask('contenders', randomUUID(), this.path, names)).slice(2);
   }
 
-  /** A lock of ours there. */
+  /** Our lock on this path. */
   lock(purpose: Purpose, options?: LockOptions): QueueLock {
     const all = { ...this.#setup.ours, ...options };
     if (purpose === 'lock') return new DistributedLock(this.#session, this.path, all);
@@ -204,7 +204,7 @@ export class Queue {
     return new ReadWriteLock(this.#session, this.path, { ...this.#setup.ours, ...options });
   }
 
-  /** A holder that was killed did not leave by itself. */
+  /** Removes the mark of a killed holder, which couldn't remove it. */
   clearGuard(): void {
     if (this.#guard !== undefined) rmSync(this.#guard.alone);
   }
@@ -219,7 +219,7 @@ export class Queue {
       guard?.leave(id, mark);
       await hold?.release();
     };
-    // It may be asked before this test has heard that it holds.
+    // Another client may ask for the lock before this test has heard that our lock holds.
     const onRevoke = () => void entering?.then(release);
     const options = heeds ? { onRevoke } : {};
     const table = this.#table(options);
@@ -266,8 +266,8 @@ const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 export const numberOf = (node: string) => Number(/-?\d+$/.exec(node)?.[0].slice(-10));
 
 /**
- * Lets one hold after the other, and readers with no writer between them together, each when those before have
- * released: for so long that another contender that took it for its turn as well would be found out.
+ * Lets one turn hold after the other, and readers without a writer between them together, each when the turns before have
+ * released. Each holds long enough that the guard finds another contender that wrongly takes its turn, too.
  *
  * @returns the nodes that held
  */
@@ -276,14 +276,14 @@ export async function serve(turns: readonly Turn[]): Promise<string[]> {
   for (const { held } of turns)
     void held.then(
       () => entered++,
-      () => undefined, // Seen below.
+      () => undefined, // The code below sees the error.
     );
   const served: string[] = [];
   for (const group of groupsOf(turns)) {
     served.push(...(await Promise.all(group.map(async ({ held }) => (await held) ?? 'timeout'))));
     await pause(40);
-    expect(entered).toBe(served.length); // No reader has overtaken a writer that waits.
-    // The nearest to those behind goes first, which have to wait for the others all the same.
+    expect(entered).toBe(served.length); // No reader has overtaken a waiting writer.
+    // The turn nearest to the turns behind releases first. Those have to wait for the rest of the group all the same.
     for (const turn of group.toReversed()) await turn.release();
   }
   return served;
@@ -300,7 +300,7 @@ function groupsOf(turns: readonly Turn[]): Turn[][] {
   return groups;
 }
 
-/** Each comes directly behind each, also behind itself. */
+/** A sequence in which each comes directly behind each, also behind itself. */
 export function everyPair<T>(all: readonly T[]): T[] {
   return all.flatMap((one, index) => [one, ...all.slice(index + 1).flatMap((two) => [one, two]), one]);
 }
