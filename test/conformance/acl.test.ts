@@ -28,7 +28,7 @@ import {
 import { ERROR, OPERATION, XID } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
 
-/** What the servers make of a user and a password. */
+/** The digest that the servers derive from a user and a password. */
 function digestOf(user: string, password: string): string {
   const hash = createHash('sha1').update(`${user}:${password}`).digest('base64');
   return `${user}:${hash}`;
@@ -262,7 +262,7 @@ forEachServer((server) => {
   });
 
   describe('permissions', () => {
-    /** A node for all clients with these permissions, in a parent with these. */
+    /** Creates a node that gives all clients these permissions, in a parent that gives them the second ones. */
     async function nodeWith(permissions: number, parentPermissions: number = PERMISSION.all) {
       const client = await server.connect();
       const parent = freshPath();

@@ -4,7 +4,7 @@ import { INSTALLED_DIALECT, startEmbeddedAs, startReal, TestServer } from './sup
 import { type Acl, type CreateType, type Question, type Read, type Step, trace } from './support/trace.js';
 
 const TICK_MS = 2000;
-// After a minute a real server deletes the containers that others left empty, and that takes a zxid.
+// After a minute a real server deletes the containers that other runs left empty, which takes a zxid.
 const LONGEST_MS = 45_000;
 const release = INSTALLED_DIALECT === '3.9' ? '3.9.5' : '3.8.0';
 const real = new TestServer({ release, start: startReal }, TICK_MS);
@@ -17,7 +17,7 @@ afterAll(async () => {
   await Promise.all([real.stop(), embedded.stop()]);
 });
 
-// Few of everything, so that steps meet.
+// Few paths, names and values, so that the steps affect each other.
 const path = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom('/a', '/b', '/a/a', '/a/b', '/a/a/a') },
   { weight: 1, arbitrary: fc.constantFrom('', '/', '/a/', '/a//a', '/a/..', '/missing') },
@@ -122,8 +122,8 @@ const question: fc.Arbitrary<Question> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('whoAmI' as const) }) },
 );
 /**
- * ZooKeeper takes credentials in another thread, and what is asked right behind a change of an access list is judged by
- * the old list, unless the server is quick: what comes of that is chance.
+ * ZooKeeper takes credentials in another thread. And it judges a request right behind a change of an access list by the old list,
+ * unless the server is quick. In both cases the result is chance.
  */
 function isInTurn({ kind }: Question): boolean {
   return kind !== 'auth' && kind !== 'setAcl';

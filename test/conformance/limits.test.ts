@@ -5,12 +5,12 @@ import { ERROR, OPERATION } from '../support/wire/protocol.mjs';
 import { handshake, RawClient } from '../support/wire/raw-client.js';
 import { forEachServer, freshPath } from './support/servers.js';
 
-/** jute.maxbuffer: the longest frame that a server takes. */
+/** jute.maxbuffer: the longest frame that a server accepts. */
 const LONGEST_FRAME = 0xf_ffff;
 
 const int = (value: number) => new Writer().int(value).done();
 
-/** A write whose frame has so many bytes. */
+/** A write whose frame has this many bytes. */
 function writeOfFrame(path: string, frameLength: number) {
   const header = 8;
   const rest = setData(path, '').body.length;

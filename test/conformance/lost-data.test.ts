@@ -16,7 +16,7 @@ forEachServer(
       beforeAll(async () => {
         const client = await server.open({ timeoutMs: LONGEST_MS });
         await client.do(create(path, { mode: MODE.ephemeral }));
-        // More than the tests below do: the zxids in their answers begin again at 1.
+        // More transactions than in the tests below, whose answers have zxids that begin again at 1.
         for (let count = 0; count < 100; count++) lastZxid = (await client.ask(create(freshPath()))).zxid;
         before = client.credentials;
         client.vanish();

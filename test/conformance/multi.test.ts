@@ -22,7 +22,7 @@ import {
 import { ERROR, OPERATION } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
 
-/** What the parts of a transaction say: error codes. */
+/** The error codes of the parts of a transaction. */
 function errorsOf(results: readonly PartResult[] | undefined): (number | undefined)[] | undefined {
   return results?.map(({ error }) => error);
 }

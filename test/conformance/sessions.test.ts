@@ -21,10 +21,10 @@ const TICK_MS = 200;
 const SHORTEST_MS = 2 * TICK_MS;
 const LONGEST_MS = 20 * TICK_MS;
 
-/** Long enough that a busy machine doesn't pause for so long between two signs of life. */
+/** So long that even on a busy machine a client sends two requests within this time. */
 const KEPT_MS = 5 * TICK_MS;
 
-/** Does something again and again, often enough to keep a session alive, until another one has expired. */
+/** Repeats an action, often enough to keep its session alive, until another session has expired. */
 async function repeatUntilExpiryOf(quiet: RawClient, action: () => Promise<unknown>): Promise<void> {
   while (!quiet.isClosed) {
     await action();
@@ -107,7 +107,7 @@ forEachServer(
         const [created, closed, after] = await Promise.all([
           client.errorOf(create(path)),
           client.errorOf(closeSession()),
-          // Whether the connection ends before it is refused is chance.
+          // The server either refuses the create or ends the connection first: that is chance.
           client.errorOf(create(`${path}/child`)).catch(() => ERROR.sessionExpired),
         ]);
         expect([created, closed, after]).toEqual([ERROR.none, ERROR.none, ERROR.sessionExpired]);
@@ -180,7 +180,7 @@ forEachServer(
         const since = performance.now();
         await client.do(ping());
         expect(await other.eventsUpTo(1)).toEqual([`deleted ${path}`]);
-        // Timers and clocks are rounded, here and there.
+        // Both the server and this process round timers and clocks.
         expect(performance.now() - since).toBeGreaterThanOrEqual(SHORTEST_MS - 2);
       });
 

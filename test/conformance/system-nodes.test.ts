@@ -17,7 +17,7 @@ import { ERROR } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
 
 forEachServer((server) => {
-  // These are about a server that has just been started, so they leave nothing behind, and the order matters.
+  // These tests need a newly started server. Therefore they leave nothing behind, and their order matters.
   describe('the nodes of a new server', () => {
     it('were made by no transaction: the first transaction is that of the first session', async () => {
       const client = await server.connect();

@@ -234,7 +234,7 @@ forEachServer((server) => {
         await watcher.do(getData(path, true));
         const write = writer.do(setData(path, 'x'));
         let shown = 0;
-        // As many reads as it takes, one after the other, while the write is on its way.
+        // Reads one after the other while the write is on its way, until a read shows it.
         while (shown < round) {
           const { value, xid } = await watcher.ask(getData(path));
           shown = value?.stat.version ?? 0;
@@ -319,7 +319,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`deleted ${path}/mine`, `children ${path}`]);
     });
 
-    // Since 3.8.4, for CVE-2024-23944; Debian's 3.8.0 has that too.
+    // Since 3.8.4, for CVE-2024-23944. Debian's 3.8.0 has that fix, too.
     it('do not report a node that the watcher may not read, and are spent all the same', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
       await watcher.ask(exists(path, true));

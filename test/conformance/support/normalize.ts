@@ -1,19 +1,20 @@
 import { inspect } from 'node:util';
 
-/** What is a run's own, and has no meaning for another server. */
+/** The values of one run that mean nothing to another server. */
 export interface Terms {
   /** The node below which the run takes place. */
   readonly root: string;
-  /** The transaction that made it. */
+  /** The transaction that created the root. */
   readonly start: bigint;
-  /** What the owners of ephemeral nodes are called. */
+  /** The names of the owners of ephemeral nodes. */
   readonly owners: ReadonlyMap<bigint, string>;
 }
 
 const TIMES = new Set(['ctime', 'mtime']);
 
 /**
- * The same in terms that all servers share: numbers of transactions count from the run's first, owners are called by their place, times are left out.
+ * Expresses an item in terms that all servers share: transactions count from the first one of the run, owners have names, and
+ * times are left out.
  */
 export function normalize(value: unknown, terms: Terms, name = ''): unknown {
   if (typeof value === 'bigint') {
@@ -31,7 +32,7 @@ export function normalize(value: unknown, terms: Terms, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normalize(item, terms, key)]));
 }
 
-/** Children, ephemeral nodes and identities come in the order of some hash table. */
+/** Whether an item is one of a list without an order: servers list children, ephemeral nodes and identities in the order of a hash table. */
 function isOneOfMany(item: unknown): boolean {
   return typeof item === 'string' || (typeof item === 'object' && item !== null && 'scheme' in item);
 }

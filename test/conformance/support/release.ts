@@ -1,7 +1,7 @@
 /** A release of ZooKeeper: its three numbers. */
 export type Release = readonly [major: number, minor: number, patch: number];
 
-/** @param text - as a server or a jar says it: `3.9.5-293c895a…` */
+/** @param text - a version as a server or a jar has it: `3.9.5-293c895a…` */
 export function parseRelease(text: string): Release {
   const [, major, minor, patch] = /^(\d+)\.(\d+)\.(\d+)/.exec(text) ?? [];
   if (patch === undefined) throw new Error(`${text}: expected a release of ZooKeeper, as 3.8.0`);
@@ -9,8 +9,8 @@ export function parseRelease(text: string): Release {
 }
 
 /**
- * Whether a release has what came with these: with the first of them that is of its own line (`3.8`), or if its line is a
- * newer one than theirs.
+ * Whether a release has a change that came with the given releases. It does if it isn't older than the given release of its own
+ * line (`3.8`). If none of them is of its line, it does if its line is newer than all of theirs.
  */
 export function hasWhatCameWith(release: Release, ...firsts: readonly string[]): boolean {
   const parsed = firsts.map(parseRelease);

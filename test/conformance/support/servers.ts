@@ -10,17 +10,17 @@ import { type HandshakeOptions, RawClient } from '../../support/wire/raw-client.
 import { RawConnection } from '../../support/wire/raw-connection.js';
 import { hasWhatCameWith, parseRelease, type Release } from './release.js';
 
-/** Long enough for the slowest expiry on a busy machine, and short enough to hear of an event that never comes. */
+/** Long enough for the slowest expiry on a busy machine, and short enough that a test soon fails if an event never comes. */
 const TEST_TIMEOUT_MS = 15_000;
 
 interface RunningServer {
   readonly connectString: string;
   stop(): Promise<void>;
-  /** Has it begin again with nothing of what it knew. */
+  /** Restarts the server at the same address, without its data. */
   restartEmpty(): Promise<void>;
 }
 
-/** The longest session timeout that a server grants, in ticks; the shortest are two. */
+/** The longest session timeout that a server grants, in ticks. The shortest is two ticks. */
 const MAX_TICKS = 20;
 
 type Start = (tickMs: number) => Promise<RunningServer>;
@@ -51,9 +51,9 @@ export const startEmbeddedAs =
     return { connectString, stop: () => server.stop(), restartEmpty };
   };
 
-// `npm run test:fast` does without a JVM.
+// `npm run test:fast` must work without a JVM.
 const installed = prefersEmbedded() ? undefined : await installedVersion();
-/** As which the embedded server is compared with the real one. */
+/** The dialect in which the embedded server is compared with the real server. */
 export const INSTALLED_DIALECT: Dialect =
   installed !== undefined && hasWhatCameWith(parseRelease(installed), '3.9.0') ? '3.9' : '3.8';
 
@@ -68,7 +68,7 @@ const KINDS: Record<string, Kind> = {
   'the embedded server as 3.9': { release: '3.9.5', start: startEmbeddedAs('3.9') },
 };
 
-/** A server for the tests of one file: what they do with it ends with each of them. */
+/** A server for the tests of one file. The connections and sessions of a test end with the test. */
 export class TestServer {
   #server: RunningServer | undefined;
   readonly tickMs: number;
@@ -89,14 +89,14 @@ export class TestServer {
     await this.#server?.stop();
   }
 
-  /** As a container without a volume: the same address, and nothing of what it knew. */
+  /** Restarts the server at the same address, without its data, like a container without a volume. */
   async restartEmpty(): Promise<void> {
     await this.#server?.restartEmpty();
   }
 
   /**
-   * Whether it is a ZooKeeper of these releases or a later one: for sentences that hold for some. Of a fix that came to
-   * several lines the first release of each is named.
+   * Whether the server behaves like one of these releases of ZooKeeper or a later one, for expectations that hold only for some
+   * releases. If a fix came to several lines of releases, name the first release of each line.
    */
   isSince(...releases: readonly string[]): boolean {
     return hasWhatCameWith(this.#release, ...releases);
@@ -106,19 +106,19 @@ export class TestServer {
     return Number(/:(\d+)$/.exec(this.#server?.connectString ?? '')?.[1]);
   }
 
-  /** A connection that is for the caller to close. */
+  /** Opens a connection. The caller must close it. */
   open(options: HandshakeOptions = {}): Promise<RawClient> {
     return RawClient.connect(this.port, options);
   }
 
-  /** A new session, or with an id and a password another connection of one; it is closed when the test has ended. */
+  /** Opens a new session, or another connection of the session with the given id and password. It is closed at the end of the test. */
   async connect(options: HandshakeOptions = {}): Promise<RawClient> {
     const client = await this.open(options);
     onTestFinished(() => client.close());
     return client;
   }
 
-  /** A connection over which nothing was sent yet. */
+  /** Opens a connection, and sends nothing over it. */
   async rawConnection(): Promise<RawConnection> {
     const connection = await RawConnection.open(this.port);
     onTestFinished(() => connection.destroy());
@@ -127,15 +127,15 @@ export class TestServer {
 }
 
 export interface ServerOptions {
-  /** The interval at which the server expires sessions. Sessions last 2 to 20 of them. @default 2000 */
+  /** The interval at which the server expires sessions. A session timeout is 2 to 20 such intervals. @default 2000 */
   readonly tickMs?: number;
 }
 
 /**
- * Runs the same tests against each kind of server, one of each for a whole file.
+ * Runs the same tests against each kind of server, with one server of each kind for a whole file.
  *
- * What they expect was first seen in real ZooKeeper. A difference is a fault of the other server; where releases of
- * ZooKeeper differ, the sentence says for which it holds.
+ * Each expected behavior was first seen in real ZooKeeper. If the embedded server differs, it is wrong. Where releases of ZooKeeper
+ * differ, the test's name says which release it is about.
  */
 export function forEachServer(
   tests: (server: TestServer) => void,

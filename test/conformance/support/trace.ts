@@ -5,11 +5,11 @@ import { byText, normalize } from './normalize.js';
 import { freshPath, type TestServer } from './servers.js';
 
 /**
- * Something that one of a few clients does. Paths are relative to a node that the run has for itself, so that the same
- * steps can be gone through on several servers, and again.
+ * An action of one of a few clients. Paths are relative to a node that only this run uses, so that the same steps can be repeated,
+ * also on other servers.
  */
 export type Step =
-  /** Several questions are sent without waiting for an answer. */
+  /** Sends several questions without waiting for an answer. */
   | { readonly kind: 'ask'; readonly client: number; readonly questions: readonly Question[] }
   | { readonly kind: 'close' | 'reconnect'; readonly client: number };
 
@@ -134,7 +134,7 @@ function createAs(type: CreateType, path: string, options: ops.CreateOptions): o
 
 const CLIENTS = 3;
 
-/** What came of the steps, each with the reply and the events at all clients, in terms that all servers share. */
+/** The results of the steps, each with the reply and the events at all clients, in terms that all servers share. */
 export async function trace(server: TestServer, steps: readonly Step[]): Promise<unknown[]> {
   const root = freshPath('trace');
   const clients: RawClient[] = [];
@@ -149,7 +149,7 @@ export async function trace(server: TestServer, steps: readonly Step[]): Promise
       const before = [...clients];
       const { zxid } = await (clients[0] as RawClient).ask(ops.ping());
       const outcome = await take(server, step, clients, owners, (path) => root + path, zxid);
-      // After the answer to this, whatever the step has set off is there.
+      // All consequences of the step have arrived before the answer to this ping.
       await Promise.all(clients.map((client) => client.do(ops.ping())));
       const received = before.map((client, index) => since(client.received, seen[index] as number, step));
       results.push(inCommon({ step, outcome, received }));
@@ -191,6 +191,6 @@ async function take(
 /** Replies and events, in the order in which they came. */
 function since(received: readonly Received[], start: number, step: Step): Received[] {
   const items = received.slice(start);
-  // The ephemeral nodes of a session go in no particular order.
+  // The server deletes the ephemeral nodes of a session in no particular order.
   return step.kind === 'close' ? items.sort(byText) : items;
 }
