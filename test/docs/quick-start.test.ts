@@ -11,14 +11,14 @@ const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const [, quickStart = ''] = /^## Quick start$(.*?)^## /ms.exec(readme) ?? [];
 
-/** The blocks of code in the quick start, without their fences. */
+/** The code blocks of the quick start, without their fences. */
 const blocks = (language: string) =>
   [...quickStart.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(
     ([, code]) => code as string,
   );
 const inline = (pattern: RegExp) => pattern.exec(quickStart)?.[1] ?? '';
 
-/** Two things aren't done as printed: no registry is asked for the package, and the port is one that no other test has. */
+/** The test differs from the page in two ways: it asks no registry for the package, and it replaces this port by one of its own. */
 const PORT = '2181';
 
 it('the quick start does what the README says, in an empty folder, from the package as it is published', async () => {
@@ -71,12 +71,12 @@ it('the quick start does what the README says, in an empty folder, from the pack
   await server;
 }, 60_000);
 
-/** A command line in a shell of its own, as in a terminal, with the environment of a newcomer. */
+/** Runs a command line in a shell of its own, as in a terminal, with the environment of a new user. */
 function inTerminal(folder: string, command: string) {
   const started = execa(command, {
     cwd: folder,
     shell: true,
-    detached: true, // A process group of its own, to which Ctrl+C goes.
+    detached: true, // Ctrl+C goes to a process group.
     env: { CONCLAVE_LOG_LEVEL: undefined },
     reject: false,
     stdin: 'ignore',
@@ -95,13 +95,13 @@ async function nextLine(started: object): Promise<string> {
   return next?.value ?? '(the program ended)';
 }
 
-/** Ctrl+C. */
+/** Does what Ctrl+C does in a terminal. */
 function interrupt(started: Pick<Started, 'pid' | 'exitCode' | 'signalCode'>): void {
   if (started.pid === undefined || started.exitCode !== null || started.signalCode !== null) return;
   process.kill(-started.pid, 'SIGINT');
 }
 
-/** What the README prints, with the process ids of this run, and any token. */
+/** Matches the output that the README prints, with the process ids of this run and any token. */
 function asPrinted(printed = '', pids: { first: number; second: number }): RegExp {
   return new RegExp(`^${withPids(printed, pids).replace(/token \d+/, 'token \\d+')}$`);
 }
@@ -112,7 +112,7 @@ function withPids(text: string, { first, second }: { first: number; second: numb
 
 const tokenOf = (line: string) => BigInt(/token (\d+)/.exec(line)?.[1] ?? -1);
 
-/** What `npm install` does for a package's commands. */
+/** Links the package's command as `npm install` does. */
 async function linkCommand(folder: string): Promise<void> {
   const installed = join(folder, 'node_modules/conclave');
   const { bin } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
