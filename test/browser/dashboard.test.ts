@@ -19,19 +19,19 @@ beforeAll(async () => {
 });
 afterAll(() => ensemble.stop());
 
-/** A candidate in a process of its own. */
+/** Starts a candidate in a process of its own. */
 function elect(path: string, id: string): RunningCommand {
   return new RunningCommand(['elect', path, '--id', id], { connect: ensemble.connectString });
 }
 
-/** Leads when it resolves. */
+/** Starts a candidate, and resolves when it leads. */
 async function lead(path: string, id: string): Promise<RunningCommand> {
   const command = elect(path, id);
   await until(() => command.stdout.includes(id), `${id} to lead`);
   return command;
 }
 
-/** A dashboard's server, which can be restarted. It ends with the test. */
+/** Starts a dashboard's server, which the test can restart. It ends with the test. */
 async function startDashboard(options: DashboardOptions) {
   const { connectString: connect } = ensemble;
   let port = 0;
@@ -57,7 +57,7 @@ async function startDashboard(options: DashboardOptions) {
   return { url: `http://127.0.0.1:${port}/`, port, start, stop };
 }
 
-/** A proxy that shows what a server has at `/` at another path, and nothing else. */
+/** Starts a proxy that serves a server's root at another path, and answers no other path. */
 async function startRewritingProxy(port: number, mount: string): Promise<string> {
   const proxy = createServer((request, response) => {
     const { url = '', method, headers } = request;
@@ -106,7 +106,7 @@ describe('the page of a dashboard of an ensemble', () => {
     const rows = page.locator('.panel tbody tr');
     expect(await rows.nth(0).textContent()).toMatch(/second.*lasts/);
     expect(await rows.nth(1).textContent()).toMatch(/first.*(taken over|session ended)/);
-    // From the end of the first one's lease to the second one's claim.
+    // The gap lasts from the end of the first leader's lease to the second leader's claim.
     await expect.poll(() => page.locator('.card .gap').getAttribute('d')).toMatch(/^M/);
     await expect.poll(() => page.locator('.panel .hole').getAttribute('title')).toMatch(/^no leader for \d/);
   });

@@ -8,7 +8,7 @@ import { crowd } from './support/scenes.js';
 import { electionOf, ROOT } from './support/views.js';
 
 const open = useChromium();
-/** How much of the work of drawing the whole page anew one frame may take. */
+/** The largest work that one frame may take, as a share of the work of drawing the whole page anew. */
 const LARGEST_SHARE = 0.5;
 const ROUNDS = 20;
 const ROUND_MS = 100;
@@ -22,9 +22,9 @@ interface TraceEvent {
   readonly pid: number;
   readonly tid: number;
   readonly args: {
-    /** Of `UpdateLayoutTree`: how many elements the browser gave new styles. */
+    /** In `UpdateLayoutTree`: the number of elements to which the browser gave new styles. */
     readonly elementCount?: number;
-    /** Of `Layout`: how many objects the browser had to lay out. */
+    /** In `Layout`: the number of objects that the browser had to lay out. */
     readonly beginData?: { readonly dirtyObjects: number };
   };
 }
@@ -36,8 +36,8 @@ interface Work {
 }
 
 /**
- * The largest work of one task while a step runs. The browser counts the work, so a slow or busy machine changes nothing about it: it
- * only puts more changes into one frame.
+ * The largest work of one task while a step runs. The browser counts the work, so the counts don't depend on how fast the machine
+ * is. A slow or busy machine only puts more changes into one frame.
  */
 async function largestWork(page: Page, step: () => Promise<unknown>): Promise<Work> {
   const session = await page.context().newCDPSession(page);
@@ -47,7 +47,7 @@ async function largestWork(page: Page, step: () => Promise<unknown>): Promise<Wo
   const includedCategories = ['devtools.timeline', 'disabled-by-default-devtools.timeline'];
   await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories } });
   await step();
-  // The trace lacks a task that isn't over: wait for the end of the frame that shows the change.
+  // The trace lacks tasks that haven't ended, so wait for the end of the frame that shows the change.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
   await session.send('Tracing.end');
   await complete;
@@ -76,14 +76,14 @@ const drawAnew = (page: Page) =>
     main?.replaceWith(main.cloneNode(true));
   });
 
-/** The work of the largest task of a step, in proportion to the work of drawing the page anew. That ends what the page can do. */
+/** The work of the largest task of a step, as a share of the work of drawing the page anew. The page doesn't work any more after that. */
 async function sharesOf(page: Page, step: () => Promise<unknown>): Promise<Work> {
   const work = await largestWork(page, step);
   const whole = await largestWork(page, () => drawAnew(page));
   return { restyled: work.restyled / whole.restyled, laidOut: work.laidOut / whole.laidOut };
 }
 
-/** Everything changes: all leaders beat, some elections have another leader, some shards move. */
+/** Sends all kinds of changes: all leaders send heartbeats, some elections get another leader, some shards move. */
 async function change(dashboard: FakeDashboard, round: number): Promise<void> {
   const { elections, groups } = dashboard.state;
   const now = Date.now();

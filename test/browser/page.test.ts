@@ -15,7 +15,7 @@ const card = (page: Page, name: string) =>
   page.locator('.card', { has: page.getByRole('link', { name, exact: true }) });
 const iconOf = (page: Page) => page.locator('link[rel=icon]').getAttribute('href');
 
-/** What axe-core finds to be serious or critical. */
+/** The findings of axe-core that are serious or critical. */
 async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>
@@ -222,7 +222,7 @@ describe('text from outside', () => {
     expect(await page.locator('bdi:not([dir=auto])').count()).toBe(0);
     const arabic = page.locator('.card .leader bdi', { hasText: 'مدير' }).first();
     expect(await arabic.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl');
-    // Nothing is wider than the window, however long it is.
+    // No content is wider than the window, however long its text is.
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(
       0,
     );

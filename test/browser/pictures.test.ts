@@ -9,7 +9,7 @@ import { FakeDashboard } from './support/fake-dashboard.js';
 import { afternoon, ROOT } from './support/scenes.js';
 
 const FOLDER = join(import.meta.dirname, '../../docs/operations/images');
-/** `npm run docs:pictures` has this write the pictures of the documentation. Else they stay as they are. */
+/** Whether this test writes the pictures of the documentation, as `npm run docs:pictures` makes it do. */
 const writes = process.env.CONCLAVE_PICTURES === '1';
 const SIZE = { width: 1400, height: 760 };
 
@@ -35,7 +35,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'shards-dark', scene: afternoon, colorScheme: 'dark', shows: ['group', 'events/partitions'] },
 ];
 
-/** All leaders beat, each at a time of its own: so their leases are where they are at some moment. */
+/** Sends a heartbeat of each leader, each at another time, so that their leases are at different stages. */
 function beat(dashboard: FakeDashboard): void {
   const now = Date.now();
   const heartbeats = dashboard.state.elections.flatMap(({ path, leaders }, index) =>

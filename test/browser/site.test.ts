@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const open = useChromium();
 const folder = mkdtempSync(join(tmpdir(), 'site-'));
-/** What `npm run docs:build` writes, with a page of the test's own in place of typedoc's. */
+/** Serves the output of `npm run docs:build`, with the test's own page in place of typedoc's. */
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? '/', 'http://site');
   if (pathname === '/api/') return void response.setHeader('content-type', 'text/html').end(API);
@@ -35,14 +35,14 @@ const server = createServer((request, response) => {
 });
 let url: string;
 
-// Bundling Mermaid takes some twenty seconds, and on a busy machine minutes.
+// Bundling Mermaid takes about 20 seconds, and minutes on a busy machine.
 const PATIENCE_MS = 240_000;
 
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  // In a process of its own, because Vue takes its mode from the environment when it is loaded.
+  // In a process of its own, because Vue takes its mode from the environment when Node loads it.
   await execaNode(join(import.meta.dirname, 'support/one-page-site.mjs'), [PAGE, folder]);
 }, PATIENCE_MS);
 afterAll(async () => {
@@ -74,7 +74,7 @@ describe('the site of the documentation', () => {
 
   it('leaves the link to the API reference to the browser', async () => {
     const page = await open(`${url}/docs/diagrams`);
-    // The router is there as soon as the page has drawn a diagram.
+    // The router works as soon as the page has drawn a diagram.
     await expect.poll(() => page.locator('.vp-doc .diagram svg').count()).toBe(DIAGRAMS);
     await page.getByRole('link', { name: 'API reference' }).click();
     await expect.poll(() => page.title()).toBe('typedoc');

@@ -2,29 +2,32 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { findChromium } from '../../../tools/chromium/program.mjs';
 
-/** A wall: the size of a full-HD screen. */
+/** The size of a full-HD screen on a wall. */
 export const WALL = { width: 1920, height: 1080 };
 
-/** One Chromium for all tests of a file. Each page is in a context of its own: no storage and no cache are shared. */
+/** Runs one Chromium for all tests of a file. Each page has a context of its own, so pages share no storage and no cache. */
 export function useChromium() {
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await chromium.launch({
       executablePath: findChromium(),
-      // As root there is no sandbox. The pages are the tests' own.
+      // Chromium has no sandbox for root. That is safe, because the pages are the tests' own.
       args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
     });
   });
   afterAll(async () => {
     await browser?.close();
   });
-  /** Opens a page. The test fails if it has logged an error, which a violation of the policy is too, unless it says which. */
+  /**
+   * Opens a page. The test fails if the page logs an error that `expected` doesn't match. A violation of the
+   * Content-Security-Policy is such an error.
+   */
   return async (url: string, options: BrowserContextOptions & { expected?: RegExp } = {}): Promise<Page> => {
     const { expected, ...contextOptions } = options;
     if (browser === undefined) throw new Error('there is no browser before the tests begin');
     const context = await browser.newContext({ viewport: WALL, ...contextOptions });
     const page = await context.newPage();
-    // What isn't there yet is polled for by the tests. Playwright's own waiting would take all of a test's time.
+    // The tests themselves poll for missing content. Playwright's own default would wait for as long as a test may take.
     page.setDefaultTimeout(15_000);
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(String(error)));

@@ -10,13 +10,13 @@ export interface Post {
   readonly body: unknown;
 }
 
-/** A server of the dashboard's page that says what a test has it say. It ends with the test. */
+/** A server of the dashboard's page that sends the data of a test. It ends with the test. */
 export class FakeDashboard {
-  /** What a POST is answered. */
+  /** The answer to each POST. */
   answer: { readonly status: number; readonly body: unknown } = { status: 200, body: { ok: true } };
   readonly posts: Post[] = [];
   #state: DashboardState;
-  /** How many streams of events have been asked for. */
+  /** The number of requests for a stream of events. */
   streams = 0;
   readonly #mount: string;
   readonly #open = new Set<ServerResponse>();
@@ -28,7 +28,7 @@ export class FakeDashboard {
     this.#mount = mount;
   }
 
-  /** @param mount - the path of the page, with a slash at its end or without */
+  /** @param mount - the path of the page, with or without a slash at its end */
   static async start(state: DashboardState, mount = '/'): Promise<FakeDashboard> {
     const fake = new FakeDashboard(state, mount);
     await fake.listen();
@@ -40,7 +40,7 @@ export class FakeDashboard {
     return `http://127.0.0.1:${this.#port}${this.#mount}`;
   }
 
-  /** Listens, again on the same port after a stop. */
+  /** Listens. After a stop it uses the same port again. */
   async listen(): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response));
     this.#server = server;
@@ -59,7 +59,7 @@ export class FakeDashboard {
     await closed;
   }
 
-  /** What streams begin with from now on. */
+  /** The state with which streams begin from now on. */
   set state(state: DashboardState) {
     this.#state = state;
   }

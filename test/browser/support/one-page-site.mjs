@@ -1,5 +1,5 @@
 /**
- * Builds one page of the documentation's site: all of them take twice as long.
+ * Builds one page of the documentation's site. All pages would take twice as long.
  *
  *     node test/browser/support/one-page-site.mjs PAGE FOLDER
  */

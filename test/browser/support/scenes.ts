@@ -20,7 +20,7 @@ const SERVICES = [
   'ledger/close',
 ] as const;
 
-/** An operator's afternoon: some services, one with several seats, a group of shards and locks. */
+/** A state as an operator sees it: some services, one of them with several seats, a group of shards, and locks. */
 export function afternoon({ alarm = false }: { alarm?: boolean } = {}): DashboardState {
   const now = Date.now();
   const elections = SERVICES.map((name, index): ElectionView => {
@@ -121,7 +121,7 @@ function transitionsOf(elections: readonly ElectionView[], now: number): Dashboa
     .sort((a, b) => b.at - a.at);
 }
 
-/** More than a page may be slowed down by: 300 elections with 20 candidates each, and a group of 4,096 shards. */
+/** A large state, which mustn't slow a page down: 300 elections with 20 candidates each, and a group of 4,096 shards. */
 export function crowd(): DashboardState {
   const now = Date.now();
   const elections = Array.from({ length: 300 }, (_, index) => {

@@ -11,7 +11,7 @@ import type {
 export const ROOT = '/elections';
 const MINUTE = 60_000;
 
-/** A state of the dashboard, with nothing in it but what is given. */
+/** A state of the dashboard that has only the given parts. */
 export function stateOf(parts: Partial<DashboardState> = {}): DashboardState {
   const now = Date.now();
   return {
@@ -36,7 +36,7 @@ export interface ElectionParts {
   readonly ids?: readonly string[];
   readonly state?: ElectionView['state'];
   readonly data?: string;
-  /** How long ago each term began, the oldest first, and how long the gap before each was. */
+  /** How long ago each term began, the oldest term first, and how long the gap before it was. */
   readonly begun?: readonly {
     readonly agoMs: number;
     readonly gapMs?: number;
@@ -45,7 +45,7 @@ export interface ElectionParts {
   readonly leaseMs?: number;
 }
 
-/** An election: its candidates led in turn, and the first leads, unless `state` says otherwise. */
+/** An election. Its candidates have led in turn. The first one leads now, unless `state` says otherwise. */
 export function electionOf(name: string, parts: ElectionParts = {}): ElectionView {
   const {
     now = Date.now(),
@@ -110,7 +110,7 @@ function nodeOf(position: number): string {
   return `_c_0b6ffb7c9c1a4d2f8a5e9d3b7c1e4f2a-lock-${String(position).padStart(10, '0')}`;
 }
 
-/** A group whose shards are shared out in turn. */
+/** A group whose members own its shards in turn. */
 export function groupOf(name: string, shards: number, members: readonly string[]): GroupView {
   return {
     path: `${ROOT}/${name}`,
