@@ -13,7 +13,7 @@ import { until } from '../support/waiting.mjs';
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const bob = { scheme: 'digest', credentials: 'bob:builder' };
 
-/** A logger that keeps what is logged at level warn. */
+/** A logger that keeps the messages at level warn. */
 function warnings() {
   const messages: string[] = [];
   const nothing = () => undefined;
@@ -67,7 +67,7 @@ describe('with auth', () => {
       { kind: 'create', path: `${path}/readable`, access },
     ]);
     expect(await creator.getAcl(`${path}/readable`)).toEqual(access);
-    await other.remove(`${path}/readable`); // Behind both events.
+    await other.remove(`${path}/readable`); // Its event comes after both events.
     expect(told).toEqual(['readable']);
     await creator.remove(`${path}/secret`);
     await creator.remove(path);
@@ -120,7 +120,7 @@ describe('with auth', () => {
     const lock = new DistributedLock(session, path);
     await (await lock.acquire()).release();
     await session.remove(path);
-    // Between the lock's failed create and its own making of the path, in the worst case.
+    // In the worst case the stranger creates the path after the lock's create has failed, and before the lock makes the path.
     const create = session.ensurePath.bind(session);
     session.ensurePath = async (missing) => {
       await stranger.create(missing);

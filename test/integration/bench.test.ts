@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { measureHandovers } from '../../bench/harness/handovers.mjs';
 
-/** Where servers keep their data that are not to wait for a disk. */
+/** The folder for the data of servers that mustn't wait for a disk. */
 const MEMORY = '/dev/shm';
 const MAIN = join(import.meta.dirname, '../../bench/main.mjs');
 
-/** A folder for what it writes, also on the way. */
+/** Makes a folder for the benchmark's results and temporary files. */
 async function folderForTest() {
   const folder = await mkdtemp(join(tmpdir(), 'conclave-bench-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -65,7 +65,7 @@ describe('npm run bench', () => {
       ['raw', 'after a while', 1],
     ]);
     expect(await readFile(join(results, 'results.md'), 'utf8')).toContain('| Conclave lock |');
-    // The servers, their data and everything else that was written on the way is gone.
+    // The servers, their data and all other temporary files are gone.
     expect(await readdir(folder)).toEqual(['results']);
   });
 
@@ -97,7 +97,7 @@ describe('npm run bench', () => {
       ...['--quick', '--only', 'handover', '--contestants', 'raw', '--rounds', '1000'],
     );
     const before = await readdir(MEMORY);
-    // Servers run, and a program has begun to contend: the first line of a round reports its sessions.
+    // The first line of a round reports its sessions. By then servers run, and a program has begun to contend.
     await new Promise<void>((resolve) => {
       child.stderr.on('data', (text: string) => text.includes('round 1 of 1000') && resolve());
     });
@@ -122,7 +122,7 @@ describe('npm run bench', () => {
   });
 });
 
-/** Processes that were started with that folder for what they write. */
+/** The processes that were started with this folder for their files. */
 async function descendants(folder: string) {
   const found = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

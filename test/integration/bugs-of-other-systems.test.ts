@@ -1,4 +1,4 @@
-/** What broke other systems, by the issues that report it. Those that aren't here have their tests beside what they are about. */
+/** Bugs of other systems, by the issues that report them. The tests of further bugs are beside the tests of the same subject. */
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -22,7 +22,7 @@ describe('CURATOR-696, -620: the session expires in an outage', () => {
     const old = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
     const [former, formerTerm] = await lead(old, path, { id: 'same' });
     proxy.partition();
-    // While the old session still lives at the servers, the same process comes back with a new one.
+    // While the old session still lives at the servers, the same process comes back with a new session.
     const session = await openSession();
     const elector = new LeaderElector(session, path, { id: 'same' });
     const elected = nextEvent<[Term]>(elector, 'elected');
@@ -80,7 +80,8 @@ describe('CURATOR-498: create, connection lost, session over', () => {
     const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const lost = proxy.loseReplyTo('create', { text: uuid });
-    // The creation's reply is lost; what is found by the uuid then is the ghost, and what was created. Only that is ours.
+    // The create's reply is lost. The contender then finds two nodes by the uuid: the ghost, and the one that it created. Only the
+    // latter is its own.
     const contender = await joinQueue(session, path, { id: uuid });
     await lost;
     expect(contender.node.path).not.toBe(ghost.value);
@@ -99,7 +100,7 @@ describe('CURATOR-54: the session is lost between the claim and the work', () =>
     const elector = new LeaderElector(session, path, {
       lead: (term) => void began.push(term.isHeld() && !term.signal.aborted),
     });
-    // A listener that blocks for longer than the session lasts, right before the work would begin.
+    // Right before the work would begin, this listener blocks for longer than the session lasts.
     elector.once('elected', () => {
       proxy.partition();
       const end = performance.now() + 1200;
@@ -150,7 +151,7 @@ describe('kubernetes #23731, cilium #42920: a renewal that hangs, or a hook that
     await nextEvent(elector, 'demoted');
     expect(performance.now() - hungAt).toBeLessThan(1500);
     expect(term.isHeld()).toBe(false);
-    // The work doesn't heed its signal: the end of the lease doesn't wait for it.
+    // The work ignores its signal, and the lease ends without waiting for the work.
     expect((await overrun)[0]).toBeInstanceOf(WorkOverrunError);
     proxy.restore();
     void elector.stop();
@@ -191,7 +192,7 @@ describe('etcd3 #176, Curator #115: A leads, B and C wait, B dies', () => {
     const sessionOfB = await openSession();
     await campaign(sessionOfB, path, { id: 'B' });
     const c = await campaign(await openSession(), path, { id: 'C' });
-    await until(() => c.state.name === 'waiting'); // Behind B, as it will say.
+    await until(() => c.state.name === 'waiting'); // C waits behind B.
     const moved = nextEvent(c, 'waiting');
     await sessionOfB.close();
     expect(await moved).toMatchObject([{ position: 1 }]);
@@ -232,7 +233,7 @@ describe('kazoo #730, go-zookeeper #65: the sequence number after 2147483647 is 
     await session.ensurePath(path);
     const numbers = ['-2147483648', '2147483647', '-2147483647', '2147483646'];
     for (const number of numbers) {
-      // As the server would name them, had the queue been joined two thousand million times.
+      // The server would name nodes like this after 2,000 million joins.
       const name = `${entryPrefix(systemEnvironment.uuid())}${number}`;
       await session.create(`${path}/${name}`, { mode: 'ephemeral' });
     }

@@ -1,4 +1,4 @@
-/** Faults that were found in claims, calls and requests, each with the test that failed before it was mended. */
+/** Bugs that were found in claims, calls and requests, each with the test that failed before the bug was fixed. */
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord } from '../../src/election/nodes/record.js';
@@ -13,7 +13,10 @@ import { nextEvent, recordEvents } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** Deletes an election with everything in it, as an operator would, in one write. A candidate may make its heartbeat node meanwhile. */
+/**
+ * Deletes an election with everything in it in one write, as an operator would. A candidate may create its heartbeat node
+ * meanwhile.
+ */
 async function wipe(session: Session, path: string): Promise<void> {
   const children = await session.getChildren(path);
   const parts = [...children.map((child) => `${path}/${child}`), path];
@@ -49,7 +52,7 @@ describe('a claimant', () => {
     });
     const elected = nextEvent(elector, 'elected');
     await elector.start();
-    await former.close(); // An unclean end, seen at version 1, which is what the next election begins with.
+    await former.close(); // An unclean end at version 1, which is also the first version of the next election.
     await elected;
     await wipe(operator, path);
     await until(() => elector.state.name !== 'leading');
@@ -93,7 +96,7 @@ describe('a claimant', () => {
     await lead(former, path);
     const elector = await campaign(session, path);
     await until(() => elector.state.name === 'waiting');
-    await session.exists('/'); // What it asks when it begins to wait has been answered.
+    await session.exists('/'); // The requests that it sends when it begins to wait have been answered.
     const swallowed = proxy.partitionFrom('getChildren', { text: path });
     await former.close();
     await swallowed;

@@ -34,7 +34,7 @@ describe('a command about an election', () => {
       expect(text).toContain(part);
     expect(text).toMatch(new RegExp(`conclave ${name} (--root )?/`));
     const options = page.slice(page.indexOf('Options:'), page.indexOf('Durations:'));
-    // Each has a description.
+    // Each option has a description.
     const named = [...options.matchAll(/^ {2}(-\S.*?)(?: {2,}(.*)|$)/gm)];
     expect(named.length).toBeGreaterThan(7);
     for (const [, option, description = ''] of named) expect(description, option).not.toBe('');
@@ -99,7 +99,7 @@ describe('a command about an election', () => {
   });
 
   it('logs to standard error, at the level that the environment names', async () => {
-    // The servers grant another session timeout, which is a warning.
+    // The servers grant another session timeout, of which the command warns.
     const words = ['status', '/a', '--session-timeout', '100ms'];
     const log = new RunningCommand(words, { env: { CONCLAVE_LOG_LEVEL: 'warn' } });
     expect(await log.exit()).toBe(1);
@@ -295,7 +295,7 @@ describe('conclave hand-over', () => {
       stdout: ['one → two'],
       stderr: 'conclave: three does not lead: it left the queue meanwhile, or the leader lost its term',
     });
-    await leader.stop(); // The other way round it might lead once more.
+    await leader.stop(); // In the other order it might lead once more.
   });
 });
 
@@ -415,13 +415,13 @@ describe('conclave observe', () => {
     const shell = spawn('sh', words, {
       env: { ...process.env, ZOOKEEPER: connectString() },
       stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true, // So that all of the pipeline can be ended.
+      detached: true, // So that the test can end the whole pipeline.
     });
     onTestFinished(() => {
       if (shell.exitCode === null) process.kill(-(shell.pid as number), 'SIGKILL');
     });
     const printed = shell.stdout.setEncoding('utf8').toArray();
-    const [code] = await once(shell, 'exit'); // Which waits for both ends of the pipe.
+    const [code] = await once(shell, 'exit'); // The shell waits for both ends of the pipe.
     expect(code).toBe(0);
     expect(await printed).toEqual(['nobody leads\n']);
   });

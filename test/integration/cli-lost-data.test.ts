@@ -13,7 +13,7 @@ async function startDevServer(port: number): Promise<RunningCommand> {
 
 const STARTS_AGAIN = 'fencing tokens and terms start again';
 
-/** Whether the command of any term ran: on a busy machine a lease may be over before a command can start. */
+/** Whether the command of some term ran. On a busy machine a lease may be over before a command can start. */
 const hasRun = (text: string) => /elected for term (\d+)\n(?:.*\n)*?leads in term \1\n/.test(text);
 
 describe('a development server that is killed and started again', () => {
@@ -23,7 +23,7 @@ describe('a development server that is killed and started again', () => {
     const session = ['--session-timeout', '2s'];
     const server = await startDevServer(port);
     const observing = new RunningCommand(['observe', ELECTION, ...session], { connect });
-    // The command writes where `run` does, so that it is seen what came first.
+    // The command writes to the same stream as `run`, so that the output shows their order.
     const command = ['--', 'sh', '-c', 'echo "leads in term $CONCLAVE_TERM" >&2; sleep 60'];
     const running = new RunningCommand(
       ['run', ELECTION, '--id', 'one', '--restart', '--verbose', ...session, ...command],
@@ -38,7 +38,7 @@ describe('a development server that is killed and started again', () => {
     const sinceTheNewServer = () => running.stderr.split(STARTS_AGAIN)[1] ?? '';
     await until(() => hasRun(sinceTheNewServer()), 'a term on the new server');
     await until(() => /one\nnobody leads\n(.*\n)*one\n$/.test(observing.stdout), 'the sight of that');
-    // Its data are gone, so terms are counted anew.
+    // The server's data are gone, so terms begin at 1 again.
     expect(sinceTheNewServer()).toContain('elected for term 1\n');
 
     for (const runner of [observing, running]) runner.signal('SIGTERM');

@@ -14,7 +14,7 @@ import { PROGRAM } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 
-/** An election that was led once, and that no candidate is in any more. */
+/** Makes an election that had one term, and that has no candidate any more. */
 async function leave(session: Session, path: string, options = {}) {
   const [elector, term] = await lead(session, path, options);
   await elector.stop();
@@ -90,7 +90,7 @@ describe('conclave prune', () => {
     });
     expect(await conclave('prune', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
     expect(await isThere(session, path)).toBe(false);
-    // An election that is used again begins with term 1. Its tokens go on rising.
+    // A pruned election that is used again begins with term 1. Its tokens go on rising.
     const [elector, term] = await lead(session, path);
     expect([term.number, term.token > before.token]).toEqual([1, true]);
     expect(await conclave('prune', path, '--yes')).toMatchObject({
@@ -217,7 +217,7 @@ describe('conclave prune', () => {
   });
 });
 
-/** Runs a line of a shell, which finds Node in `$0`, the program in `$1` and the path in `$2`. */
+/** Runs a line in a shell, which has Node in `$0`, the program in `$1` and the path in `$2`. */
 async function inShell(line: string, path: string) {
   const shell = spawn('sh', ['-c', line, process.execPath, PROGRAM, path], {
     env: { ...process.env, ZOOKEEPER: connectString() },

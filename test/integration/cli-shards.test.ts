@@ -37,7 +37,7 @@ async function start(path: string, id: string, options: Partial<ShardSupervisorO
   return supervisor;
 }
 
-/** Two members, of which each owns two shards. */
+/** Starts two members. Each owns two shards. */
 async function startTwo(options: Partial<ShardSupervisorOptions> = {}) {
   const path = uniquePath('cli-shards');
   const first = await start(path, 'a', { data: '10.0.0.1:80', ...options });
@@ -133,7 +133,7 @@ describe('conclave shards', () => {
       stdout: 'the group has 2 shards',
     });
     await until(() => first.owned.size === 1 && second.owned.size === 1);
-    const again = await start(path, 'c'); // With the former number.
+    const again = await start(path, 'c'); // With the former number of shards.
     expect(again.health().ready).toBe(true);
   });
 

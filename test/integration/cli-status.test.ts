@@ -16,7 +16,7 @@ const withoutTimes = (line: string) =>
     .replace(/\d\.\ds of \d\.\ds/, 'L')
     .replace(/ {2,}/g, '  ');
 
-/** Two elections, of which one is led. */
+/** Starts two elections. One of them has a leader. */
 async function startTwo() {
   const root = uniquePath('status');
   const session = await openSession();
@@ -186,7 +186,7 @@ async function inShell(line: string, root: string) {
   const shell = spawn('sh', ['-c', line, process.execPath, PROGRAM, root], {
     env: { ...process.env, ZOOKEEPER: connectString() },
     stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true, // So that all of the pipeline can be ended.
+    detached: true, // So that the test can end the whole pipeline.
   });
   onTestFinished(() => {
     if (shell.exitCode === null) process.kill(-(shell.pid as number), 'SIGKILL');

@@ -20,7 +20,7 @@ async function conclave(...words: string[]) {
   return { exitCode, stdout, stderr };
 }
 
-/** Starts it, and resolves with the first line that it prints. */
+/** Starts the command, and resolves with the first line that it prints. */
 async function start(...words: string[]): Promise<{ process: ResultPromise; line: string }> {
   const process = execaNode(PROGRAM, words, { ipc: false, reject: false, timeout: 30_000 });
   onTestFinished(() => void process.kill('SIGKILL'));

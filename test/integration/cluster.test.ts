@@ -13,7 +13,7 @@ import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/cluster-worker.mjs');
 
-/** Workers that join the election at `path`; what is wrong with each, by its number, is in `wrong`. */
+/** Starts workers that join the election at `path`. `wrong` has the fault of each worker, by the worker's number. */
 function startWorkers(
   path: string,
   options: Partial<ClusterOptions> & { wrong?: readonly string[] } = {},
@@ -163,7 +163,7 @@ describe('a cluster', () => {
     workers.on('error', ({ message }) => void messages.push(message));
     await until(() => tries > 4);
     expect(messages.slice(0, 2)).toEqual(['no more processes', 'no more processes']);
-    // An executable that isn't there is reported by `error`, and there is no exit.
+    // If the executable is missing, `error` reports it, and there is no exit.
     expect(messages[2]).toContain('/nowhere/node');
   });
 
@@ -201,7 +201,7 @@ describe('a cluster', () => {
     );
     const exits = exitsOf(workers);
     const spawned = recordEvents(workers, 'spawned', 'restarting');
-    const stopped = workers.stop(); // It waits for the follower, which hears nothing.
+    const stopped = workers.stop(); // This waits for the follower, which ignores the stop.
     process.kill(leader?.pid as number, 'SIGKILL');
     await until(() => exits.length === 1);
     process.kill(follower?.pid as number, 'SIGKILL');
@@ -226,7 +226,7 @@ describe('a cluster', () => {
     const exits = exitsOf(workers);
     const leader = leaderOf(workers);
     process.kill(leader?.pid as number, 'SIGTERM');
-    // So much later that it isn't taken for the echo of the same signal.
+    // So much later that the leader doesn't take the second signal for an echo of the first.
     await new Promise((resolve) => setTimeout(resolve, 300));
     await workers.stop();
     expect(exits.map(({ code }) => code)).toEqual([0, 0]);

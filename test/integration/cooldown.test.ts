@@ -84,7 +84,7 @@ describe('a leader that has lost its term', () => {
     await until(cools);
     const third = electedOf(supervisor);
     expect((await third)[0].number).toBe(3);
-    // A supervisor that gave a term back is well again.
+    // After a supervisor has given a term back, its former losses don't count any more.
     const fourth = electedOf(supervisor);
     await supervisor.resign();
     await fourth;
@@ -178,7 +178,7 @@ describe('a leader whose work goes on after its lease', () => {
     await again;
     expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true, wedged: false });
     const stopping = supervisor.stop();
-    // Its lease goes on: no other candidate leads.
+    // The leader's lease goes on, so no other candidate leads.
     expect(supervisor.health()).toMatchObject({ live: true, ready: false, wedged: false });
     mayEnd[1]?.resolve();
     await stopping;

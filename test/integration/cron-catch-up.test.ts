@@ -24,7 +24,7 @@ async function startServer(): Promise<string> {
   return server.connectString;
 }
 
-/** A replica with a task that is scheduled; it has joined the election, and leads if it is the first. */
+/** A replica with a scheduled task. It has joined the election, and leads if it is the first. */
 class Replica {
   readonly ran: number[] = [];
   readonly missed: MissedFirings[] = [];
@@ -75,14 +75,14 @@ class Replica {
     });
   }
 
-  /** node-cron asks. */
+  /** Does what node-cron does at a firing: it asks whether the task may run. */
   async asks(at: number): Promise<boolean> {
     const mayRun = await this.coordinator.shouldRun(keyOf(at));
     if (mayRun) this.coordinator.onComplete(keyOf(at));
     return mayRun;
   }
 
-  /** Another term of this replica, at the end of which it has looked for missed firings. */
+  /** Ends this replica's term and begins another. By the end of the former term it has looked for missed firings. */
   async again(): Promise<void> {
     const elected = nextEvent(this.elector, 'elected');
     await this.elector.resign();
@@ -90,7 +90,7 @@ class Replica {
   }
 }
 
-/** A replica that leads, and in whose election the task was run last at `lastRun`. */
+/** Starts a replica that leads. In its election the task last ran at `lastRun`. */
 async function leader(lastRun?: number): Promise<Replica> {
   const replica = await Replica.join(await startServer(), uniquePath('catch-up'));
   await replica.lead();
@@ -200,7 +200,7 @@ describe('firings that no process has run', () => {
     two.schedule({ missed: 'all' });
     expect(await one.asks(LATEST + DAY)).toBe(true);
     expect(await two.asks(LATEST + DAY)).toBe(false);
-    expect(await two.asks(LATEST + 2 * DAY)).toBe(false); // The leader has died, say.
+    expect(await two.asks(LATEST + 2 * DAY)).toBe(false); // The leader doesn't ask, as if it had died.
     await one.elector.stop();
     await until(() => two.ran.length === 1);
     expect([one.ran, two.ran]).toEqual([[], [LATEST + 2 * DAY]]);

@@ -150,7 +150,7 @@ describe('the dashboard', () => {
     const id = `<script>alert(1)</script>\u202E\n\n event: x ${'i'.repeat(100)}`;
     const path = '/elections/<img src=x onerror=alert(1)>';
     const data = '\n\ndata: {"x":1}\u2028</script>';
-    const writer = await openSession({}, connect); // As Conclave wouldn't write them.
+    const writer = await openSession({}, connect); // Writes data that Conclave itself wouldn't write.
     await writer.ensurePath(path);
     const uuid = candidateUuid(randomUUID(), 0, { leaseMs: 1000 });
     const created = await writer.create(`${path}/${entryPrefix(uuid)}`, {
@@ -167,7 +167,7 @@ describe('the dashboard', () => {
   });
 });
 
-/** With any header, which `fetch` doesn't send. */
+/** Sends a request with headers that `fetch` doesn't send. */
 function statusWith(url: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     httpRequest(url, { headers }, (response) => {
@@ -255,7 +255,7 @@ describe('visitors of the dashboard', () => {
       body: { error: { code: 'NO_CANDIDATE' } },
     });
     expect(await post(`${path}/hand-over`, {})).toMatchObject({ status: 400 });
-    const done = await post(`${path}/hand-over`, { to: 'three', seat: 0 }); // As a page says it that knows of one seat.
+    const done = await post(`${path}/hand-over`, { to: 'three', seat: 0 }); // As a page says it that knows only one seat.
     expect(done).toMatchObject({ status: 200, body: { ok: true, leader: 'one' } });
     const leader = async () => (await getJson<DashboardState>(`${url}api/state`)).elections[0]?.leader?.id;
     await until(async () => (await leader()) === 'three', 'the handover');
@@ -365,7 +365,7 @@ describe('what the dashboard has seen', () => {
     const state = await getJson<DashboardState>(`${second.url}api/state`);
     expect(state.historySince).toBe(historySince);
     expect(state.elections[0]?.terms.map(({ id, end }) => [id, end])).toEqual([
-      ['one', expect.stringMatching(/^(released|handed-over)$/)], // By what the leader knew of the queue.
+      ['one', expect.stringMatching(/^(released|handed-over)$/)], // Depends on what the leader knew of the queue.
       ['two', 'unknown'],
       ['three', null],
     ]);

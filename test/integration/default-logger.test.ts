@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const FIXTURE = join(import.meta.dirname, '../fixtures/default-logger.mjs');
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
 
-/** What such a process prints, with the logger that it has by default. */
+/** Runs a process of this scenario with the default logger, and returns its output. */
 async function run(scenario: string, heard?: 'heard', level?: string) {
   const { stdout, stderr, exitCode } = await execaNode(FIXTURE, [scenario, ...(heard ? [heard] : [])], {
     env: { CONCLAVE_LOG_LEVEL: level },
@@ -19,7 +19,7 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** The lines, each checked to be one of Conclave's, without their time. */
+/** Checks that each line is Conclave's, and returns the lines without their times. */
 function untimed(said: readonly string[]): string[] {
   const shape = new RegExp(`^${TIME} (?=(?:warn|error) conclave: )`);
   for (const line of said) expect(line).toMatch(shape);
@@ -88,7 +88,7 @@ describe('without a listener and a logger', () => {
     child.stdout.once('data', () => {
       child.stderr.destroy();
       child.stdin.write('begin');
-      setTimeout(() => child.stdin.end(), 500); // Long enough to hear of a server that isn't there.
+      setTimeout(() => child.stdin.end(), 500); // Long enough for a report that the server is missing.
     });
     const { exitCode, stdout } = await child;
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ready\ndone' });

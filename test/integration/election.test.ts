@@ -69,7 +69,7 @@ describe('an election', () => {
     await Promise.all(electors.map((elector) => elector.stop()));
     const observer = await openSession();
     expect(await observer.getChildren(path)).toEqual([]);
-    // Each may have been made leader while it stopped, and have given the term back.
+    // If a term was handed to an elector while it stopped, the elector has given the term back.
     expect((await recordOf(observer, path)).state).toBe('vacant');
     expect(wrong).toEqual([]);
   });
@@ -344,7 +344,7 @@ describe('the end of a term', () => {
     const stopping = elector.stop();
     await new Promise((resolve) => setTimeout(resolve, 3500)); // Longer than a lease, and than the session timeout.
     expect(other.term).toBeUndefined();
-    // The lease isn't over: the report is that it is waited for, and not an overrun.
+    // The lease isn't over, so the elector reports that its stop is pending, and not an overrun.
     expect(errors).toMatchObject([{ code: 'STOP_PENDING', term: 1 }]);
     const elected = nextEvent(other, 'elected');
     finish();
@@ -537,7 +537,7 @@ describe('an elector whose session expires', () => {
     await expired;
     expect(term.isHeld()).toBe(false);
     expect(waiter.state.name).toBe('expired');
-    await until(() => elector.state.name === 'expired'); // When its work has settled.
+    await until(() => elector.state.name === 'expired'); // This comes when its work has settled.
     expect(events).toEqual(['demoted', 'expired']);
     expect(waiterEvents).toEqual(['expired']);
     await expect(new LeaderElector(session, path).start()).rejects.toBeInstanceOf(SessionExpiredError);

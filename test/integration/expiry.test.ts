@@ -17,7 +17,7 @@ async function startServer(): Promise<EmbeddedZooKeeper> {
   return server;
 }
 
-/** How a term ends: its reason as its signal has it, then the events in their order. */
+/** Records how a term ends: the reason of its signal, then the events in their order. */
 function recordEnd(elector: LeaderElector, { signal }: Term): unknown[] {
   const seen: unknown[] = [];
   signal.addEventListener('abort', () => seen.push('signal'));
@@ -27,11 +27,11 @@ function recordEnd(elector: LeaderElector, { signal }: Term): unknown[] {
 }
 
 describe('a session that expires while it is connected', () => {
-  // A server that ends a session fires the watches on its nodes before it closes the session's own connection: whether the
-  // session hears of its own node before that is a race that goes either way.
+  // A server that ends a session fires the watches on its nodes before it closes the session's own connection. Whether the session
+  // hears of its own node first is a race that may go either way.
   it('is reported as such, also if its own watch on its node fires first', async () => {
     const observer = await openSession();
-    // By two names, so that the second try needs no pause, which would need a clock.
+    // Under two names, so that the second try comes without a pause. A pause would need a clock that moves.
     const twice = `${connectString()},${connectString().replaceAll('127.0.0.1', 'localhost')}`;
     const ends = Array.from({ length: 8 }, async () => {
       const path = uniquePath('expiry');
@@ -54,7 +54,8 @@ describe('a session that expires while it is connected', () => {
     const seen = recordEnd(elector, term);
     const [node] = await candidateNodes(session, '/election');
     const path = `/election/${node}`;
-    // What shows whether the session lives is not answered; then it is over. A real server does both at once.
+    // The server doesn't answer the request that shows whether the session lives, and then ends the session. A real server does both
+    // at once.
     server.swallowReply('exists', { path: '/election' });
     session.once('suspended', () => {
       expect(seen).toEqual(['signal']);

@@ -38,7 +38,7 @@ function makeGuardian(): SessionGuardian {
   return guardian;
 }
 
-/** A guardian with alice's credentials, and a child that reports what the test has it report. */
+/** Starts a guardian with alice's credentials, and a child whose reports the test chooses. */
 async function guardLiar(guardian = makeGuardian()): Promise<{
   guardian: SessionGuardian;
   child: ChildProcess;
@@ -74,7 +74,7 @@ function leads(session: Session, claim: ReleasableClaim): ChildMessage {
   return { kind: 'leads', session: sessionName(session.credentials.id), election: claim.record, claim };
 }
 
-/** The child reports that it led this with mallory's session, and dies. */
+/** Lets the child report that it led here with mallory's session, and die. */
 async function tryToHave(
   mallory: Session,
   claim: ReleasableClaim,
@@ -185,7 +185,7 @@ describe('a guardian that is sent a claim to something that the dead process did
     const exited = nextEvent(second.child, 'exit');
     second.child.kill('SIGKILL');
     await exited;
-    await guardian.close(); // Whatever it does about that is done.
+    await guardian.close(); // The guardian has done all that it does about the death.
     expect(session.state.name).toBe('connected');
   });
 

@@ -35,7 +35,7 @@ function makeGuardian(options: Partial<SessionGuardianOptions> = {}): SessionGua
   return guardian;
 }
 
-/** Resolves with the message of the child's that has this property. */
+/** Resolves with the child's next message that has this property. */
 function messageWith(child: ChildProcess, what: string): Promise<Record<string, unknown>> {
   return new Promise((resolve) => {
     const onMessage = (message: object) => {
@@ -47,7 +47,7 @@ function messageWith(child: ChildProcess, what: string): Promise<Record<string, 
   });
 }
 
-/** A process that leads, and of which the guardian knows it. */
+/** Starts a process that leads, and waits until the guardian knows that it does. */
 async function guardLeader(
   guardian: SessionGuardian,
   ...how: Parameters<typeof forkOne>
@@ -60,7 +60,7 @@ async function guardLeader(
   return child;
 }
 
-/** A candidate in this process that comes next. */
+/** Starts the next candidate, in this process. */
 async function nextInLine(path: string): Promise<{ elector: LeaderElector; elected: Promise<[Term]> }> {
   const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 10_000 }), path);
   onTestFinished(() => elector.stop());
@@ -88,7 +88,7 @@ describe('a guardian', () => {
       const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
       end(child);
       const [term] = await elected;
-      // 10 s are a session timeout, and 3.5 s the takeover delay: neither was waited for, or the report would be another.
+      // The session timeout is 10 s, and the takeover delay 3.5 s. If the candidate had waited for either, the report would differ.
       expect(term.number).toBe(2);
       const [report] = await cleanedUp;
       expect(report).toMatchObject({ pid: child.pid, sessions: [{ terms: 1, clean: true }] });
@@ -151,7 +151,7 @@ describe('a guardian', () => {
     const guardian = makeGuardian();
     const child = await guardLeader(guardian, path);
     const { elected } = await nextInLine(path);
-    // It hears nothing of what the child does from here on.
+    // From here on the guardian hears nothing from the child.
     const disconnected = nextEvent(child, 'disconnect');
     child.send('resign');
     child.send('disconnect');
@@ -173,7 +173,7 @@ describe('a guardian', () => {
     const child = forkOne(path, {}, proxy.connectString);
     guardian.watch(child);
     const leads = messageWith(child, 'elected');
-    // It listens for messages of its own before it has a session to register: so this message is lost.
+    // The child listens for messages of its own before it has a session to register. Therefore this message is lost.
     await messageWith(child, 'greeted');
     proxy.restore();
     await leads;
@@ -228,7 +228,7 @@ describe('a guardian', () => {
     child.kill('SIGKILL');
     const [report] = await cleanedUp;
     expect(report.sessions).toMatchObject([{ terms: 1, clean: false }]);
-    // A session's password follows from its id: neither may be shown.
+    // A session's password follows from its id, so no output may show either.
     const shown = inspect([logged, report, await failed], { depth: 10 });
     expect(shown).toContain(String(child.pid));
     for (const secret of ['secret', owner.toString(16), String(owner)]) expect(shown).not.toContain(secret);

@@ -14,7 +14,7 @@ import { until } from '../support/waiting.mjs';
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operations/health.md'), 'utf8');
 const EXAMPLE = /^```js\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '';
 
-/** Runs the example of docs/operations/health.md, on any port that is free. */
+/** Runs the example of docs/operations/health.md, on any free port. */
 async function serve(supervisor: HealthSource): Promise<number> {
   const code = EXAMPLE.replaceAll(/^import .*\n/gm, '').replace('8080', '0, "127.0.0.1"');
   const servers: Server[] = [];

@@ -60,7 +60,7 @@ describe('a server that is not what it should be', () => {
     const session = await Session.connect(`127.0.0.1:${port}`, options).catch(() => undefined);
     await aborted(giveUp);
     await session?.close({ timeoutMs: 0 });
-    // Pauses of 50, 100, 200, 400 and 800 ms lie between; without them there would be hundreds.
+    // There are pauses of 50, 100, 200, 400 and 800 ms between the connections. Without them there would be hundreds.
     expect(connections).toBeGreaterThan(1);
     expect(connections).toBeLessThan(10);
   });
@@ -182,7 +182,7 @@ describe('a server that is not what it should be', () => {
   });
 
   it('that answers "session moved" long after a handshake of our own was given up is asked for the session once more', async () => {
-    // Reads aren't refused by the servers when a session has moved: one that only waits learns of it by its first write.
+    // Servers don't refuse reads when a session has moved. A session that only waits learns of it by its first write.
     let aheadMs = 0;
     const clock: Clock = {
       now: () => systemEnvironment.clock.now() + aheadMs,

@@ -44,7 +44,7 @@ describe('what is printed, and written as JSON,', () => {
     expect(plain({ elector })).toEqual({
       elector: { id: 'me', path: '/elections/one', state: 'leading', term: plain(term) },
     });
-    // To print a term isn't to ask it: that doesn't end it, and reports no end.
+    // Printing a term doesn't ask its lease: it doesn't end the term, and reports no end.
     clock.jump(60_000);
     expect(plain(term)).toMatchObject({ held: false });
     expect(inspect(term)).toContain('held: false');

@@ -1,4 +1,7 @@
-/** Calls that fail or are given up at any instant, also while replies are lost: no node is left, and no contender is stuck. */
+/**
+ * Calls that fail, or that their caller gives up, at any moment, also while replies are lost. No node may be left, and no contender
+ * may wait for ever.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LockTimeoutError } from '../../src/errors.js';
@@ -11,7 +14,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
 import { until } from '../support/waiting.mjs';
 
-/** When something happens: so many milliseconds after the call, or when so many of its requests have come by. */
+/** When something happens: this many milliseconds after the call, or after this many of its requests have passed the proxy. */
 const instant = fc.oneof(
   fc.record({ afterMs: fc.nat(40) }),
   fc.record({ afterRequests: fc.integer({ min: 1, max: 14 }) }),
@@ -34,7 +37,7 @@ const end = fc.oneof(
 );
 
 const plan = fc.record({
-  /** Whether another session holds it when the call comes, and until the call has ended. */
+  /** Whether another session holds the lock from before the call until the call has ended. */
   held: fc.boolean(),
   end,
   lostReply: fc.option(lostReply, { nil: undefined }),
@@ -58,16 +61,16 @@ class Run {
 
   async go(session: Session, other: Session): Promise<void> {
     const [lock, behind] = [this.#kind.make(session, this.#path), this.#kind.make(other, this.#path)];
-    await behind.using(() => undefined); // The paths are there, and the seats are agreed.
+    await behind.using(() => undefined); // This creates the paths and agrees on the seats.
     const blockers = this.#plan.held ? await this.#block(other) : [];
     const restored = this.#setFaults();
     const outcome = this.#attempt(
       (options) => lock.acquire(options),
       () => lock.tryAcquire(),
     );
-    // It may have come first: the order doesn't matter here.
+    // This lock may come before the other: the order doesn't matter here.
     const next = behind.using((own) => own.assertHeld());
-    // A patient call waits for the holder; all others must end by themselves.
+    // A patient call waits for the holder. All other calls must end by themselves.
     if (this.#plan.end.kind === 'patient') for (const hold of blockers) void hold.release();
     const hold = await outcome;
     expect(hold === undefined || hold.isHeld()).toBe(true);
@@ -81,11 +84,11 @@ class Run {
     expect(await left()).toEqual([]);
   }
 
-  /** No contender gets in: a lock of its own is in each of the queues. */
+  /** Keeps all contenders from holding, by plain locks at the head of each queue. */
   #block(session: Session): Promise<LockHold[]> {
     return Promise.all(
       this.#kind.queues(this.#path).map(async (queue) => {
-        // As many as there are seats, if there are.
+        // One hold for each seat, if there are seats.
         const seats = Number.isFinite(this.#kind.holders) ? this.#kind.holders : 1;
         return await Promise.all(
           Array.from({ length: seats }, async (_, seat) =>
@@ -100,7 +103,7 @@ class Run {
     return this.#kind.make(session, this.#path).acquire();
   }
 
-  /** Resolves when the last of what is planned has happened, or can't happen any more. */
+  /** Resolves when the last planned fault has happened, or can't happen any more. */
   async #setFaults(): Promise<void> {
     const { lostReply: operation, breakage: broken } = this.#plan;
     if (operation !== undefined) void this.#proxy.loseReplyTo(operation);
@@ -112,7 +115,7 @@ class Run {
     this.#proxy.restore();
   }
 
-  /** What the call gave, if it gave anything. Fails if it ended otherwise than planned. */
+  /** Makes the call, and returns its hold, if any. Fails if the call ended otherwise than planned. */
   async #attempt(
     acquire: (options: { timeoutMs?: number; signal?: AbortSignal }) => Promise<LockHold>,
     tryAcquire: () => Promise<LockHold | undefined>,
@@ -137,7 +140,7 @@ class Run {
     }
   }
 
-  /** At the latest after a while: fewer requests may come than planned. */
+  /** Resolves at that moment, or after 100 ms at the latest, because fewer requests may come than planned. */
   async #at(when: Instant): Promise<void> {
     if ('afterMs' in when) await pause(when.afterMs);
     else await Promise.race([this.#proxy.afterRequests(when.afterRequests), pause(100)]);

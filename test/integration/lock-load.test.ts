@@ -36,7 +36,7 @@ describe('fifty contenders in five processes', () => {
     expect(holds).toHaveLength(processes * contenders * rounds);
     const tokens = holds.map((hold) => BigInt(hold.split(' ')[0] as string));
     expect(tokens.every((token, index) => index === 0 || token > (tokens[index - 1] as bigint))).toBe(true);
-    // One sequential node for each hold, held in the order of their creation, and no other in between.
+    // There was one sequential node for each hold, and no other in between. The nodes held in the order of their creation.
     const numbers = holds.map((hold) => sequenceOf(hold.split(' ')[1] as string));
     expect(numbers).toEqual(
       Array.from({ length: holds.length }, (_, index) => (numbers[0] as number) + index),
@@ -54,9 +54,9 @@ describe('when many of two hundred contenders are gone at once', () => {
   afterAll(() => server.stop());
 
   /**
-   * All wait behind a holder; then the sessions of some expire, all at once.
+   * Lets all contenders wait behind a holder. Then the sessions of some of them expire, all at once.
    *
-   * @returns what the servers were asked because of it, and those that are left, in their order
+   * @returns the number of requests because of that, and the contenders that are left, in their order
    */
   async function expireSome(count: number, isToExpire: (index: number) => boolean) {
     const proxy = await startProxy(server.port);
@@ -78,7 +78,7 @@ describe('when many of two hundred contenders are gone at once', () => {
       if (isToExpire(index)) lost.push(waiter.hold.catch((error: unknown) => error));
       else survivors.push(waiter);
     }
-    proxy.cut(); // From here on nothing that they ask is counted.
+    proxy.cut(); // From here on the server doesn't count requests of these sessions.
     let polls = 0;
     const gone = async () => {
       polls++;
@@ -87,7 +87,7 @@ describe('when many of two hundred contenders are gone at once', () => {
     const traffic = await server.during(
       [holding, ...patient],
       () => until(gone, 'the end of the sessions'),
-      // A waiter may find the next one ahead gone too, and list again: that often at most is more than enough.
+      // A waiter may find that its next predecessor is gone, too, and list again. Ten times are more than enough.
       10,
     );
     for (const session of doomed) void session.close({ timeoutMs: 0 });
@@ -107,7 +107,7 @@ describe('when many of two hundred contenders are gone at once', () => {
     '(%s) the others are served in order, and ask in proportion to those that are gone',
     async (_, count, isToExpire) => {
       const { holder, survivors, requests, path, holding } = await expireSome(count, isToExpire);
-      // Each end wakes one waiter at most, which lists once and watches one node.
+      // Each end of a contender wakes at most one waiter, which lists once and watches one node.
       expect(requests).toBeGreaterThan(0);
       expect(requests).toBeLessThanOrEqual(2 * count);
       expect(survivors.some((waiter) => waiter.held())).toBe(false);

@@ -1,4 +1,4 @@
-/** Locks in queues with numbers at the end of what a server can count, and with children that aren't contenders. */
+/** Locks in queues whose numbers are near the end of a server's counter, and in queues with children that aren't contenders. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -17,15 +17,15 @@ import { startWithSequenceNumbers } from '../support/servers/sequence-numbers.js
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
 const LAST_NUMBER = 2 ** 31 - 1;
 
-/** What the holders of a lock were, as the turns of {@link takeTurns} write it down. */
+/** The holders of a lock, as {@link takeTurns} records them. */
 interface Turns {
   readonly tokens: bigint[];
   readonly nodes: string[];
-  /** How many held at once, at each beginning of a hold. */
+  /** The number of holders at each beginning of a hold. */
   readonly together: number[];
 }
 
-/** Asks with all of the locks, one after the other or all at once, and gives back each hold when all that may have come. */
+/** Acquires all locks, one after the other or all at once, and releases each hold when all that may hold with it have come. */
 async function takeTurns(locks: readonly AnyLock[], how: 'one by one' | 'at once'): Promise<Turns> {
   const turns: Turns = { tokens: [], nodes: [], together: [] };
   let holding = 0;
@@ -33,7 +33,7 @@ async function takeTurns(locks: readonly AnyLock[], how: 'one by one' | 'at once
     turns.together.push(++holding);
     turns.tokens.push(hold.token);
     turns.nodes.push(hold.path);
-    await new Promise((resolve) => setTimeout(resolve, 10)); // Time for another one to hold as well, if it believes so.
+    await new Promise((resolve) => setTimeout(resolve, 10)); // Time for another contender to hold as well, if it wrongly does.
     holding--;
     await hold.release();
   };
@@ -69,12 +69,12 @@ describe('a queue whose counter has come to its end', () => {
   const open = (count: number) =>
     Promise.all(Array.from({ length: count }, () => openSession({}, server.connectString)));
 
-  /** Takes the numbers that are left. */
+  /** Uses up the numbers that are left. */
   async function useUp(session: Session, queue: string): Promise<void> {
     for (let used = 0; used < FEW_LEFT; used++) await session.create(`${queue}/used-${used}`);
   }
 
-  // Since 3.6 a server's counter queued still there: all that come have 2147483647, and were all first.
+  // Since 3.6 a server's counter stays at its end: all newcomers got the number 2147483647, and all were first.
   it.each(LOCK_KINDS)('$name is held by no more than may hold it, in the order of creation', async (kind) => {
     const base = bases[LOCK_KINDS.indexOf(kind)] as string;
     const sessions = await open(8);
@@ -84,7 +84,7 @@ describe('a queue whose counter has come to its end', () => {
       (path) => parseLockEntry(path.slice(path.lastIndexOf('/') + 1))?.sequence,
     );
     expect(numbers.slice(0, 2)).toEqual([LAST_NUMBER - 2, LAST_NUMBER - 1]);
-    // The server did run out of numbers.
+    // The server has run out of numbers.
     expect(new Set(numbers).size < numbers.length || numbers.includes(-(2 ** 31))).toBe(true);
     const after = await takeTurns(locks, 'at once');
     for (const { together, tokens } of [before, after]) {
@@ -101,7 +101,7 @@ describe('a queue whose counter has come to its end', () => {
     await useUp(one, path);
     const [first, second] = [new DistributedLock(one, path), new DistributedLock(two, path)];
     const hold = await first.acquire();
-    // As often as it takes for a newcomer whose name comes before the holder's in any order of strings.
+    // So often that the name of some newcomer comes before the holder's in any order of strings.
     for (let round = 0; round < 20; round++) expect(await second.tryAcquire()).toBeUndefined();
     const next = second.acquire();
     const queue = async () => (await first.contenders()).map(({ node }) => `${path}/${node}`);
@@ -133,7 +133,7 @@ describe('a queue whose counter has come to its end', () => {
     for (const other of others) {
       expect(held).toBe(false);
       await session.remove(other);
-      await lock.contenders(); // Answered after whatever the deletion set off.
+      await lock.contenders(); // The answer comes after all consequences of the deletion.
     }
     await (await acquired).release();
   });
@@ -165,7 +165,7 @@ describe('a queue whose counter has come to its end', () => {
     await useUp(sessions[0] as Session, path);
     const order: number[] = [];
     let leading = 0;
-    const allJoined = deferred(); // One that has led joins again: behind all others only if those have joined.
+    const allJoined = deferred(); // An elector that has led joins again. It is behind all others only if those have joined.
     const electors = sessions.map((session, index) => {
       const lead = async () => {
         await allJoined.promise;
@@ -214,7 +214,7 @@ describe('children that are no contenders', () => {
     '\u202eback to front',
     '锁-0000000000',
   ];
-  // What a server takes for a name: no slash, and nothing that isn't a character.
+  // The names that a server accepts have no slash, and only characters.
   const anyName = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the server refuses.

@@ -21,7 +21,7 @@ import { aborted, nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
+/** Every bug of the locks and the seats that was found after their code had landed. The names of the tests say what went wrong. */
 
 const AUTH = { scheme: 'digest', credentials: 'alice:secret' };
 
@@ -69,8 +69,8 @@ describe('a semaphore', () => {
     const resumed = nextEvent(session, 'resumed');
     proxy.restore();
     await resumed;
-    await session.getChildren(path); // Answered after what was held back.
-    await session.getChildren(path); // And after what came of that.
+    await session.getChildren(path); // Answered after the requests that were held back.
+    await session.getChildren(path); // Answered after the consequences of those requests.
     expect(await fourLetterWord(inject('port') as number, 'wchp')).not.toContain(path);
   });
 });
@@ -115,7 +115,7 @@ describe('a candidate that was stopped', () => {
     const path = uniquePath('bug');
     const session = await openSession();
     const leader = new LeaderElector(await openSession(), path);
-    await leader.start(); // Where no candidate is, one would claim as it joins.
+    await leader.start(); // Without another candidate, the elector would claim as it joins.
     const elector = new LeaderElector(session, path);
     const create = vi.spyOn(session, 'createSequential').mockImplementationOnce(() => {
       void elector.stop();
@@ -155,14 +155,14 @@ describe('a write lock that is downgraded', () => {
     const asked = deferred<LockHold>();
     const table = new ReadWriteLock(session, path, { onRevoke: asked.resolve });
     const hold = await table.writeLock.acquire();
-    await session.getChildren(path); // The node has been read.
+    await session.getChildren(path); // Answered after the read of the node.
     const written = deferred();
     const setData = session.setData.bind(session);
     vi.spyOn(session, 'setData').mockImplementationOnce(async (...args) => {
       await other.setData(hold.path, Buffer.from('__REVOKE__'));
       return await setData(...args).finally(() => written.resolve());
     });
-    // The notification of the request takes longer than the write.
+    // The notification of the request for the lock takes longer than the write.
     const getData = session.getData.bind(session);
     vi.spyOn(session, 'getData').mockImplementation(async (...args) => {
       if (args[1]?.onChange !== undefined) await written.promise;
@@ -221,7 +221,7 @@ describe('an election with several seats', () => {
     proxy.partition();
     const claiming = until(() => next.state.name === 'claiming');
     const elected = nextEvent<[Term]>(next, 'elected');
-    // What a recursive deletion does, in the order in which it happens to be listed; it is cut short here.
+    // A recursive deletion deletes the children in the order of the listing. This one is cut short.
     await operator.remove(`${path}/seat-${acting.seat}`);
     await operator.remove(`${path}/${node}`);
     await claiming;

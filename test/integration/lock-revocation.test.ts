@@ -55,7 +55,7 @@ describe('asking for a lock that another session holds', () => {
     const hold = await new DistributedLock(one, path).acquire();
     const revoked = new DistributedLock(two, path).revoke().catch((each: unknown) => each);
     await until(async () => (await one.getData(hold.path)).data.equals(REVOKE));
-    await two.getData(hold.path); // Answered after its own look at the node: from now on it only waits.
+    await two.getData(hold.path); // Answered after the request's own look at the node. From now on it only waits.
     await two.close();
     expect(await revoked).toBeInstanceOf(SessionClosedError);
   });

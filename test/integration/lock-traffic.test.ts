@@ -1,4 +1,4 @@
-/** What locks ask of a server, counted by the server, and what they leave there. */
+/** The requests of locks, as the server counts them, and the nodes and watches that locks leave behind. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** All ask at once. Resolves when one holds and all others wait; gives the holds as they come. */
+/** Lets all sessions ask at once. Resolves when one holds and all others wait, with the holds as they come. */
 async function queueUp(
   sessions: readonly Session[],
   path: string,
@@ -36,7 +36,7 @@ async function queueUp(
       holds.push(hold);
       came.resolve();
     };
-    acquired.then(note).catch(() => undefined); // The sessions are closed under those that still wait.
+    acquired.then(note).catch(() => undefined); // The test closes the sessions while some still wait.
   }
   await allWait.promise;
   return {
@@ -51,8 +51,8 @@ async function queueUp(
 }
 
 describe('a handover', () => {
-  // The one that leaves takes its watch back and deletes its node; the next one lists who is left, unless it has known
-  // from the beginning that only one was ahead of it: that is so for the first two here.
+  // The holder that leaves removes its watch and deletes its node. The next contender lists the contenders that are left, unless it
+  // has known from the beginning that only one was ahead of it. The first two contenders here know that.
   const [LEAVING, LISTING] = [2, 1];
 
   it.each([2, 15, 100, 1000])(
@@ -71,7 +71,7 @@ describe('a handover', () => {
           expect(hold.token).toBeGreaterThan(token);
         }
       });
-      // The first one never waited, and hasn't held for long: it has no watch to take back.
+      // The first holder never waited, and hasn't held for long, so it has no watch to remove.
       const requests = handovers * LEAVING - 1 + (handovers - 1) * LISTING;
       expect(traffic).toEqual({ requests, notifications: handovers });
       await hold.release();
@@ -90,14 +90,14 @@ describe('a handover', () => {
     await hold.release();
     const held = await next.hold;
     expect(held.isHeld()).toBe(true);
-    await successor.exists('/'); // Whatever was asked and not waited for has come by.
+    await successor.exists('/'); // All requests, also those whose answers it didn't await, have passed the proxy.
     expect(proxy.requests - before).toBe(1);
     await held.release();
   });
 });
 
 describe('one far behind', () => {
-  /** Its waiters look who is ahead five times in a session timeout. */
+  /** With this timeout, waiters look which contenders are ahead five times in a session timeout. */
   const SHORT = { sessionTimeoutMs: 2000 };
 
   it('notices that it has become next in line, and holds then without a word of its own', async () => {
@@ -117,7 +117,7 @@ describe('one far behind', () => {
     await (await second.hold).release();
     const hold = await third.hold;
     await isNext.promise;
-    await last.exists('/'); // Its first heartbeat as the next in line is answered.
+    await last.exists('/'); // Its first heartbeat as the next in line has been answered.
     proxy.partition('upstream');
     await hold.release();
     expect((await held).isHeld()).toBe(true);
@@ -136,7 +136,7 @@ describe('one far behind', () => {
     await waiter.exists('/');
     const since = performance.now();
     const before = proxy.requests;
-    // The last of them has just been sent when they have been counted: `during` waits for its answer too.
+    // When the proxy has counted the requests, the last one has only just been sent. `during` waits for its answer, too.
     const traffic = await server.during([waiter], async () => {
       const soFar = expect.poll(() => proxy.requests - before, { timeout: 10_000 });
       await soFar.toBeGreaterThanOrEqual(6);
@@ -152,10 +152,10 @@ describe('one far behind', () => {
 
 describe('acquiring and releasing a lock that no other session wants', () => {
   it.each([
-    ['a lock', 3], // Create and list; delete.
+    ['a lock', 3], // It creates and lists, and then deletes.
     ['a write lock', 3],
     ['a read lock', 3],
-    ['a semaphore of one seat', 5], // And read how many seats there are with a watch, and take that back.
+    ['a semaphore of one seat', 5], // It also reads the number of seats with a watch, and removes the watch.
     ['a semaphore of three seats', 5],
     ['a lock of two', 6],
   ])('%s takes %i requests and no notification', async (name, perCycle) => {
@@ -164,7 +164,7 @@ describe('acquiring and releasing a lock that no other session wants', () => {
       sessions[0] as Session,
       uniquePath('lock'),
     ) as AnyLock;
-    await lock.using(() => undefined); // What is created once is there.
+    await lock.using(() => undefined); // This creates the nodes that are created only once.
     const cycles = 10;
     const traffic = await server.during(sessions, async () => {
       for (let cycle = 0; cycle < cycles; cycle++) await (await lock.acquire()).release();
@@ -174,7 +174,7 @@ describe('acquiring and releasing a lock that no other session wants', () => {
 });
 
 describe('after all contenders have stopped', () => {
-  /** Answered after all that these sessions have sent before. */
+  /** Resolves after the answers to everything that these sessions have sent before. */
   const settle = (sessions: readonly Session[]) =>
     Promise.all(sessions.map((session) => session.exists('/')));
 
@@ -183,7 +183,7 @@ describe('after all contenders have stopped', () => {
     const path = uniquePath('lock');
     const [first, ...others] = sessions.map((session) => kind.make(session, path)) as [AnyLock, ...AnyLock[]];
     await Promise.all([first, ...others].map(async (lock) => await lock.using(() => undefined)));
-    // No other contender gets in: a lock of its own is first in each of the queues.
+    // Plain locks at the head of each queue keep all contenders from holding.
     const blocking = (await server.openSessions(1))[0] as Session;
     const blockers = await Promise.all(
       kind.queues(path).map(async (queue) => await new DistributedLock(blocking, queue).acquire()),
@@ -227,7 +227,7 @@ describe('after all contenders have stopped', () => {
     const resumed = nextEvent(session, 'resumed');
     proxy.restore();
     await resumed;
-    for (let round = 0; round < 4; round++) await session.exists('/'); // Created late, and deleted again.
+    for (let round = 0; round < 4; round++) await session.exists('/'); // A late node may still be created, and is deleted again.
     await expect.poll(() => server.watches()).toBe(0);
     for (const queue of kind.queues(path)) expect(await session.getChildren(queue)).toEqual([]);
   });

@@ -168,7 +168,7 @@ describe('a lock', () => {
       return hold;
     });
     await until(async () => (await c.getChildren(path)).length === 2);
-    await c.getChildren(path); // One round trip more: the notification has been dealt with.
+    await c.getChildren(path); // One round trip more. By then the session has handled the notification.
     expect(held).toBe(false);
     await first.release();
     await (await watched).release();
@@ -209,7 +209,7 @@ describe('a lock', () => {
     await third.waits;
     const lost = expect(second.hold).rejects.toBeInstanceOf(NodeLostError);
     const waiting = (await new DistributedLock(c, path).contenders())[1]?.node;
-    // In one transaction: there is no moment between the two in which it could notice.
+    // In one transaction, so that the contender can't notice anything between the two writes.
     await c.commit([
       { kind: 'delete', path: `${path}/${waiting}` },
       { kind: 'delete', path: first.path },

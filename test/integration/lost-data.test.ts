@@ -19,21 +19,21 @@ import { startFakeServer } from '../support/wire/start-fake-server.js';
 const SESSION_MS = 400;
 const PATH = '/elections/lost-data';
 
-/** A server of this test's own: at that port, if one is given. */
+/** Starts a server of this test's own, at the given port, if any. */
 async function startServer(port = 0): Promise<EmbeddedZooKeeper> {
   const server = await EmbeddedZooKeeper.start({ tickMs: 50, port, logger: SILENT });
   onTestFinished(() => server.stop());
   return server;
 }
 
-/** What a container without a volume does when it is restarted: the same address, and nothing of what it knew. */
+/** Restarts a server like a container without a volume: at the same address, and without its data. */
 async function restartWithoutData(server: EmbeddedZooKeeper): Promise<EmbeddedZooKeeper> {
   const { port } = server;
   await server.stop();
   return await startServer(port);
 }
 
-/** A server that serves no client, as without a quorum: it accepts connections and closes them unanswered. */
+/** Starts a server that serves no client, as without a quorum. It accepts connections and closes them unanswered. */
 async function startServerWithoutQuorum(
   port: number,
 ): Promise<{ stop: () => Promise<void>; refused: () => number }> {
@@ -67,7 +67,7 @@ async function connect(
   return session;
 }
 
-/** All errors, but that no server serves for a while: that is what it is about. */
+/** Records all errors, except that no server serves for a while, which these tests bring about. */
 function recordErrors(emitter: ElectionSupervisor | ElectionObserver): Error[] {
   const errors: Error[] = [];
   const record = (error: Error) => {
@@ -119,9 +119,9 @@ describe('servers that have lost their data', () => {
     const suspended = nextEvent(session, 'suspended');
     await restartWithoutData(server);
     await suspended;
-    await session.close({ timeoutMs: 60_000 }); // It waited as long as it may.
+    await session.close({ timeoutMs: 60_000 }); // With the bug this waited for as long as it may.
     expect(session.state).toEqual({ name: 'closed' });
-    expect(said).toEqual(['session suspended']); // It said afterwards that the session had expired.
+    expect(said).toEqual(['session suspended']); // With the bug the log then said that the session had expired.
     expect(session.newestZxid).toBe(seen);
   });
 
@@ -142,7 +142,7 @@ describe('servers that have lost their data', () => {
       handshake: (connection, seenZxid) => (connection === 1 || seenZxid === 0n ? SESSION_MS : undefined),
       answer: ({ type, connection }) => {
         if (connection === 1) return type === OPERATION.exists ? { body: STAT, zxid: 9n } : undefined;
-        // A follower answers pings by itself; it needs a quorum to close a session.
+        // A follower answers pings by itself, but needs a quorum to close a session.
         return type === OPERATION.ping ? {} : undefined;
       },
       close: (connection) => (connection > 1 && ++closings > 1 ? {} : undefined),
@@ -157,7 +157,7 @@ describe('servers that have lost their data', () => {
   it('left a supervisor without a session for ever: it cleans up, leads again, and says once that fencing starts anew', async () => {
     const server = await startServer();
     const writer = await connect(server);
-    for (let round = 0; round < 100; round++) await writer.create(`/n${round}`); // More than the next ensemble begins with.
+    for (let round = 0; round < 100; round++) await writer.create(`/n${round}`); // More writes than the next ensemble begins with.
     const { supervisor, term, errors } = await supervise(server, 'a');
     const events = recordEvents(supervisor, 'demoted', 'expired', 'cleaned', 'elected');
     const elected = nextEvent<[Term]>(supervisor, 'elected');
@@ -171,7 +171,7 @@ describe('servers that have lost their data', () => {
     expect(code).toBe('ENSEMBLE_RESET');
     expect(seenZxid).toBeGreaterThan(foundZxid);
 
-    // An ordinary expiry after that is nothing to speak of.
+    // A later ordinary expiry causes no further error.
     const again = nextEvent(supervisor, 'elected');
     another.expireSession(() => true);
     await again;
@@ -180,7 +180,7 @@ describe('servers that have lost their data', () => {
 
   it('left an observer with what it saw last: it reads anew, and says so once', async () => {
     const server = await startServer();
-    // Much is written before: the new record has a lower zxid.
+    // After many writes before the restart, the new record has a lower zxid.
     const session = await connect(server);
     for (let round = 0; round < 500; round++) await session.create(`/n${round}`);
     const { supervisor: former } = await supervise(server, 'former');
@@ -203,7 +203,7 @@ describe('servers that have lost their data', () => {
 describe('servers without a quorum', () => {
   it('end no session, however long it takes: when they have one again, they serve it', async () => {
     const server = await startServer();
-    // Longer than the longest pause between two tries: the session's time begins anew when the servers are back.
+    // Longer than the longest pause between two tries. The session's timeout begins anew when the servers are back.
     const timeoutMs = 1500;
     const session = await connect(server, timeoutMs);
     await session.create('/mine', { mode: 'ephemeral' });

@@ -28,7 +28,7 @@ import { lookUp, parseText } from '../support/metrics.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
-/** An elector that leads, and what measures it. */
+/** Starts an elector that leads, with its metrics. */
 async function startMeasured(id = 'one') {
   const path = uniquePath('metrics');
   const session = await openSession();
@@ -42,7 +42,7 @@ async function startMeasured(id = 'one') {
   return { path, session, elector, measured };
 }
 
-/** A supervisor of one election on a server of its own, whose session can be ended. */
+/** Starts a supervisor of one election on a server of its own, which can end the supervisor's session. */
 async function startSupervised(cleanup?: () => void) {
   const server = await EmbeddedZooKeeper.start({ logger: SILENT });
   onTestFinished(() => server.stop());
@@ -149,7 +149,7 @@ describe('a registry of prom-client', () => {
   });
 });
 
-/** What OpenTelemetry's SDK would export. */
+/** Starts a meter that collects what OpenTelemetry's SDK would export. */
 function startMeter() {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
@@ -263,7 +263,7 @@ describe("OpenTelemetry's tracer", () => {
     onTestFinished(() => successor.stop());
     await successor.start();
     const elected = nextEvent(successor, 'elected');
-    await dead.close(); // Nothing is released: the node goes with the session.
+    await dead.close(); // The elector releases nothing. Its node is deleted with the session.
     await elected;
     const [takeover] = named('conclave.takeover');
     expect(takeover?.attributes).toMatchObject({ 'conclave.election': path, 'conclave.term': 2 });

@@ -52,7 +52,7 @@ describe('the metrics of workers', () => {
     expect(now('conclave_queue_length')).toBe(3);
     expect([now('conclave_workers'), now('conclave_workers_unanswered')]).toEqual([3, 0]);
     expect(now('conclave_guarded_processes')).toBe(3);
-    for (const child of children.values()) expect(child.listenerCount('message')).toBe(1); // The guardian's.
+    for (const child of children.values()) expect(child.listenerCount('message')).toBe(1); // The guardian's own listener.
 
     const cleanedUp = nextEvent<[CleanupReport]>(cluster.guardian, 'cleanedUp');
     const restarted = nextEvent(cluster, 'spawned');
@@ -74,7 +74,7 @@ describe('the metrics of workers', () => {
     expect([now('conclave_workers'), now('conclave_workers_unanswered')]).toEqual([2, 1]);
     expect(now('conclave_seats')).toBe(1);
     expect(now('conclave_seats', { worker: '0' })).toBe(1);
-    // One that has nothing left to measure ends: what is listened to for its parent doesn't keep it alive.
+    // A worker with nothing left to measure ends. The listener for its parent's messages doesn't keep it alive.
     const exited = nextEvent(cluster, 'exited');
     children.get(0)?.send('stop without an exit');
     children.get(0)?.disconnect();

@@ -13,7 +13,7 @@ import { until } from '../support/waiting.mjs';
 const EVERY_SECOND = '* * * * * *';
 const SECOND = 1000;
 
-/** A supervisor that leads, or waits if another one does. */
+/** Starts a supervisor, and resolves when it leads, or waits behind another leader. */
 async function join(path: string, id: string): Promise<ElectionSupervisor> {
   const supervisor = new ElectionSupervisor({ connect: connectString(), path, id });
   onTestFinished(() => supervisor.stop());
@@ -21,7 +21,7 @@ async function join(path: string, id: string): Promise<ElectionSupervisor> {
   return supervisor;
 }
 
-/** An elector that leads. */
+/** Starts an elector, and resolves when it leads. */
 async function lead(path = uniquePath('cron'), connect = connectString()) {
   const elector = new LeaderElector(await openSession({}, connect), path);
   onTestFinished(() => elector.stop());
@@ -31,7 +31,7 @@ async function lead(path = uniquePath('cron'), connect = connectString()) {
   return { path, elector, term };
 }
 
-/** A task of node-cron's, destroyed when the test has ended. */
+/** Schedules a task with node-cron, and destroys it at the end of the test. */
 function schedule(
   coordinator: RunCoordinator,
   job: string | ((context: TaskContext) => unknown),
@@ -42,7 +42,7 @@ function schedule(
     try {
       await task.destroy();
     } catch (error) {
-      // A background task that is destroyed right at the end of a run may never say so: node-cron has killed it then.
+      // A background task that is destroyed right at the end of a run may never report that. node-cron has killed it then.
       expect([typeof job, (error as Error).message]).toEqual(['string', 'Destroy operation timed out']);
     }
   });
@@ -67,7 +67,7 @@ describe("node-cron's jobs", () => {
         runs.push({ id, at: context.date.getTime(), term: term.number });
       });
       task.on('execution:skipped', ({ reason }) => void skipped.push(reason));
-      // node-cron gives up a firing that is a second late, on a machine that is busy.
+      // node-cron gives up a firing that is a second late, which happens on a busy machine.
       task.on('execution:missed', ({ date }) => void missed.add(date.getTime()));
     }
     const leader = () => supervisors.find(({ term }) => term !== undefined)?.id;

@@ -44,8 +44,8 @@ describe('an observer whose next session is at a follower that is cut off from i
     await elector.stop();
     const next = await startLeader(two, '/observed', { id: 'two' });
     await showsId(observer, 'two');
-    expect(await recordOfFollower()).toContain('"one"'); // It is behind indeed.
-    const server = servedLate(second, new Map()); // Only to learn when it is asked to catch up.
+    expect(await recordOfFollower()).toContain('"one"'); // The follower does lag behind.
+    const server = servedLate(second, new Map()); // Serves only to learn when the observer asks it to catch up.
     await first.close();
     await until(() => server.caughtUp);
     expect(observer.leader).toBeUndefined();

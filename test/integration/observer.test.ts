@@ -43,7 +43,7 @@ async function ended(observer: ElectionObserver): Promise<void> {
   while (!(await iterator.next()).done);
 }
 
-/** The sessions that have a watch at that path, as the shared server names them. */
+/** The sessions that have a watch at this path, as the shared server names them. */
 async function watchersOf(path: string): Promise<string[]> {
   const answer = await fourLetterWord(inject('port') as number, 'wchp');
   const paths = answer
@@ -55,7 +55,7 @@ async function watchersOf(path: string): Promise<string[]> {
     .map((id) => id.trim());
 }
 
-/** The one session that has a watch at that path. */
+/** The only session that has a watch at this path. */
 async function sessionWatching(path: string): Promise<string> {
   let watchers: string[] = [];
   const search = async () => {
@@ -73,7 +73,7 @@ function untilExpired(id: string): Promise<void> {
   return until(gone, 'the expiry');
 }
 
-/** An observer, and the paths that it has read. */
+/** Starts an observer, and records the paths that it reads. */
 async function observeReads(session: Session, path: string) {
   const asked: string[] = [];
   const getData = session.getData.bind(session);
@@ -100,7 +100,7 @@ describe('an observer', () => {
       await electors[(round - 1) % 3]?.resign();
       expect(await showsId(observer, `e${round % 3}`)).toEqual(await electors[0]?.leader());
     }
-    // One after the other, the waiting candidates first: none of them has a turn any more.
+    // The candidates stop one after the other, the waiting ones first, so that none of them leads any more.
     for (const index of [0, 1, 2]) await electors[index]?.stop();
     await showsId(observer, undefined);
     expect(changes.filter((id) => id !== undefined)).toEqual(['e0', 'e1', 'e2', 'e0', 'e1', 'e2']);
@@ -194,7 +194,7 @@ describe('an observer', () => {
     expect(asked).toEqual(read);
     proxy.partition();
     const leader = await showsId(observer, 'two');
-    // Not `undefined` in between: one transaction deletes the former leader's node and names the next leader.
+    // There is no `undefined` in between, because one transaction deletes the former leader's node and names the next leader.
     expect(changes).toEqual(['one', 'two']);
     expect(asked).toEqual([...read, path, `${path}/${leader?.node}`]);
     proxy.restore();
@@ -285,7 +285,7 @@ describe('an observer with a session', () => {
     const session = await openSession({ sessionTimeoutMs: 3000 }, zookeeper.connectString);
     const node = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000';
     await session.create('/observed', { data: heldBy(node) });
-    const mode = 'ephemeral'; // Its session outlives the server's absence, and so does the node.
+    const mode = 'ephemeral'; // The session outlives the server's absence, and the node does, too.
     await session.create(`/observed/${node}`, {
       mode,
       data: serializeCandidate('one', undefined),
@@ -293,7 +293,7 @@ describe('an observer with a session', () => {
     const { observer, changes } = await observe(session, '/observed');
     await server?.stop();
     await showsId(observer, undefined);
-    expect(session.signal.aborted).toBe(false); // A server that was away hasn't ended it.
+    expect(session.signal.aborted).toBe(false); // The server's absence hasn't ended the session.
     await server?.start();
     await showsId(observer, 'one');
     expect(changes).toEqual(['one', undefined, 'one']);
@@ -366,7 +366,7 @@ describe('an observer with a connect string', () => {
     const AUTHENTICATION = 100;
     const [NO_NODE, AUTH_FAILED] = [-101, -115];
     let refused = false;
-    // Says no more after the first look. The next connection ends the session; the one after that begins another.
+    // The server doesn't answer after the first look. The next connection ends the session, and the third begins another session.
     const { connectString: servers } = await startFakeServer({
       handshake: (connection) => (connection === 2 ? 0 : 500),
       answer: ({ type, connection }) => {
@@ -408,7 +408,7 @@ describe('an observer with a supervisor', () => {
     const observer = new ElectionObserver(supervisor, path);
     const [changes, errors] = [record(observer), [] as Error[]];
     observer.on('error', (error) => void errors.push(error));
-    const starting = observer.start(); // There is no session yet.
+    const starting = observer.start(); // The observer has no session yet.
     await supervisor.start();
     await starting;
     const former = await showsId(observer, 'one');
@@ -569,11 +569,11 @@ describe('an observer that is stopped', () => {
     expect(await watchersOf(path)).toEqual([]);
     const resumed = nextEvent(session, 'resumed');
     proxy.dropConnections();
-    await resumed; // What is still watched has been set again, at the server of the new connection.
+    await resumed; // The session has set its remaining watches again, at the server of the new connection.
     expect(await session.exists(path)).toBeDefined();
     expect(await watchersOf(path)).toEqual([]);
     await elector.stop();
-    await session.exists(path); // Whatever the server had to say to this session about that, it has said.
+    await session.exists(path); // The server has sent this session all notifications of that.
     expect(changes).toEqual(['one', 'one']);
     expect(observer.leader).toBeUndefined();
     expect(session.state.name).toBe('connected');
@@ -617,7 +617,7 @@ describe('an observer that is stopped', () => {
             timer.clear();
             stopped ??= observer.stop();
           };
-          return ms === CONNECT_TIMEOUT_MS ? { clear: stopToo } : timer; // Cleared when connecting has succeeded.
+          return ms === CONNECT_TIMEOUT_MS ? { clear: stopToo } : timer; // The session clears it when it has connected.
         },
       },
     };
@@ -682,7 +682,7 @@ describe('an observer that may not read', () => {
     const { observer, changes } = await observe(await openSession(), path);
     await grant('its owner only', [path]);
     const refused = nextEvent(observer, 'error');
-    await elector.advertise('something else'); // A change of an access list fires no watch: it shows at the next look.
+    await elector.advertise('something else'); // A change of an access list fires no watch. The next look shows it.
     expect(await refused).toMatchObject([{ code: 'NO_AUTH', path }]);
     expect(observer.leader).toBeUndefined();
     await grant('all may read', [path]);
@@ -714,7 +714,7 @@ describe('an observer that may not read', () => {
     await elector.stop();
   });
 
-  /** As an operator would do it; only alice may write. */
+  /** Changes access lists as an operator would. Only alice may write. */
   async function grant(access: 'all may read' | 'its owner only', paths: readonly string[]): Promise<void> {
     const { createClient, ACL, Id, Permission } = createRequire(import.meta.url)('node-zookeeper-client');
     const client = createClient(connectString());

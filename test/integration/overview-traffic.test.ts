@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** As electors write it, but without heartbeats, so that all traffic is that of the test. */
+/** Writes an election as electors do, but without heartbeats, so that all traffic comes from the test. */
 async function makeElection(session: Session, path: string, candidates: number): Promise<string[]> {
   await session.ensurePath(path);
   const nodes: string[] = [];
@@ -59,7 +59,7 @@ describe('on a real server, an overview', () => {
     await Promise.all(Array.from({ length: 9 }, () => follow(`${url}api/events`)));
     expect((await server.watches()) - before).toBe(cost);
     await handler.close();
-    await reader.exists('/'); // Behind what removes the watches.
+    await reader.exists('/'); // Answered after the requests that remove the watches.
     expect(await server.watches()).toBe(before);
   });
 
@@ -87,6 +87,6 @@ describe('on a real server, an overview', () => {
       await writer.remove(`${paths[7]}/${nodes[7]?.[19]}`);
       expect(await changed).toEqual([paths[7]]);
     });
-    expect(requests).toBeLessThan(6); // The deletion, the listing and one read, and what the counting asks.
+    expect(requests).toBeLessThan(6); // The deletion, the listing, one read, and the requests of the count itself.
   });
 });

@@ -1,4 +1,4 @@
-/** Nodes with the names of contenders that no session owns: a client that may create children can leave them there. */
+/** Nodes with contenders' names that no session owns. Any client that may create children can leave such nodes behind. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -30,7 +30,7 @@ function collected() {
   return { warnings, logger };
 }
 
-/** A session that has nothing to warn of but what is in the way. */
+/** Opens a session that has nothing to warn of, except for ownerless nodes. */
 async function openQuiet(options: SessionOptions = {}) {
   const { warnings, logger } = collected();
   const session = await openSession({ ...options, logger });
@@ -82,7 +82,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     const path = uniquePath('queue');
     const [first, second] = [new DistributedLock(await openSession(), path), await openQuiet()];
     const held = await first.acquire();
-    await second.session.create(`${path}/${nameOf(5)}`); // The next numbers are below that.
+    await second.session.create(`${path}/${nameOf(5)}`); // The next numbers are lower.
     const waiter = await enqueue(new DistributedLock(second.session, path));
     expect(await new DistributedLock(await openSession(), path).tryAcquire()).toBeUndefined();
     expect(waiter.held()).toBe(false);
@@ -149,7 +149,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     await (await lock.acquire({ timeoutMs: 5000 })).release();
     for (const each of [node, path]) await stranger.remove(each);
     await stranger.create(path);
-    // Another client's names say nothing but the number, which begins anew.
+    // Another client's names have only a number, which begins anew.
     const { value } = await stranger.create(`${path}/lock-`, { mode: 'ephemeral-sequential' });
     expect(value).toBe(node);
     expect(await lock.tryAcquire()).toBeUndefined();
@@ -172,7 +172,7 @@ describe('a node of a contender’s name that goes with no session', () => {
   it('is not the leader that the record names, though it has that name', async () => {
     const stranger = await openSession();
     const path = uniquePath('election');
-    // As after an unclean end, with the dead leader's name taken.
+    // As after an unclean end, but another client's node has the dead leader's name.
     const node = nameOf(0);
     const record = { state: 'held', term: 1, id: 'dead', node, leaseMs: 1000 } as const;
     await stranger.create(path, { data: serializeRecord(record) });
@@ -193,7 +193,7 @@ describe('a node of a contender’s name that goes with no session', () => {
       const [first] = await leadWith(await open(), path, { takeover });
       const leader = await campaign(await open(), path, { takeover, id: 'leader' });
       const { sequence } = (await first.candidates())[1] as Candidate;
-      // Behind the leader, which has never looked at it, and before all others.
+      // The forged node is behind the leader, which has never looked at it, and ahead of all others.
       const way = takeover === 'lease' ? { takeover } : {};
       const forged = nameOf(sequence + 1, candidateUuid(randomUUID(), 0, { leaseMs, ...way }));
       await stranger.create(`${path}/${forged}`);
@@ -203,7 +203,7 @@ describe('a node of a contender’s name that goes with no session', () => {
       const [next, last] = electors as [LeaderElector, LeaderElector];
       const leads = nextEvent(leader, 'elected');
       await first.stop();
-      await leads; // It lists the queue that stands behind it.
+      await leads; // The leader lists the queue behind it.
       const elected = nextEvent<[Term]>(next, 'elected');
       const stoppedAt = performance.now();
       await leader.stop();
@@ -214,7 +214,7 @@ describe('a node of a contender’s name that goes with no session', () => {
       expect(performance.now() - stoppedAt).toBeGreaterThan(leaseMs);
       const follows = nextEvent<[Term]>(last, 'elected');
       await next.stop();
-      expect((await follows)[0].number).toBe(5); // It was handed no other term.
+      expect((await follows)[0].number).toBe(5); // The forged node was handed no other term.
     },
   );
 
@@ -222,7 +222,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     const stranger = await openSession();
     const path = uniquePath('election');
     const first = await lead(path);
-    // It has the answer to the listing behind its claim then: what is in that may be handed a term by its name.
+    // By then the leader has the answer to the listing after its claim. It may hand a term to a node of that listing by its name.
     await first.elector.session.exists(path);
     await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`, { data: Buffer.from('{"id":"x"}') });
     const second = new LeaderElector(await openSession(), path);
@@ -235,7 +235,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     const resignedAt = performance.now();
     await first.elector.stop();
     expect((await elected)[0].number).toBe(2);
-    // No candidate was let go before, which takes a lease: a third of 5 s.
+    // No other node was handed the term before. A wait for its lease would take a third of 5 s.
     expect(performance.now() - resignedAt).toBeLessThan(1200);
   });
 });
@@ -248,7 +248,7 @@ describe('a leader that had no successor', () => {
     const logger = { debug: () => undefined, info: () => undefined, warn, error: () => undefined };
     const [leader] = await leadWith(await openSession({ logger }), path);
     const stranger = await openSession();
-    await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`); // That says a lease of minutes.
+    await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`); // Its name gives a lease of minutes.
     await seen.promise; // The leader has listed the queue again.
     const next = await campaign(await openSession(), path);
     onTestFinished(() => next.stop());

@@ -12,7 +12,7 @@ import { nextEvent } from '../support/events.mjs';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
-// On a server of its own, since the tests look at its requests.
+// On a server of its own, because the tests look at its requests.
 
 const PATH = '/election';
 const ignore = () => undefined;
@@ -20,14 +20,14 @@ const ignore = () => undefined;
 async function startElection() {
   const server = await EmbeddedZooKeeper.start({ logger: SILENT });
   onTestFinished(() => server.stop());
-  /** So long that no heartbeat comes while requests are looked at. */
+  /** Opens a session with a timeout so long that no heartbeat comes while the test looks at requests. */
   const open = async () => {
     const session = await Session.connect(server.connectString, { sessionTimeoutMs: 60_000 });
     onTestFinished(() => session.close());
     return session;
   };
   const elected: string[] = [];
-  /** Records when it is elected, and stops it when the test has ended. */
+  /** Records when the elector is elected, and stops it at the end of the test. */
   const note = (elector: LeaderElector) => {
     elector.on('elected', () => elected.push(elector.id));
     onTestFinished(() => elector.stop());
@@ -40,7 +40,7 @@ async function startElection() {
     await settled(leader);
     return [note(leader), term];
   };
-  /** What was asked, by whom: `who` in the order of their ids, without what is asked only after it in the background. */
+  /** The requests of these electors, in the order in which the server got them. */
   const asked = (...who: LeaderElector[]) =>
     server.requests.flatMap(({ operation, session }) => {
       const elector = who.find((each) => each.session.credentials.id === session?.id);
@@ -49,13 +49,13 @@ async function startElection() {
   return { server, open, join, begin, asked, elected };
 }
 
-/** Resolves when this elector has had all answers and notifications that there are. */
+/** Resolves when this elector has had all pending answers and notifications. */
 async function settled(elector: LeaderElector): Promise<void> {
   await elector.session.exists('/');
   await elector.session.exists('/');
 }
 
-/** One with a priority has joined after the leader's release, and before the claim of the next in line, which is cut off. */
+/** Lets a candidate with a priority join after the leader's release, and before the claim of the next in line, which is cut off. */
 async function joinBeforeTheClaim() {
   const { server, join, begin, elected } = await startElection();
   const [leader] = await begin('leader');
@@ -72,7 +72,7 @@ async function joinBeforeTheClaim() {
 
 const nodeOf = async (leader: LeaderElector) => `${PATH}/${(await leader.leader())?.node}`;
 
-/** A leader that knows the next one, which waits for its signal. */
+/** Starts a leader that knows the next candidate. That candidate waits for the leader's signal. */
 async function leadWithNext(
   server: EmbeddedZooKeeper,
   begin: (id: string) => Promise<[LeaderElector, ...unknown[]]>,
@@ -109,7 +109,7 @@ describe('a clean handover', () => {
       const ended = end(leader, other);
       await elected;
       const requests = asked(leader);
-      // This goes out together with the release.
+      // The removal of watches is sent together with the release.
       const release = requests.indexOf('leader removeWatches') + 1;
       expect(requests.slice(0, release)).not.toContain('leader getChildren');
       expect(requests[release]).toBe('leader multi');
@@ -117,7 +117,7 @@ describe('a clean handover', () => {
         ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
       );
       expect(writes).toHaveLength(1);
-      // The listing is of the term that begins. It is sent as soon as the application has heard of that.
+      // The listing belongs to the term that begins. The leader sends it as soon as the application has heard of the term.
       await until(() => asked(next).includes('next getChildren'));
       expect(asked(next).filter((request) => !/getData|exists|multi/.test(request))).toEqual([
         'next getChildren',
@@ -146,7 +146,7 @@ describe('a clean handover', () => {
     const stopped = nextEvent(brief, 'stopped');
     await leader.stop();
     await stopped;
-    // What confirms the signal, and the listing, go out in either order.
+    // The read that confirms the signal and the listing are sent in either order.
     const requests = asked(leader, brief);
     expect([...requests.slice(0, 2), ...requests.slice(2, 4).sort(), ...requests.slice(4)]).toEqual([
       'leader removeWatches',
@@ -187,7 +187,7 @@ describe('a candidate with a priority that joins while another leads', () => {
     const { server, join, begin, asked, elected } = await startElection();
     const [leader] = await begin('leader');
     await join('plain');
-    // The leader is notified at once that its node has changed, and then waits for what the node says.
+    // The leader is notified at once that its node has changed, and then waits for the node's data.
     const late = server.delay(150, { only: 'getData', path: await nodeOf(leader) });
     await join('high', 1);
     expect(late.hits).toBeGreaterThan(0);
@@ -195,7 +195,7 @@ describe('a candidate with a priority that joins while another leads', () => {
     await leader.stop();
     await until(() => elected.length === 1);
     expect(elected).toEqual(['high']);
-    // The first release was refused, and the queue listed then.
+    // The servers refused the first release. The leader then listed the queue.
     const requests = asked(leader).filter((request) => /multi|getChildren|setData/.test(request));
     expect(requests).toEqual(['leader multi', 'leader getChildren', 'leader multi']);
   });
@@ -267,13 +267,13 @@ describe('a candidate with a priority that joins while another leads', () => {
     const next = await join('next');
     await join('plain');
     await settled(next);
-    // It reads that the first one leads, and hears of it only when the second one does.
+    // The new candidate reads that the first one leads. It gets the answer only when the second one leads.
     const readers = () =>
       server.requests.filter(({ operation, paths }) => operation === 'getData' && paths[0] === PATH);
     server.resetCounts();
     server.delay(150, { only: 'getData', path: PATH });
     const joining = join('high', 1);
-    await until(() => readers().length === 2); // One when it joins, and one after that.
+    await until(() => readers().length === 2); // One read as it joins, and one read after that.
     await leader.stop();
     await joining;
     await until(() => elected.length === 1);
@@ -360,7 +360,7 @@ describe('a leader that has a candidate with a priority in its queue', () => {
     const [former] = await begin('former');
     const leader = await join('leader');
     await join('plain');
-    const refused = server.failWith('NO_AUTH', { operation: 'setData' }); // Or it would be led before.
+    const refused = server.failWith('NO_AUTH', { operation: 'setData' }); // Otherwise it would lead before that.
     await join('high', 1);
     refused.clear();
     await former.stop();

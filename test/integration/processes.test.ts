@@ -37,7 +37,7 @@ describe('a leader whose process is killed', () => {
     child.kill('SIGKILL');
     const [term] = await elected;
     const tookMs = performance.now() - killedAt;
-    // A heartbeat came within the last quarter of a lease, and a busy machine may have been late with the next.
+    // A heartbeat came within the last quarter of a lease. On a busy machine the next heartbeat may have been late.
     expect(tookMs).toBeGreaterThan(sessionTimeoutMs / 3 / 2);
     expect(tookMs).toBeLessThan(sessionTimeoutMs);
     expect(term.number).toBe(2);

@@ -48,7 +48,7 @@ describe('a read-write lock', () => {
     ]);
     await second.release();
     await session.getChildren(path);
-    expect(writer.held()).toBe(false); // The first reader is left, though it isn't the one next ahead.
+    expect(writer.held()).toBe(false); // The first reader still holds, though it isn't the writer's predecessor.
     await first.release();
     const writing = await writer.hold;
     expect([third.held(), fourth.held()]).toEqual([false, false]);
@@ -62,7 +62,7 @@ describe('a read-write lock', () => {
     const [w, ...readers] = locks as [ReadWriteLock, ...ReadWriteLock[]];
     let written = false;
     const reading = readers.map(async ({ readLock }) => {
-      // Each is sure to ask again before the others have left: without an order some reader would always hold.
+      // Each reader is sure to ask again before the others have left. Without an order some reader would always hold.
       while (!written) await readLock.using(() => pause(5));
     });
     await pause(20);
@@ -106,7 +106,7 @@ describe('a read-write lock', () => {
       await readLock.using(async (reading) => {
         expect(reading.token).toBe(writing.token);
         expect(await session.getChildren(path)).toHaveLength(1);
-        await writeLock.using((again) => expect(again.isHeld()).toBe(true)); // It still writes: that is no upgrade.
+        await writeLock.using((again) => expect(again.isHeld()).toBe(true)); // No upgrade: the caller still holds the write lock.
       });
     });
     expect(await session.getChildren(path)).toEqual([]);
@@ -140,7 +140,7 @@ describe('a read-write lock', () => {
     const behind = await enqueue(reader.readLock);
     const reading = await own.downgrade(writing);
     expect([writing.isHeld(), reading.isHeld(), reading.token]).toEqual([false, true, writing.token]);
-    const beside = await early.hold; // It was there before the writer that waits.
+    const beside = await early.hold; // This reader came before the waiting writer.
     await session.getChildren(path);
     expect([waiting.held(), behind.held()]).toEqual([false, false]);
     await beside.release();
@@ -189,7 +189,7 @@ describe('a read-write lock', () => {
     await expect(lock.downgrade(reading)).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(lock.downgrade({} as LockHold)).rejects.toBeInstanceOf(InvalidOptionError);
     await reading.release();
-    // Neither a plain lock on the same path nor another object for it is this lock.
+    // A plain lock on the same path isn't this lock, and neither is another object for that path.
     for (const other of [
       new DistributedLock(session, lock.path),
       new ReadWriteLock(session, lock.path).writeLock,

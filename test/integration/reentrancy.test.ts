@@ -41,7 +41,7 @@ describe('work under a lock', () => {
       const further = await lock.acquire({ timeoutMs: 0 });
       const tried = await lock.tryAcquire();
       await further.release();
-      await further.release(); // Counted once.
+      await further.release(); // The second release of the same hold does nothing.
       expect([further.isHeld(), tried?.isHeld(), outer.isHeld()]).toEqual([false, true, true]);
       await tried?.release();
       expect(await session.getChildren(path)).toHaveLength(1);

@@ -18,7 +18,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
-/** Creates a node with which all clients may do this: what our own sessions never do. */
+/** Creates a node on which all clients have these permissions. Our own sessions never do that. */
 function createWithPermissions(session: Session, path: string, permissions: number): Promise<unknown> {
   const world = { scheme: 'world', id: 'anyone', permissions };
   const request = createRequest(path, Buffer.alloc(0), 'persistent', [world]);
@@ -26,7 +26,7 @@ function createWithPermissions(session: Session, path: string, permissions: numb
   return session['outbox'].submit(request, session.sessionTimeoutMs);
 }
 
-/** Every bug that was found after its code had landed, by what went wrong. */
+/** Every bug that was found after its code had landed. The names of the tests say what went wrong. */
 
 const AUTH = 100;
 
@@ -222,7 +222,7 @@ describe('stopping an elector', () => {
     });
     await elector.start();
     await working;
-    void proxy.partitionFrom('multi', { text: '"state":"vacant"' }); // No answer: it waits as long as it ever does.
+    void proxy.partitionFrom('multi', { text: '"state":"vacant"' }); // Without an answer it waits for as long as it ever does.
     await elector.stop();
     expect(performance.now() - settledAt).toBeGreaterThan(session.leaseMs * 0.9);
   });

@@ -73,7 +73,7 @@ describe('a leader that is asked to step down', () => {
     await expect(refused).rejects.toBeInstanceOf(RevocationRefusedError);
     await expect(refused).rejects.toMatchObject({ leader: 'firm', answered: true });
     expect(term.isHeld()).toBe(true);
-    // Asked again, it is asked again.
+    // A second request reaches the leader as well.
     await expect(revokeLeader(asker, path)).rejects.toMatchObject({ answered: true });
     await leader.stop();
   });
@@ -96,7 +96,7 @@ describe('a leader that is asked to step down', () => {
     finish();
     await elected;
     await revoked;
-    // The other way round it might lead once more, and its work would have no end.
+    // In the other order the leader might lead once more, and its work would never end.
     for (const elector of [leader, next]) await elector.stop();
   });
 
@@ -205,7 +205,7 @@ describe('a leader that is asked to hand over', () => {
     leader.on('error', (error) => void errors.push(error));
     const other = await campaign(await openSession(), path, { id: 'other' });
     const node = `${path}/${(await leader.leader())?.node}`;
-    // Written as a requester does that has seen the candidate a moment ago.
+    // Writes the request like a requester that has seen the candidate a moment ago.
     const request = { kind: 'step-down', key: 'k', by: 'me', graceMs: 5000, to: 'left' } as const;
     await writeRequest(session, node, request);
     await until(async () => answerOf(await session.getData(node)) !== undefined, 'its answer');

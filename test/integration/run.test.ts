@@ -25,7 +25,7 @@ import { connectString, openSession, uniquePath } from '../support/conclave/sess
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-// Long enough that no command loses its lease where that isn't what is tested.
+// So long that no command loses its lease, unless the test is about that.
 const SESSION_TIMEOUT_MS = 9000;
 const SHORT_SESSION_MS = 3000;
 
@@ -34,7 +34,7 @@ interface Run extends RunningCommandOptions {
   readonly options?: readonly string[];
 }
 
-/** `conclave run`, of an election of its own unless one is given. */
+/** Starts `conclave run`, in an election of its own unless one is given. */
 function run(
   command: readonly string[],
   { path = uniquePath('run'), options = [], ...rest }: Run = {},
@@ -43,7 +43,7 @@ function run(
   return new RunningCommand(words, rest);
 }
 
-/** A shell's script as a command: `run` itself starts none. */
+/** A shell script as a command. `run` itself starts no shell. */
 const script = (text: string) => ['sh', '-c', text];
 const printed = (runner: RunningCommand, text: string) =>
   until(() => runner.stdout.includes(text), `'${text}'`);
@@ -143,7 +143,7 @@ describe('conclave run', () => {
       path,
     });
     await printed(runner, 'ready');
-    await revokeLeader(await openSession(), path); // Reported on standard error.
+    await revokeLeader(await openSession(), path); // The runner reports it on standard error.
     expect(await runner.exit()).toBe(76);
     const flags = [...runner.stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal = '']) =>
       Number.parseInt(octal, 8),
@@ -209,7 +209,7 @@ describe('conclave run', () => {
     const leader = await campaign(await openSession(), path);
     const runner = run(script('echo runs'), { path, options: ['-v'] });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
-    runner.signal('SIGUSR1'); // That one is for the command.
+    runner.signal('SIGUSR1'); // This signal is for the command, so the runner goes on.
     runner.signal(name);
     expect(await runner.exit()).toBe(code);
     expect(await queue(path)).toHaveLength(1);
@@ -220,7 +220,7 @@ describe('conclave run', () => {
   it('starts no command at a signal between its election and the start', async () => {
     const path = uniquePath('run');
     const leader = await campaign(await openSession(), path);
-    // Its keeper isn't ready, and won't be before the signal.
+    // The runner's keeper isn't ready, and won't be before the signal.
     const runner = run(script('echo runs'), { path, options: ['-v'] });
     await until(() => runner.keeperPid !== undefined, 'a keeper');
     process.kill(runner.keeperPid as number, 'SIGSTOP');
@@ -241,12 +241,12 @@ describe('conclave run', () => {
     const runner = run(script('echo runs; sleep 60'), { path, options });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     const keeper = runner.keeperPid as number;
-    // It may have become ready, so that it is sent the start.
+    // The keeper may have become ready, so the runner may send it the start.
     process.kill(keeper, 'SIGSTOP');
     await leader.stop();
     await until(() => runner.stderr.includes('elected'), 'its election');
     runner.signal('SIGSTOP');
-    // Half a lease longer than a lease: a heartbeat may have gone out in this very moment, and timers may come a moment too soon.
+    // Half a lease longer than a lease, because a heartbeat may have gone out just now, and timers may fire slightly early.
     await new Promise((resolve) => setTimeout(resolve, SHORT_SESSION_MS / 2));
     process.kill(keeper, 'SIGCONT');
     runner.signal('SIGCONT');
@@ -381,7 +381,7 @@ describe('conclave run', () => {
     expect(await waiting.exit()).toBe('SIGKILL');
     runner.signal('SIGKILL');
     expect(await runner.exit()).toBe('SIGKILL');
-    // Its output is closed a moment before it is gone.
+    // The system closes a process's output a moment before the process is gone.
     await until(() => ![Number(runner.stdout), first, second].some(isAlive), 'the end of all');
   });
 
@@ -408,9 +408,9 @@ describe('conclave run', () => {
       env: auth,
     });
     await until(() => third.stderr.includes('waiting, with 2'), 'a place in the queue');
-    second.signal('SIGKILL'); // Only a waiting one, whose node would be in the way.
+    second.signal('SIGKILL'); // Kills only a waiting runner, whose node would be in the way.
     await second.exit();
-    // Else the first one's term may be handed over to it, which takes a lease.
+    // Otherwise the first runner's term may be handed over to the dead one, which would cost a lease.
     await until(
       () => third.stderr.includes('waiting, with 1'),
       'the end of the session that was left behind',
@@ -457,7 +457,7 @@ describe('conclave run', () => {
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     const keeper = runner.keeperPid as number;
     process.kill(keeper, 'SIGSTOP');
-    onTestFinished(() => void process.kill(keeper, 'SIGCONT')); // Also when it fails: the keeper would stay as it is.
+    onTestFinished(() => void process.kill(keeper, 'SIGCONT')); // Also if the test fails, because the keeper would stay stopped.
     const exited = once(runner.process, 'exit');
     runner.signal('SIGTERM');
     expect((await exited)[0]).toBe(143);
@@ -496,7 +496,7 @@ describe('conclave run', () => {
     process.kill(runner.keeperPid as number, 'SIGKILL');
     expect(await runner.exit()).toBe(137);
     expect(isAlive(Number(runner.stdout))).toBe(false);
-    // Before its keeper has reported the start, most of the time.
+    // The command kills its keeper, mostly before the keeper has reported the start.
     const ungrateful = run(script('kill -9 $PPID; echo $$; exec sleep 60'), { env });
     expect(await ungrateful.exit()).toBe(137);
     expect(isAlive(Number(ungrateful.stdout))).toBe(false);

@@ -13,7 +13,7 @@ import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** Electors of one election, each on a session of its own, that have joined one after the other. */
+/** Starts electors of one election one after the other, each on a session of its own. */
 async function joinAll(count: number, options: LeaderElectorOptions) {
   const path = uniquePath('seats');
   const electors: LeaderElector[] = [];
@@ -84,7 +84,7 @@ describe('an election with several seats', () => {
     const demoted = nextEvent(dying, 'demoted').then(() => performance.now());
     const seenAt = await claiming;
     const [term] = await elected;
-    expect(performance.now() - seenAt).toBeGreaterThan(900); // It has seen the node gone, and then waited.
+    expect(performance.now() - seenAt).toBeGreaterThan(900); // The elector saw that the node was gone, and then waited.
     expect(await demoted).toBeLessThan(performance.now());
     expect([term.seat, term.number]).toEqual([lost.seat, lost.number + 1]);
     expect(kept.isHeld()).toBe(true);
@@ -100,13 +100,13 @@ describe('an election with several seats', () => {
     await next.start();
     const elected = nextEvent<[Term]>(next, 'elected');
     const { node } = (await next.leaders())[lost.seat] as Candidate;
-    proxy.partition(); // Or it would join the queue again, and take the free seat if it is quicker.
+    proxy.partition(); // Otherwise the lost leader would join the queue again, and take the free seat if it is quicker.
     await (await openSession()).remove(`${path}/${node}`);
     await until(() => next.state.name === 'claiming');
     const before = performance.now();
     await second.stop();
     expect((await elected)[0].seat).toBe(kept.seat);
-    expect(performance.now() - before).toBeLessThan(3900); // The lease that it would have waited for.
+    expect(performance.now() - before).toBeLessThan(3900); // It would have waited for a lease of this length.
   });
 
   it('never has two acting on one seat, while leaders come and go in every way', async () => {

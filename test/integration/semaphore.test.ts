@@ -49,7 +49,7 @@ describe('a semaphore', () => {
       const hold = await next.hold;
       await session.getChildren(path);
       expect(last.held()).toBe(false);
-      // And so does the last one, whichever of those that are left goes next.
+      // The last contender gets in, too, whichever remaining holder releases next.
       await holds[(leaving + 1) % 3]?.release();
       await (await last.hold).release();
       await Promise.all([hold.release(), holds[(leaving + 2) % 3]?.release()]);
@@ -73,7 +73,7 @@ describe('a semaphore', () => {
     await Promise.all([2, 0, 3, 1].map(async (index) => await holds[index]?.release()));
     await Promise.all(waiting);
     expect(order.slice().sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-    // Four get in together, so the order within four may differ by which is notified first.
+    // Four get in together. The order within the four depends on which of them is notified first.
     for (const [place, index] of order.entries()) expect(Math.abs(place - index)).toBeLessThan(4);
   });
 
@@ -136,7 +136,7 @@ describe('a semaphore', () => {
     const { semaphores, session, path } = await makeSemaphores(4, 3);
     const holds = [];
     for (const semaphore of semaphores.slice(0, 3)) holds.push(await semaphore.acquire());
-    await (semaphores[3] as Semaphore).seats(); // It agreed to the old number.
+    await (semaphores[3] as Semaphore).seats(); // It has learned the old number.
     await (semaphores[0] as Semaphore).resize(1);
     expect(holds.every((hold) => hold.isHeld())).toBe(true);
     const late = await enqueue(semaphores[3] as Semaphore);

@@ -231,7 +231,7 @@ describe('a session whose connection goes', () => {
     proxy.cut();
     await suspended;
     expect(session.state.name).toBe('suspended');
-    const held = session.getData(value); // Held back until there is a connection.
+    const held = session.getData(value); // The session holds this back until it has a connection.
     const resumed = nextEvent(session, 'resumed');
     proxy.restore();
     await resumed;
@@ -293,7 +293,7 @@ describe('a session whose connection goes', () => {
     const began = performance.now();
     proxy.partition();
     await suspended;
-    // A fifth of the session timeout until it asks, and a third until it gives up.
+    // The session asks after a fifth of the session timeout, and gives up after another third.
     expect(performance.now() - began).toBeLessThan(1400);
     proxy.restore();
     await nextEvent(session, 'resumed');
@@ -309,7 +309,7 @@ describe('a session whose connection goes', () => {
     for (const event of ['suspended', 'resumed'] as const)
       session.on(event, () => void notified.push(event, storage.getStore()));
     const resumed = nextEvent(session, 'resumed');
-    // Its heartbeats, which find out about the dead link, begin in the work.
+    // The heartbeats of the lock, which find the dead link, begin in this work context.
     await storage.run('working', () => new DistributedLock(session, uniquePath('context')).acquire());
     proxy.partition();
     await nextEvent(session, 'suspended');
@@ -381,7 +381,7 @@ describe('opening a session', () => {
     const blocked = new Int32Array(new SharedArrayBuffer(4));
     let opened = 0;
     const openSocket: Environment['openSocket'] = (...target) => {
-      // For longer than a server is given for the handshake: when the loop goes on, that time is over.
+      // Blocks for longer than the time for a server's handshake. When the event loop goes on, that time is over.
       if (++opened === 1) setImmediate(() => Atomics.wait(blocked, 0, 0, 1300));
       return systemEnvironment.openSocket(...target);
     };
@@ -411,8 +411,8 @@ describe('opening a session', () => {
     onTestFinished(() => void silent.close());
     const answers = [
       () => Promise.reject(new Error('no such name')),
-      () => Promise.resolve(['127.0.0.2']), // It accepts, and stays silent.
-      () => Promise.resolve(['127.0.0.2', '127.0.0.3', '127.0.0.1']), // No server listens at the second.
+      () => Promise.resolve(['127.0.0.2']), // This server accepts, and stays silent.
+      () => Promise.resolve(['127.0.0.2', '127.0.0.3', '127.0.0.1']), // No server listens at the second address.
     ];
     const asked: string[] = [];
     const resolve = async (host: string) => {

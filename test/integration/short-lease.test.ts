@@ -19,7 +19,7 @@ it('a lease of 300 ms beside a session timeout of 6 s is kept for twenty leases,
   elector.on('elected', () => {
     since = performance.now();
   });
-  // On a busy machine this process may stand still for longer than such a lease: then another term has to last.
+  // On a busy machine this process may stand still for longer than such a lease. Another term has to last then.
   await until(() => elector.isLeader && performance.now() - since > 20 * LEASE_MS);
   expect(proxy.accepted).toBe(1);
 });

@@ -11,7 +11,7 @@ import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/supervised-shutdown.mjs');
-// What a shared machine may add to any wait.
+// The delay that a shared machine may add to any wait.
 const SLACK_MS = 1500;
 
 interface Situation {
@@ -27,7 +27,7 @@ interface Situation {
   readonly path?: string;
 }
 
-/** A process in that situation, sent a signal as soon as it has said `when`. */
+/** Starts a process in this situation. The test can send it signals as soon as it has printed `when`. */
 async function begin(situation: Situation, when = 'leads') {
   const path = situation.path ?? uniquePath('shutdown');
   const child = execaNode(FIXTURE, [JSON.stringify({ connect: connectString(), path, ...situation })], {
@@ -49,7 +49,7 @@ async function begin(situation: Situation, when = 'leads') {
     for (const [index, signal] of signals.entries()) {
       if (index > 0) {
         await until(() => lines.some((line) => line.startsWith('cleans up')));
-        await new Promise((resolve) => setTimeout(resolve, 150)); // Sooner the same one would count as one.
+        await new Promise((resolve) => setTimeout(resolve, 150)); // An earlier signal would count as the same one.
       }
       child.kill(signal);
     }
@@ -82,7 +82,7 @@ describe('a process that shuts down on a signal', () => {
     expect(tookMs).toBeLessThan(1000 + SLACK_MS);
     const [term] = await elected;
     expect(term.number).toBe(2);
-    // Written in the clean-up, by the term's own transaction: before the successor's claim.
+    // The term's own transaction wrote it in the clean-up, before the successor's claim.
     expect((await session.exists(`${path}/last-word`))?.czxid).toBeLessThan(term.token);
   });
 

@@ -48,7 +48,7 @@ describe.each(kinds)('start({ signal }) of %s', (_, make) => {
   it('gives up when the signal aborts, and leaves nothing behind (it was ignored)', async () => {
     const { server, startable } = await setUp();
     const sessions = server.sessions().length;
-    server.delay(100); // So that it is in the midst of it.
+    server.delay(100); // So that the signal aborts in the middle of the start.
     const controller = new AbortController();
     const starting = startable.start({ signal: controller.signal });
     setTimeout(() => controller.abort(reason), 150);
@@ -65,7 +65,7 @@ describe.each(kinds)('start({ signal }) of %s', (_, make) => {
     const requests = server.requests.length;
     await expect(startable.start({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(server.requests.length).toBe(requests);
-    await startable.start(); // As if nothing had been.
+    await startable.start(); // This works as if there had been no start before.
   });
 
   it('is no longer looked at when start() has resolved', async () => {
@@ -104,7 +104,7 @@ describe.each(kinds)('start({ signal }) of %s', (_, make) => {
     for (const operation of ['getChildren', 'getData', 'create', 'multi'] as const)
       server.failWith('NO_AUTH', { operation });
     const controller = new AbortController();
-    if (startable instanceof ElectionSupervisor) return; // It tries again.
+    if (startable instanceof ElectionSupervisor) return; // A supervisor tries again.
     await expect(startable.start({ signal: controller.signal })).rejects.toMatchObject({ code: 'NO_AUTH' });
     controller.abort(reason);
   });

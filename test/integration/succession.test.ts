@@ -20,7 +20,10 @@ import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** Candidates 'c0' to 'c<n-1>', each with a session of its own, in this order; the first leads. Notes who is elected. */
+/**
+ * Starts candidates 'c0' to 'c<n-1>' in this order, each with a session of its own. The first one leads. Records which candidates
+ * are elected.
+ */
 async function queueOf(count: number, path: string) {
   const elected: string[] = [];
   const overlaps: string[] = [];
@@ -53,7 +56,7 @@ describe('a planned handover', () => {
       const [term] = await taken;
       expect(term.number).toBe(2);
       expect(elected).toEqual(['c0', `c${place}`]);
-      // From there on the queue decides again: each leads once, the first leader at the end.
+      // After that the queue decides again. Each candidate leads once, the first leader at the end.
       const order = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9'].filter((id) => id !== `c${place}`);
       let now = successor;
       for (const id of [...order, 'c0']) {
@@ -82,7 +85,7 @@ describe('a planned handover', () => {
     const next = nextEvent(electors[1], 'elected');
     const handedOver = leader.handOver('c3');
     await nextEvent(leader, 'demoted');
-    await successor.stop(); // Gone, after it was called and before the leader is.
+    await successor.stop(); // The successor leaves after it was named, and before the leader is gone.
     release();
     await next;
     await handedOver;
@@ -96,7 +99,7 @@ describe('a planned handover', () => {
     const session = await openSession({ leaseMs: 300 });
     const [leader] = await lead(session, path);
     const next = await campaign(await openSession({ leaseMs: 300 }), path, { id: 'next' });
-    // A node that looks like a candidate's, and that no process looks after.
+    // A node that looks like a candidate's, but has no process.
     const idleSession = await openSession();
     const name = candidateUuid(randomUUID(), 0, { leaseMs: 300, takeover: 'lease' });
     const idle = await joinQueue(idleSession, path, {
@@ -147,7 +150,7 @@ describe('a planned handover', () => {
     const next = await campaign(await openSession(), path, { id: 'next' });
     const named = await campaign(await openSession(), path, { id: 'named' });
     const elected = nextEvent<[Term]>(named, 'elected');
-    // Of the transactions only the release says who comes next.
+    // The release is the only transaction that names the next leader.
     const lost = proxy.loseReplyTo('multi', { text: '"named"' });
     await leader.handOver('named');
     await lost;
@@ -225,7 +228,7 @@ describe('a candidate with a higher priority', () => {
       nextEvent<[Term]>(high, 'elected').then(([term]) => ({ id: 'high', term })),
     ]);
     expect(performance.now() - began).toBeGreaterThan(500);
-    // Which of the two it is depends on whether the first had looked before the other one was there.
+    // Which of the two is elected depends on whether the first one looked before the other one had joined.
     expect(elected.term.number).toBe(42);
     for (const elector of [first, high]) await elector.stop();
   });
@@ -303,7 +306,7 @@ describe('the record', () => {
     await note();
     const third = nextEvent(heir, 'elected');
     proxy.cut();
-    await third; // Claimed over a held record.
+    await third; // The third candidate claims over a held record.
     await note();
     await until(() => first.state.name === 'waiting');
     const named = await campaign(await openSession(), path, { id: 'd' });

@@ -71,12 +71,12 @@ describe('of its election a supervisor', () => {
     await wait(two.start());
     const events = recordEvents(one, 'demoted', 'expired', 'cleaned', 'restarting', 'waiting');
     const [session, leader] = [await one.session(), await two.leader()];
-    await clock.advance(2000); // The next in line reads the record first, and the leader's heartbeats then.
+    await clock.advance(2000); // The next in line reads the record first, and then the leader's heartbeats.
     const link = server.sessionOf(`${PATH}/${leader?.node}`);
     link?.partition();
     const cutOffAt = clock.now();
     await elected(two);
-    // Its session, of 6 s, lives: the takeover delay is 2.1 s, and a quarter of a lease more at most.
+    // The leader's session of 6 s still lives. The takeover delay is 2.1 s, and at most a quarter of a lease more.
     expect(clock.now() - cutOffAt).toBeLessThan(2700);
     expect(events).toEqual(['demoted']);
     link?.heal();
@@ -101,7 +101,7 @@ describe('of its election a supervisor', () => {
     const one = supervise('one', { cleanup: () => undefined });
     const asked = [one.candidates(), one.leader()] as const;
     await wait(one.start());
-    // Asked as soon as there was a session, before it had its place perhaps.
+    // The supervisor asked as soon as there was a session, perhaps before it had its place in the queue.
     expect((await wait(Promise.all(asked))).length).toBe(2);
     const first = await one.session();
     server.partition();
@@ -178,7 +178,7 @@ describe('the states of an elector', () => {
     await started;
     note();
     await third.start();
-    // After which the next one waits before it claims.
+    // After this end the next candidate waits before it claims.
     server.sessions()[0]?.expire();
     await clock.advanceUntil(() => {
       note();

@@ -27,7 +27,7 @@ function supervise(options: Partial<ElectionSupervisorOptions> & { path: string 
   return supervisor;
 }
 
-/** A supervisor that leads over a proxy, and what makes its session expire. */
+/** Starts a supervisor that leads over a proxy. The result has a function that makes its session expire. */
 async function leadOverProxy(options: Partial<ElectionSupervisorOptions> = {}) {
   const path = uniquePath('supervised');
   const proxy = await startProxy();
@@ -128,7 +128,7 @@ describe('a supervisor', () => {
       cleanup: async ({ attempt }) => {
         attempts.push(attempt);
         expect(await observer.getChildren(path)).toEqual([]);
-        if (attempt < 3) throw new TypeError('not yet'); // p-retry alone would give up at a TypeError.
+        if (attempt < 3) throw new TypeError('not yet'); // p-retry by itself would give up at a TypeError.
       },
     });
     const errors: unknown[] = [];
@@ -237,7 +237,7 @@ describe('a supervisor', () => {
         } else if (calls.length === 3) {
           secondRuns.resolve();
           await stopped.promise;
-          late.push(!(signal.reason instanceof InvalidStateError)); // The reason is the stop, and not its time's end.
+          late.push(!(signal.reason instanceof InvalidStateError)); // The reason is the stop, not the end of the stop's time.
         }
       },
     });
@@ -252,7 +252,7 @@ describe('a supervisor', () => {
   });
 
   it('calls the hook also when a supervisor that only waited loses the session', async () => {
-    // The leader keeps its session whatever a busy machine does: there must be one node less for one reason only.
+    // With this timeout the leader keeps its session even on a busy machine. Only one cause may make the nodes fewer.
     const { path, supervisor: leader } = await leadOverProxy({ session: { sessionTimeoutMs: 30_000 } });
     const proxy = await startProxy();
     const observer = await openSession();

@@ -9,7 +9,7 @@ import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** The session outlasts each test by far: what happens in time isn't its end's doing. */
+/** The session outlasts each test by far, so its end can't cause anything that happens within a test. */
 const SESSION = { sessionTimeoutMs: 20_000, leaseMs: 600 };
 
 async function recordOf(session: Session, path: string) {
@@ -17,7 +17,7 @@ async function recordOf(session: Session, path: string) {
   return parseRecord(data, stat.version);
 }
 
-/** A leader whose link a test can cut, and what was seen of its demotion. */
+/** Starts a leader whose link a test can cut, and records its demotion. */
 async function leadBehindProxy(path: string, options = {}) {
   const proxy = await startProxy();
   const session = await openSession(SESSION, proxy.connectString);
@@ -44,7 +44,7 @@ describe('a leader that is cut off', () => {
     expect(seen).toEqual([false]);
     expect((await leader.demoted)[1]).toBe('lease-expired');
     leader.proxy.restore();
-    // Its session lives: it joins again, behind the new leader.
+    // The former leader's session lives, so it joins again, behind the new leader.
     await until(() => leader.elector.state.name === 'waiting');
     await Promise.all([leader.elector.stop(), next.stop()]);
     expect(await recordOf(await openSession(), path)).toMatchObject({ state: 'vacant' });

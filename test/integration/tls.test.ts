@@ -22,7 +22,7 @@ let mutualPort: number;
 let plainPort: number | undefined;
 const stops: (() => Promise<unknown>)[] = [];
 
-/** A server with a secure port; `clientAuth` says whether it asks its clients for a certificate. */
+/** Starts a server with a secure port. `clientAuth` says whether it asks its clients for a certificate. */
 async function startSecureServer(clientAuth: 'none' | 'need') {
   const port = await freePort();
   const zookeeper = await startZooKeeper({
@@ -51,7 +51,7 @@ afterAll(async () => {
 const trusting = () => ({ tls: { ca: certificates.ca } });
 const known = () => ({ tls: { ca: certificates.ca, pfx: certificates.client, passphrase: PASSPHRASE } });
 
-/** Why no session came about. */
+/** Tries to connect, and returns the error. */
 async function failure(connect: string, options: SessionOptions): Promise<unknown> {
   const refused = await Session.connect(connect, { connectTimeoutMs: 1000, ...options }).then(
     (session) => session.close(),
@@ -131,7 +131,7 @@ describe('the command line over TLS', () => {
     const words = ['status', uniquePath(), '-c', `localhost:${securePort}`, '--connect-timeout', '2s'];
     expect(await runCommandLine([...words, '--ca', file])).toBe(1);
     expect(print).toHaveBeenCalledWith('there is no such election');
-    // No authority that the system trusts has signed it; and without TLS nothing is understood.
+    // No authority that the system trusts has signed the certificate. Without TLS the two sides don't understand each other.
     expect(await runCommandLine([...words, '--tls'])).toBe(69);
     expect(await runCommandLine(words)).toBe(69);
     expect(complain).toHaveBeenCalledTimes(2);

@@ -22,7 +22,7 @@ describe("a term's transaction", () => {
     await term.transaction().setData('/state', Buffer.from('two'), 0).remove('/old', 0).commit();
     expect((await session.getData('/state')).data.toString()).toBe('two');
     expect(await session.exists('/old')).toBeUndefined();
-    await term.transaction().commit(); // Nothing to write: asks the servers whether the term lasts.
+    await term.transaction().commit(); // Without writes it asks the servers whether the term lasts.
     await elector.stop();
   });
 
@@ -46,7 +46,7 @@ describe("a term's transaction", () => {
     const path = uniquePath('election');
     const [elector, term] = await lead(session, path);
     const state = uniquePath('state');
-    // The deletion and the write meet at the server: the leader can't have heard of the one when it sent the other.
+    // The deletion and the write meet at the server. The leader can't have heard of the deletion when it sent the write.
     const [node] = await candidateNodes(other, path);
     const removal = other.remove(`${path}/${node}`);
     const commit = expect(removal.then(() => term.transaction().create(state).commit())).rejects;

@@ -1,4 +1,4 @@
-/** With credentials: paths at which a stranger could end what is held there, or take its place, each on a real server. */
+/** Paths at which a stranger could end a hold, or take its place, although the session has credentials. Each on a real server. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { UnprotectedPathError } from '../../src/errors.js';
@@ -67,7 +67,7 @@ describe.each(WAYS)('%s', (_, use) => {
     const getAcl = session.getAcl.bind(session);
     session.getAcl = async (asked) => {
       const looking = getAcl(asked);
-      // Once the server has said that there is no such node.
+      // The stranger creates the node after the server has answered that there is none.
       if (asked === path) await looking.catch(() => stranger.create(path).catch(() => undefined));
       return await looking;
     };
@@ -89,7 +89,7 @@ describe.each(WAYS)('%s', (_, use) => {
     for (const part of [parent, path, 'world:anyone:', 'setAcl', `${path}/`])
       await expect(refused).rejects.toThrow(part);
     expect(await session.getChildren(path)).toEqual([]);
-    // What the message says to do.
+    // The message gives this advice.
     await use(session, `${path}/below`);
     const allowed = await openAlice({ allowUnprotectedPaths: true });
     await use(allowed, path);

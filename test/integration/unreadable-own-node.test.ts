@@ -1,4 +1,4 @@
-/** An operator takes from a session the right to read its own node: nothing can prove any more that the node is there. */
+/** An operator takes from a session the right to read its own node. Nothing can prove any more that the node exists. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
@@ -12,7 +12,7 @@ import { openAdminClient } from '../support/wire/admin-client.js';
 
 const ALL_BUT_READ: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 2 | 4 | 8 | 16 };
 
-/** A session, the errors that it reports, and whether it ever lost its connection. */
+/** Opens a session, and records the errors that it reports and whether it ever lost its connection. */
 async function openWatched() {
   const session = await openSession({ sessionTimeoutMs: 4000 });
   const errors: Error[] = [];

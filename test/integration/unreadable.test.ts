@@ -1,4 +1,4 @@
-/** What a session does with nodes that it may not read: above its chroot, and ahead of it in a queue. */
+/** Nodes that a session may not read: above its chroot, and ahead of it in a queue. */
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { UnreadableNodeError } from '../../src/errors.js';
@@ -21,7 +21,7 @@ const ALL = 31;
 const CREATE = 4;
 const all = (scheme: string, id: string): AccessEntry => ({ scheme, id, permissions: ALL });
 const world = (permissions: number): AccessEntry[] => [{ scheme: 'world', id: 'anyone', permissions }];
-/** For its creator, and to be read by all. */
+/** Its creator has all permissions, and all clients may read. */
 const readable: AccessEntry[] = [all('auth', ''), ...world(1)];
 
 const ignore = () => undefined;
@@ -32,7 +32,7 @@ async function embeddedAs39(): Promise<string> {
   return server.connectString;
 }
 
-/** Both with the shared server, whichever release that is, and where `exists` needs the right to read. */
+/** The shared server, whichever release it is, and a server where `exists` needs the right to read. */
 const SERVERS: Record<string, () => Promise<string>> = {
   'the shared server': async () => connectString(),
   'the embedded server as 3.9': embeddedAs39,
@@ -45,14 +45,14 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
     return openSession({ ...options, ...(auth !== undefined && { auth }) }, connect + path);
   };
   let connect: string | undefined;
-  // One of its own for each test, as the embedded server is.
+  // Each test starts its server anew, because each embedded server belongs to one test.
   const fresh = (name: string, test: () => Promise<void>) =>
     it(name, async () => {
       connect = undefined;
       await test();
     });
 
-  /** A path that both may use, and a session for the head of the queue whose nodes no other client may read. */
+  /** Makes a path that all may use, and a session for the head of the queue whose nodes no other client may read. */
   async function queueOpenToBoth(): Promise<{ hidden: Session; path: string }> {
     const hidden = await open(alice, 'creator');
     const path = uniquePath();

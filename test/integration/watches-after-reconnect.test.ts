@@ -6,7 +6,7 @@ import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
 import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
 
-/** A proxy in front of the server that all tests share, or of an embedded one. */
+/** A proxy in front of the server that all tests share, or of an embedded server. */
 const SERVERS: Record<string, () => Promise<TcpProxy>> = {
   'the shared server': () => startProxy(),
   'the embedded server as 3.8': () => beforeEmbedded('3.8'),

@@ -9,7 +9,7 @@ import { useRedis } from '../../../tools/redis/server.mjs';
 import { connectString, uniquePath } from '../../support/conclave/sessions.js';
 import { until } from '../../support/waiting.mjs';
 
-/** A table of the application, which its replicas share. */
+/** A database table of the application, which its replicas share. */
 class Outbox {
   readonly #rows: { id: number; payload: object }[] = [];
   readonly #sent = new Set<number>();
@@ -19,7 +19,7 @@ class Outbox {
     for (let id = 1; id <= count; id++) this.#rows.push({ id, payload: { order: id } });
   }
 
-  /** One replica's access; what it marks before `diesBefore` counts. */
+  /** One replica's access to the table. Only rows before `diesBefore` can be marked as sent. */
   access({ diesBefore = Number.POSITIVE_INFINITY } = {}) {
     return {
       unsent: async () => this.#rows.filter(({ id }) => !this.#sent.has(id)),

@@ -59,7 +59,7 @@ describe('the service of the guides', () => {
   });
 
   it('runs from a bundle', async () => {
-    // Below the project: where it is to log, pino is looked for beside the bundle.
+    // In a folder below the project, because a bundle that logs looks for pino beside itself.
     const folder = mkdtempSync(join(ROOT, 'node_modules/.cache-guide-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const outfile = join(folder, 'service.bundle.mjs');

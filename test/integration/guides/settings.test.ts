@@ -39,12 +39,12 @@ describe('the settings of the guides', () => {
       expect((await answer(new Request(`http://localhost${httpGet.path}`))).status).toBe(200);
     for (const { httpGet } of [livenessProbe, readinessProbe]) expect(httpGet.port).toBe(ports[0].name);
     expect(service).toContain(`process.env.PORT ?? ${ports[0].containerPort}`);
-    // A supervisor may be wedged for a lease: a third of the session timeout of 6 s.
+    // A supervisor may be wedged for one lease, which is a third of the session timeout of 6 s.
     expect(livenessProbe.failureThreshold * livenessProbe.periodSeconds).toBeGreaterThan(6);
   });
 
   it('Kubernetes: no field that Kubernetes does not have, and each of its type', async () => {
-    const folder = mkdtempSync(join(ROOT, 'node_modules/.cache-guide-')); // It finds the types there.
+    const folder = mkdtempSync(join(ROOT, 'node_modules/.cache-guide-')); // The program finds the types from there.
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const all = ['deployment', 'zookeeper'].flatMap((name) => manifests(`kubernetes/${name}.yaml`));
     const group = ({ apiVersion }: { apiVersion: string }) => (apiVersion === 'v1' ? 'core/v1' : apiVersion);
@@ -129,7 +129,7 @@ describe('the settings of the guides', () => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-unit-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, 'scheduler.service');
-    // The program and its folder are those of another machine.
+    // The unit file names a program and a folder of another machine.
     const here = read('systemd/scheduler.service')
       .replaceAll('/usr/bin/node', process.execPath)
       .replaceAll('/srv/scheduler', join(GUIDES, 'service'));

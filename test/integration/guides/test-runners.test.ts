@@ -8,7 +8,7 @@ const ROOT = join(GUIDES, '../..');
 const inPlainProcess = { all: true, reject: false, cwd: FOLDER, timeout: 58_000 } as const;
 
 describe('the tests of the guides', () => {
-  // vitest's is among the files that the configuration of the tests includes.
+  // The guide's vitest file is among the files that the configuration of the tests includes.
   it('pass in Jest', async () => {
     const jest = join(ROOT, 'node_modules/jest/bin/jest.js');
     const { all, exitCode } = await execaNode(jest, ['--rootDir', FOLDER], {

@@ -10,7 +10,7 @@ import { deferred, until } from '../../support/waiting.mjs';
 
 const POST = { method: 'POST' };
 
-/** Two replicas: one that leads, and one that waits. */
+/** Starts two replicas: one that leads, and one that waits. */
 async function startTwo(file: string, path: string): Promise<[RunningGuide, RunningGuide]> {
   const leader = await RunningGuide.start(file, { path });
   await until(async () => (await leader.status('/readyz')) === 200, 'the readiness of the leader');
@@ -56,7 +56,7 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
     if (framework === 'fastify') await app.listen({ port: 0 });
     onTestFinished(() => {
       write.resolve();
-      server.closeAllConnections(); // Fastify keeps those that a client keeps for longer than a minute.
+      server.closeAllConnections(); // If a client keeps a connection, Fastify keeps it for longer than a minute.
       server.close();
     });
     const response = fetch(`http://127.0.0.1:${server.address().port}/items/one`, POST);
@@ -68,7 +68,7 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
     follower.once('elected', () => void steps.push('elected'));
     const stopped = leader.stop();
     await demoted;
-    // Had the term been handed over, the record would name the follower by now.
+    // If the leader had handed the term over, the record would name the follower by now.
     expect((await follower.leader())?.id).toBe(leader.id);
     write.resolve();
     expect((await response).status).toBe(201);
@@ -87,10 +87,10 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
   });
 });
 
-/** The compiled programs for NestJS. Its types are checked by `npm run types`. */
+/** Compiles the programs for NestJS. `npm run types` checks their types. */
 async function compileNest(): Promise<string> {
   const source = join(GUIDES, 'nestjs');
-  const outdir = join(source, 'dist'); // Where `tsc` would put them, and git ignores them.
+  const outdir = join(source, 'dist'); // `tsc` would write the output here, too, and git ignores it.
   const options = { format: 'esm', target: 'node20', tsconfig: join(source, 'tsconfig.json') } as const;
   await build({ entryPoints: [join(source, '*.ts')], outdir, ...options });
   return outdir;
