@@ -8,7 +8,7 @@ import { FakeClock, settle } from '../../support/fake-clock.js';
 
 const CONNECT_TIMEOUT_MS = 200;
 
-/** An environment without a server in reach, which a session finds out after a while. Records when sessions were given up, and errors. */
+/** Makes sessions without a server in reach. A try fails after `knownAfterMs`. Records when sessions are given up, and the errors. */
 function outOfReach(knownAfterMs = 0) {
   const clock = new FakeClock();
   const environment: Environment = {

@@ -83,7 +83,7 @@ describe('the watches for nodes that do not exist', () => {
     const [first, second] = [() => void calls.push('first'), () => void calls.push('second')];
     watches.add('/a', first);
     watches.add('/b', second);
-    expect(watches.remove('/b', first)).toBe(false); // It belongs to another path.
+    expect(watches.remove('/b', first)).toBe(false); // The watch at this path has another listener.
     expect(watches.remove('/b', second)).toBe(true);
     for (const path of ['/a', '/a', '/b', '/never']) watches.fire(path);
     expect([calls, watches.has('/a'), watches.has('/b')]).toEqual([['first'], false, false]);

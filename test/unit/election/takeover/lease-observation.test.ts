@@ -37,7 +37,7 @@ describe('a candidate that follows the heartbeats of a leader', () => {
     const lease = fc.integer({ min: 1, max: 100_000 });
     fc.assert(
       fc.property(sent, rate, rate, lease, sent, (sentAt, ofLeader, ofCandidate, leaderLeaseMs, laterMs) => {
-        // In real time: the heartbeat is sent, its version is seen later, the candidate claims when its clock allows.
+        // In real time, the candidate sees the heartbeat's version after its sending, and claims when its own clock allows.
         const seenAt = sentAt + laterMs;
         const step = takeoverStep({
           ...{ ...SITUATION, leaderLeaseMs, since: 0, now: 0, readAt: 0 },
