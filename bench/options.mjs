@@ -20,7 +20,7 @@ export const ROWS = /** @type {const} */ ([
 
 export const HELP = `Compares Conclave with other clients, on ZooKeeper servers of its own.
 
-  npm run bench                        everything: 100 to 110 minutes
+  npm run bench                        everything: 105 to 115 minutes
   npm run bench -- --quick             a first impression
   npm run bench -- --only handover     only these rows, separated by commas: ${ROWS.join(', ')}
 

@@ -2,10 +2,10 @@
  * Simulates a group of shards in storms of 1,000 members that join, leave, die and are restarted:
  * `npm run build && node bench/studies/membership-storms.mjs [--members 1000] [--shards 16384] [--seed 1]`.
  *
- * The study runs `plan`, and the planner's rules of when to plan. It has no servers, and time is simulated. After a join, the planner
- * waits `settleMs` for more joins, ten times as long at most. It plans at once when a member leaves, or comes back within its grace. It
- * learns of a dead member when that member's lease is over. Members carry a plan out at once. In the column `each change by itself`, the
- * planner plans after each change, whatever else is about to come.
+ * The study runs `plan`, and the planner's rules of when to plan. It has no servers, and time is simulated. After a join, the planner waits
+ * `settleMs` for more joins, ten times as long at most. It plans at once when a member leaves, or comes back within its grace. It learns of
+ * a dead member when the takeover delay of that member's lease is over. Members carry a plan out at once. In the column `each change by
+ * itself`, the planner plans after each change, whatever else is about to come.
  */
 import { parseArgs } from 'node:util';
 import { plan } from 'conclave';
