@@ -16,6 +16,7 @@ const OPERATIONS = {
   12: 'getChildren2',
   14: 'multi',
   18: 'removeWatches',
+  22: 'multiRead',
   101: 'setWatches',
 };
 

@@ -2,7 +2,7 @@ import { measureIdle } from './shards/idle.mjs';
 import { MEMBERS, measureCold, measureJoins } from './shards/joins.mjs';
 import { measureKilled } from './shards/killed.mjs';
 import { measureMoves } from './shards/moves.mjs';
-import { measurePlans } from './shards/plans.mjs';
+import { measureFirstPlans, measurePlans } from './shards/plans.mjs';
 import { measureConclave, measureKazoo } from './shards/repartition.mjs';
 import { report } from './shards/report.mjs';
 
@@ -17,6 +17,7 @@ const FULL = {
   idle: { sessionMs: 10_000, leases: 12 },
   kills: { guarded: 10, unguarded: 10, both: 3 },
   repartitions: 5,
+  firstPlans: 15,
   plans: 20,
   timeBoundaryS: 30, // kazoo's default
 };
@@ -27,6 +28,7 @@ const QUICK = {
   idle: { sessionMs: 6000, leases: 6 },
   kills: { guarded: 2, unguarded: 2, both: 1 },
   repartitions: 1,
+  firstPlans: 3,
   plans: 5,
   timeBoundaryS: 1,
 };
@@ -66,9 +68,10 @@ export default async function shards({ quick, say }) {
     ...(await measureKilled({ isGuarded: true, victims: guarded, say })),
     ...(await measureKilled({ isGuarded: false, victims: unguarded, say })),
   ];
+  const firstPlans = await measureFirstPlans(plan.firstPlans);
   const plans = measurePlans(plan.plans);
   return report({
-    ...{ cold: { one, three }, joins, movesMs, idle, writes, killed, plans },
+    ...{ cold: { one, three }, joins, movesMs, idle, writes, killed, firstPlans, plans },
     repartitions: [...repartitions, ...(kazoo === undefined ? [] : [kazoo])],
     timeBoundaryS: plan.timeBoundaryS,
   });

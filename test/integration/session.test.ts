@@ -197,6 +197,21 @@ describe('a session', () => {
     await alice.remove(path);
   });
 
+  it('reads several nodes with one request: of each what it has, or why it is refused', async () => {
+    const [path, secret] = [uniquePath(), uniquePath('secret')];
+    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
+    const bob = await openSession();
+    await bob.create(path, { data: Buffer.from('open') });
+    await alice.create(secret, { data: Buffer.from('x') });
+    expect(await bob.getDataOfEach([path, secret, `${path}/missing`])).toEqual([
+      await bob.getData(path),
+      expect.objectContaining({ code: 'NO_AUTH', path: secret }),
+      expect.objectContaining({ code: 'NO_NODE', path: `${path}/missing` }),
+    ]);
+    expect(await bob.getDataOfEach([])).toEqual([]);
+    await Promise.all([alice.remove(secret), bob.remove(path)]);
+  });
+
   it('logs neither credentials nor what would let others into the session', async () => {
     const lines: string[] = [];
     const write = (details: object, message: string) => void lines.push(JSON.stringify(details) + message);

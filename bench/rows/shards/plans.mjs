@@ -1,38 +1,71 @@
 import { plan } from 'conclave';
+import { timedProcess } from '../../harness/timed-process.mjs';
 
 export const SHARDS = 100_000;
 export const MEMBERS = 1000;
+const FIRST = new URL('../processes/first-plan.mjs', import.meta.url);
 
 /** @typedef {{ what: string, tookMs: number[] }} Plans */
-
 /**
- * Measures, in this process, the largest plan that the documentation names. One member joins a group whose shards are evenly shared.
- *
- * @param {number} rounds
- * @returns {Plans[]} the first of all plans apart, because V8 has compiled no code for it yet
+ * @typedef {object} FirstPlans
+ * @property {number[]} plansMs
+ * @property {number[]} mapsMs filling a `Map` as large as such a plan, and nothing else
  */
-export function measurePlans(rounds) {
+
+/** The largest plan that the documentation names: its shards and members. */
+export function largestPlan() {
   const shards = Array.from({ length: SHARDS }, (_, at) => String(at));
   const members = Array.from({ length: MEMBERS }, (_, at) => ({ id: `member-${at}`, weight: 1 }));
-  const others = members.slice(1);
-  const { took: first, planned: owners } = timed({ shards, members: others });
+  return { shards, members };
+}
+
+/**
+ * Measures the first plan of a process, for which V8 has compiled no code yet: each in a process of its own.
+ *
+ * @param {number} rounds
+ * @returns {Promise<FirstPlans>}
+ */
+export async function measureFirstPlans(rounds) {
+  /** @type {FirstPlans} */
+  const measured = { plansMs: [], mapsMs: [] };
+  for (let round = 0; round < rounds; round++) {
+    measured.plansMs.push(await first('plan'));
+    measured.mapsMs.push(await first('map'));
+  }
+  return measured;
+}
+
+/** @param {'plan' | 'map'} what @returns {Promise<number>} */
+async function first(what) {
+  const { line } = await timedProcess(FIRST, [what]);
+  return JSON.parse(line);
+}
+
+/**
+ * Measures plans after the first one, in this process. One member joins a group whose shards are evenly shared.
+ *
+ * @param {number} rounds
+ * @returns {Plans[]}
+ */
+export function measurePlans(rounds) {
+  const { shards, members } = largestPlan();
+  const owners = plan({ shards, members: members.slice(1) });
   const homes = new Map([...owners].filter(([, id]) => id === 'member-1'));
   const pins = new Map(shards.slice(0, 100).map((shard) => [shard, 'member-2']));
   /** @param {import('conclave').PlanInput} input */
-  const again = (input) => Array.from({ length: rounds }, () => timed(input).took);
+  const times = (input) => Array.from({ length: rounds }, () => msOf(input));
   return [
-    { what: 'the first plan of a process', tookMs: [first] },
-    { what: 'one member joins', tookMs: again({ shards, members, owners }) },
+    { what: 'one member joins', tookMs: times({ shards, members, owners }) },
     {
       what: 'one member is back at home, and shards are pinned',
-      tookMs: again({ shards, members, owners, homes, pins }),
+      tookMs: times({ shards, members, owners, homes, pins }),
     },
   ];
 }
 
 /** @param {import('conclave').PlanInput} input */
-function timed(input) {
+function msOf(input) {
   const began = performance.now();
-  const planned = plan(input);
-  return { took: performance.now() - began, planned };
+  plan(input);
+  return performance.now() - began;
 }

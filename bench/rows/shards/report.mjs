@@ -10,7 +10,7 @@ import { MEMBERS as FORMER, PIECES } from './repartition.mjs';
 /** @import { Idle } from './idle.mjs' */
 /** @import { Cold, Join } from './joins.mjs' */
 /** @import { Killed } from './killed.mjs' */
-/** @import { Plans } from './plans.mjs' */
+/** @import { FirstPlans, Plans } from './plans.mjs' */
 /** @import { Repartition, Writes } from './repartition.mjs' */
 
 /**
@@ -22,6 +22,7 @@ import { MEMBERS as FORMER, PIECES } from './repartition.mjs';
  * @property {Writes[]} writes
  * @property {Repartition[]} repartitions Conclave's, and kazoo's if it is available
  * @property {Killed[]} killed
+ * @property {FirstPlans} firstPlans
  * @property {Plans[]} plans
  * @property {number} timeBoundaryS kazoo's
  */
@@ -39,6 +40,7 @@ const WRITES_PER_MOVE = 2;
 const GUARDED_BAR_MS = 100;
 const UNGUARDED_BAR_LEASES = 1.35;
 const PLAN_BAR_MS = 50;
+const FIRST_PLAN = 'the first plan of a process';
 
 /** @param {Measured} measured @returns {Finding} */
 export function report(measured) {
@@ -60,7 +62,7 @@ export function report(measured) {
 }
 
 /** @param {Measured} measured @returns {Line[]} */
-function linesOf({ cold, joins, movesMs, idle, writes, repartitions, killed, plans }) {
+function linesOf({ cold, joins, movesMs, idle, writes, repartitions, killed, firstPlans, plans }) {
   const group = `${MEMBERS} members, ${SHARDS} shards`;
   const change = `${FORMER} to ${FORMER + 1} workers, ${PIECES} pieces`;
   const ms = 'ms';
@@ -109,6 +111,12 @@ function linesOf({ cold, joins, movesMs, idle, writes, repartitions, killed, pla
       values: writes.map(({ operations }) => operations),
       unit: 'requests',
     },
+    { what: planWords(FIRST_PLAN), values: firstPlans.plansMs, unit: ms },
+    {
+      what: `only to fill a Map as large as such a plan, in a new process`,
+      values: firstPlans.mapsMs,
+      unit: ms,
+    },
     ...plans.map(({ what, tookMs }) => ({ what: planWords(what), values: tookMs, unit: ms })),
   ];
 }
@@ -137,7 +145,7 @@ function planWords(what) {
 }
 
 /** @param {Measured} measured @returns {Bar[]} */
-export function barsOf({ cold, joins, movesMs, idle, writes, repartitions, killed, plans }) {
+export function barsOf({ cold, joins, movesMs, idle, writes, repartitions, killed, firstPlans, plans }) {
   const quota = quotaOfNewcomer(SHARDS, MEMBERS + 1);
   const unlike = joins.map(({ moved, movedElsewhere }) => Math.abs(moved - quota) + movedElsewhere);
   const [ours] = repartitions;
@@ -187,6 +195,7 @@ export function barsOf({ cold, joins, movesMs, idle, writes, repartitions, kille
       ...{ measured: ours?.moved ?? Number.NaN, bar: quotaOfNewcomer(PIECES, FORMER + 1) },
     },
     ...killed.map((each) => p50Bar(`${wordsOf(each)}: p50`, each.tookMs, barOf(each))),
+    p50Bar(`${planWords(FIRST_PLAN)}: p50`, firstPlans.plansMs, PLAN_BAR_MS),
     ...plans.map(({ what, tookMs }) => p50Bar(`${planWords(what)}: p50`, tookMs, PLAN_BAR_MS)),
   ];
 }
@@ -213,7 +222,7 @@ function notesOf({ idle, writes, timeBoundaryS }) {
     `Writes: when one more joins ${FORMER} with ${PIECES} shards. By the versions of all records before and after: the server counts each write of a node there, however many are in a transaction. Transactions (zxids) and requests are all of the join: the session, the nodes and the plans of the newcomer, the plans of the others, the releases, the claims, and ${PIECES} reads of records by the planner. Sessions time out after a day, so that no heartbeats are among them. All in all ${median(writes.map(({ moved }) => moved))} shards moved.`,
     `Killed: ${kills.WORKERS} processes, ${kills.SHARDS} shards, session timeouts of ${kills.SESSION_MS / 1000} s, so leases of ${kills.LEASE_MS / 1000} s; ticks of ${kills.TICK_MS / 1000} s. Until the last shard of the killed process has another owner: with a guardian since the \`exit\` event in its parent, without one since the kill.`,
     `The planner and the next in line: the third observes the other members as these two do. It is elected planner when the leader of that election has been silent for two takeover delays (1.03 leases and 50 ms each). The bar is the session timeout. Before that nothing has failed for two session timeouts.`,
-    'plan(): a pure function, called in the process of the benchmark. The first plan shares out shards that have no owners, on code that V8 has not compiled yet.',
+    'plan(): a pure function. The first plan of a process shares out shards that have no owners, in a new process each time: V8 has compiled no code for it yet. Its result is a Map, so such a process also fills a Map of the same size and does nothing else, in turns with the plans. The other plans are made in the process of the benchmark.',
     `kazoo: time_boundary=${timeBoundaryS}, of 30 s by default; all workers are threads of a process; the idle groups are counted beside it. A piece has lost its owner when the partitioner's state is RELEASE, and has one when it is ACQUIRED. Conclave's workers are in one process, too.`,
   ];
 }

@@ -23,6 +23,7 @@ const GOOD: Measured = {
     { victim: 'planner', isGuarded: false, tookMs: [2600] },
     { victim: 'both', isGuarded: false, tookMs: [5900] },
   ],
+  firstPlans: { plansMs: [40, 45, 90], mapsMs: [39, 40, 41] },
   plans: [{ what: 'one member joins', tookMs: [20, 30, 90] }],
   timeBoundaryS: 30,
 };

@@ -19,6 +19,7 @@ export const OP = {
   check: 13,
   multi: 14,
   removeWatches: 18,
+  multiRead: 22,
   setWatches: 101,
   closeSession: -11,
   error: -1,
@@ -153,6 +154,28 @@ function readOutcome(code: number, bytes: WireReader): PartOutcome {
       return { errorCode: bytes.int32() };
     default:
       throw new WireError(`an answer to an operation ${code}, which was not asked for`);
+  }
+}
+
+/** Writes reads of several nodes' data, none of which sets a watch. */
+export function writeReads(out: WireWriter, paths: readonly string[]): void {
+  for (const path of paths) out.int32(OP.getData).bool(false).int32(NONE).string(path).bool(false);
+  out.int32(NONE).bool(true).int32(NONE);
+}
+
+/** What was read of one of several nodes, or an error's code. */
+export type ReadOutcome = NodeData | { readonly errorCode: number };
+
+/** @throws WireError */
+export function readReadOutcomes(bytes: WireReader): ReadOutcome[] {
+  const outcomes: ReadOutcome[] = [];
+  for (;;) {
+    const [code, hasEnded] = [bytes.int32(), bytes.bool()];
+    bytes.skip(4); // The error's code, or none. The error itself repeats it.
+    if (hasEnded) return outcomes;
+    if (code === OP.getData) outcomes.push(readNodeData(bytes));
+    else if (code === OP.error) outcomes.push({ errorCode: bytes.int32() });
+    else throw new WireError(`an answer to an operation ${code}, which was not asked for`);
   }
 }
 

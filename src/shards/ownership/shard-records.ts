@@ -11,7 +11,7 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type GroupPaths, nodeNameOf } from '../nodes/group-paths.js';
 
-const MOST_PARTS = 256; // Of a transaction: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.
+const MOST_PARTS = 256; // Of a request: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.
 const NO_DATA = Buffer.alloc(0);
 const LOOK_AGAIN_MS = 20; // While another member makes the records.
 
@@ -73,8 +73,8 @@ export interface ClaimListener {
 }
 
 /**
- * The records, by requests that go out together. Those that don't exist, or can't be read, are left out.
- * @throws the signal's reason, or what ended the session
+ * The records, each request with as many as fit. Those that don't exist, or can't be read, are left out.
+ * @throws the signal's reason, what ended the session, or a server's refusal of a whole request
  */
 export async function readRecords(
   session: Session,
@@ -82,24 +82,30 @@ export async function readRecords(
   shards: readonly string[],
   signal?: Abortable,
 ): Promise<SeenRecord[]> {
-  const read = shards.map(async (shard): Promise<SeenRecord | undefined> => {
-    let connection: number | undefined;
-    try {
-      const { data, stat } = await session.retryUntilAnswered(() => {
-        signal?.throwIfAborted();
-        connection = session.connectionNumber;
-        return session.getData(paths.recordOf(shard));
-      });
-      const record = parseRecord(data, stat.version);
-      return { shard, record, version: stat.version, zxid: stat.mzxid, connection };
-    } catch (error) {
-      if (error instanceof ZooKeeperError) return undefined;
-      throw error;
-    }
-  });
+  const read = batches(shards).map((batch) => readBatch(session, paths, batch, signal));
   // One listener for all of them: an AbortSignal takes time with the square of their number.
   const all = signal === undefined ? Promise.all(read) : abortable(Promise.all(read), signal);
-  return (await all).filter((each) => each !== undefined);
+  return (await all).flat();
+}
+
+async function readBatch(
+  session: Session,
+  paths: GroupPaths,
+  shards: readonly string[],
+  signal?: Abortable,
+): Promise<SeenRecord[]> {
+  let connection: number | undefined;
+  const nodes = await session.retryUntilAnswered(() => {
+    signal?.throwIfAborted();
+    connection = session.connectionNumber;
+    return session.getDataOfEach(shards.map((shard) => paths.recordOf(shard)));
+  });
+  return nodes.flatMap((node, at): SeenRecord[] => {
+    if (node instanceof ZooKeeperError) return [];
+    const { version, mzxid } = node.stat;
+    const record = parseRecord(node.data, version);
+    return [{ shard: shards[at] as string, record, version, zxid: mzxid, connection }];
+  });
 }
 
 /** What becomes of a release: see {@link ShardRecords.release}. */

@@ -150,6 +150,20 @@ describe('what is written by hand', () => {
     );
   });
 
+  it('is what the codec writes: reads of several nodes, as parts that it knows', () => {
+    const end = make('protocol', 'MultiHeader', -1, true, -1);
+    fc.assert(
+      fc.property(xid, fc.array(path, { maxLength: 6 }), (number_, paths) => {
+        const reads = paths.flatMap((at) => [
+          make('protocol', 'MultiHeader', 4, false, -1),
+          make('protocol', 'GetDataRequest', at, false),
+        ]);
+        const expected = bytesOf(make('protocol', 'RequestHeader', number_, 22), ...reads, end);
+        expect(requests.getDataOfEachRequest(paths).encode(number_).subarray(4)).toEqual(expected);
+      }),
+    );
+  });
+
   it('begins anew after a request that could not be written', () => {
     const wrong = requests.setDataRequest('/a', Buffer.alloc(1), 2 ** 40);
     expect(() => wrong.encode(1)).toThrow(RangeError);
@@ -161,7 +175,8 @@ describe('what is written by hand', () => {
     const known = Object.entries(codec.OP_CODES).map(
       ([name, code]) => [name.toLowerCase().replaceAll('_', ''), code] as const,
     );
-    const ours = Object.entries(OP).filter(([name]) => name !== 'removeWatches');
+    const unknown = new Set(['removeWatches', 'multiRead']);
+    const ours = Object.entries(OP).filter(([name]) => !unknown.has(name));
     expect(known).toEqual(expect.arrayContaining(ours.map(([name, code]) => [name.toLowerCase(), code])));
   });
 });
@@ -182,6 +197,25 @@ describe('what is read by hand', () => {
         expect(requests.getChildrenRequest(at).decode(listed).strings()).toEqual(names);
         const ruled = bytesOf(make('protocol', 'GetACLResponse', acls(who), record));
         expect(requests.getAclRequest(at).decode(ruled)).toEqual(who);
+      }),
+    );
+  });
+
+  it('gives for each of several nodes what it has, or why a server refuses to show it', () => {
+    const head = (code: number) => make('protocol', 'MultiHeader', code, false, 0);
+    fc.assert(
+      fc.property(data, stat, (what, about) => {
+        const body = bytesOf(
+          ...[head(4), make('protocol', 'GetDataResponse', what, statRecord(about))],
+          ...[head(-1), make('protocol', 'ErrorResponse', -102)],
+          ...[head(4), make('protocol', 'GetDataResponse', undefined, statRecord(about))],
+          make('protocol', 'MultiHeader', -1, true, -1),
+        );
+        expect(requests.getDataOfEachRequest(['/a', '/b', '/c']).decode(body)).toEqual([
+          { data: what, stat: about },
+          expect.objectContaining({ code: 'NO_AUTH', operation: 'getData', path: '/b' }),
+          { data: Buffer.alloc(0), stat: about },
+        ]);
       }),
     );
   });
@@ -267,5 +301,7 @@ describe('what is read by hand', () => {
     const asked = requests.multiRequest([{ kind: 'check', path: '/a' }], 'world');
     for (const answer of Object.values(answers))
       expect(() => asked.decode(bytesOf(...answer))).toThrow(WireError);
+    for (const answer of [answers.strange, answers.empty, [head(4, false)]])
+      expect(() => requests.getDataOfEachRequest(['/a']).decode(bytesOf(...answer))).toThrow(WireError);
   });
 });

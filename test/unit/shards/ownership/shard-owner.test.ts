@@ -112,11 +112,11 @@ describe('a claim of a shard', () => {
     await clock.advance(A_WHILE_MS);
     second.owner.follow(['0', '1', '2']);
     await clock.advance(A_WHILE_MS);
-    const read = vi.spyOn(second.session, 'getData');
+    const read = vi.spyOn(second.session, 'getDataOfEach');
     first.owner.follow(['1', '2']);
     await clock.advance(A_WHILE_MS);
     expect(second.told).toEqual(['acquired 0']);
-    expect(read.mock.calls.map(([path]) => path)).toEqual([RECORD]);
+    expect(read.mock.calls).toEqual([[[RECORD]]]);
   });
 
   it('is refused if the tombstone that it was begun for is gone', async () => {
