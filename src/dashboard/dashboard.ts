@@ -15,7 +15,7 @@ export interface DashboardHandler {
  * It begins to read at once, and shows events since then. Many visitors cost the servers no more than one.
  *
  * **Security.** Without `authorize` it is read-only, and answers visitors of this machine alone. Actions are POSTs from the dashboard's own
- * origin that `authorize` allows. See docs/operations/dashboard.md.
+ * origin that `authorize` allows. See https://github.com/conclave-js/conclave/blob/main/docs/operations/dashboard.md.
  *
  * @throws InvalidOptionError if an option is wrong
  *

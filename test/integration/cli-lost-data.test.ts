@@ -1,27 +1,22 @@
-import { describe, expect, it } from 'vitest';
-import { freePort } from '../../tools/ports.mjs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 const ELECTION = '/app/election';
-
-async function startDevServer(port: number): Promise<RunningCommand> {
-  const server = new RunningCommand(['dev-server', '--port', `${port}`, '--tick-ms', '100']);
-  await until(() => server.stdout !== '', 'the development server');
-  return server;
-}
 
 const STARTS_AGAIN = 'fencing tokens and terms start again';
 
 /** Whether the command of some term ran. On a busy machine a lease may be over before a command can start. */
 const hasRun = (text: string) => /elected for term (\d+)\n(?:.*\n)*?leads in term \1\n/.test(text);
 
-describe('a development server that is killed and started again', () => {
+describe('a server that is killed, and starts again without its data', () => {
   it('is waited for by run and observe without a limit, and they go on with its new data', async () => {
-    const port = await freePort();
-    const connect = `127.0.0.1:${port}`;
+    const server = await EmbeddedZooKeeper.start({ tickMs: 100, logger: SILENT });
+    onTestFinished(() => server.stop());
+    const connect = server.connectString;
     const session = ['--session-timeout', '2s'];
-    const server = await startDevServer(port);
     const observing = new RunningCommand(['observe', ELECTION, ...session], { connect });
     // The command writes to the same stream as `run`, so that the output shows their order.
     const command = ['--', 'sh', '-c', 'echo "leads in term $CONCLAVE_TERM" >&2; sleep 60'];
@@ -32,9 +27,8 @@ describe('a development server that is killed and started again', () => {
     await until(() => hasRun(running.stderr), 'the first term');
     await until(() => observing.stdout.endsWith('one\n'), 'the sight of it');
 
-    server.signal('SIGKILL');
-    await server.exit();
-    await startDevServer(port);
+    await server.crash();
+    await server.restart({ empty: true });
     const sinceTheNewServer = () => running.stderr.split(STARTS_AGAIN)[1] ?? '';
     await until(() => hasRun(sinceTheNewServer()), 'a term on the new server');
     await until(() => /one\nnobody leads\n(.*\n)*one\n$/.test(observing.stdout), 'the sight of that');

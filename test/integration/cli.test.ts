@@ -127,6 +127,21 @@ describe('conclave dev-server', () => {
     },
   );
 
+  it('gives higher zxids at each start, so that fences of former starts let new leaders pass', async () => {
+    const nextZxid = async () => {
+      const { process, line } = await start('dev-server', '--port', '0');
+      const session = await Session.connect(line.trim());
+      const { zxid } = await session.create('/node');
+      await session.close({ timeoutMs: 0 });
+      process.kill('SIGKILL');
+      await process;
+      return zxid;
+    };
+    const [first, second] = [await nextZxid(), await nextZxid()];
+    expect(second).toBeGreaterThan(first);
+    expect(second).toBeLessThan(BigInt(Number.MAX_SAFE_INTEGER));
+  });
+
   it('listens at the given host and port', async () => {
     const port = await freePort();
     expect((await start('dev-server', '-p', String(port), '--host', 'localhost')).line).toBe(

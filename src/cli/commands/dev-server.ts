@@ -1,12 +1,16 @@
 import { type Command, Option } from 'commander';
+import { SystemClock } from '../../platform/time/clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
 import { DIALECTS } from '../../testing/state/dialect.js';
 import { wholeNumber } from '../options/arguments.js';
 import { asListenError } from '../process/listen-error.js';
 import { untilSignal } from '../process/signals.js';
 
+/** What the command line gives. */
 type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' | 'tickMs' | 'dialect'>>;
 
+const BEGINNING = Date.UTC(2026);
+const TRANSACTIONS_PER_MS = 128; // More than it can carry out.
 const LAST_PORT = 65_535;
 const LONGEST_TICK_MS = 60_000;
 
@@ -62,10 +66,21 @@ export function addDevServer(program: Command): void {
 
 async function serve(options: DevServerOptions): Promise<void> {
   const stopped = untilSignal();
-  const server = await EmbeddedZooKeeper.start(options).catch((cause) => {
+  const server = await EmbeddedZooKeeper.start({
+    ...options,
+    firstZxid: zxidAt(new SystemClock().date()),
+  }).catch((cause) => {
     throw asListenError(cause, options);
   });
   console.log(server.connectString);
   await stopped;
   await server.stop();
+}
+
+/**
+ * A number above those of all transactions of servers that were started before `now`. So fencing tokens rise from one start to the next,
+ * and a database that has seen former ones takes new ones. In JSON and in JavaScript such a number is exact, for it is below 2 ** 53.
+ */
+function zxidAt(now: Date): bigint {
+  return BigInt(Math.max(0, now.getTime() - BEGINNING) * TRANSACTIONS_PER_MS);
 }

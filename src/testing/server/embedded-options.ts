@@ -18,11 +18,19 @@ export interface EmbeddedZooKeeperOptions {
   /** The longest session timeout that it grants. @default 20 ticks */
   readonly maxSessionTimeoutMs?: number;
   /**
-   * The release of ZooKeeper as which it answers. For the differences see `docs/guides/testing.md`.
+   * The release of ZooKeeper as which it answers. For the differences see https://github.com/conclave-js/conclave/blob/main/docs/guides/testing.md.
    *
    * @default '3.8'
    */
   readonly dialect?: Dialect;
+  /**
+   * The number of the last transaction before those of this server, from 0 to 2 ** 62. Fencing tokens are numbers of transactions. Where a
+   * store keeps a fence from one start of the server to the next, give a higher number at each start: else its tokens begin anew, and the
+   * store refuses them.
+   *
+   * @default 0n
+   */
+  readonly firstZxid?: bigint;
   /** Times sessions and dates stats; a {@link TestClock}, to advance time. @default the system's */
   readonly clock?: Clock;
   /** Gets one warning: that this server is for tests. @default the console */
@@ -39,6 +47,7 @@ const OPTIONS = [
   'minSessionTimeoutMs',
   'maxSessionTimeoutMs',
   'dialect',
+  'firstZxid',
   'clock',
   'logger',
 ] as const;
@@ -47,6 +56,7 @@ const DEFAULT_TICK_MS = 500;
 const SHORTEST_TICKS = 2;
 const LONGEST_TICKS = 20;
 const LAST_PORT = 65_535;
+const HIGHEST_ZXID = 2n ** 62n; // As many again are left for the server's own transactions.
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions {
@@ -76,6 +86,7 @@ export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions 
     minSessionTimeoutMs,
     maxSessionTimeoutMs,
     dialect: checkOneOf('dialect', options.dialect, DIALECTS, '3.8'),
+    firstZxid: checkZxid(options.firstZxid),
     clock: checkClock(options.clock),
     logger: options.logger === undefined ? consoleLogger : resolveLogger(options.logger),
   };
@@ -96,6 +107,11 @@ function checkPort(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > LAST_PORT)
     throw new InvalidOptionError('port', value, `a whole number from 0 to ${LAST_PORT}`);
   return value;
+}
+
+function checkZxid(value: unknown = 0n): bigint {
+  if (typeof value === 'bigint' && value >= 0n && value <= HIGHEST_ZXID) return value;
+  throw new InvalidOptionError('firstZxid', value, 'a bigint from 0n to 2n ** 62n');
 }
 
 function checkClock(value: Clock | undefined): Clock {

@@ -39,6 +39,7 @@ export interface SessionLimits {
 
 export interface StateMachineOptions extends SessionLimits {
   readonly firstSessionId: bigint; // The id of the first session; each later session's id is one more.
+  readonly firstZxid: bigint; // Of the last transaction before those of this server.
   readonly newPassword: () => Buffer;
   readonly traits: Traits;
 }
@@ -61,11 +62,12 @@ export class StateMachine {
   readonly #options: StateMachineOptions;
   readonly #clients = new Map<SessionRecord, Client>();
   /** The zxid of the latest transaction. */
-  zxid = 0n;
+  zxid: bigint;
   nextSessionId: bigint;
 
   constructor(options: StateMachineOptions) {
     this.#options = options;
+    this.zxid = options.firstZxid;
     this.traits = options.traits;
     this.watches = new Watches(options.traits);
     this.nextSessionId = options.firstSessionId;

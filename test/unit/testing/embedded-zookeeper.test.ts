@@ -57,6 +57,7 @@ describe('the embedded server', () => {
     [{ tickMs: 0 }, 'tickMs'],
     [{ minSessionTimeoutMs: 500, maxSessionTimeoutMs: 100 }, 'maxSessionTimeoutMs'],
     [{ dialect: '3.7' }, 'dialect'],
+    [{ firstZxid: 7 }, 'firstZxid'],
     [{ clock: {} }, 'clock'],
     [{ logger: {} }, 'logger'],
     [{ ports: 1 }, 'ports'],
@@ -64,6 +65,19 @@ describe('the embedded server', () => {
     const starting = EmbeddedZooKeeper.start(options as EmbeddedZooKeeperOptions);
     await expect(starting).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(starting).rejects.toThrow(option);
+  });
+
+  it('counts transactions from firstZxid on, also without its data', async () => {
+    const server = await start({ firstZxid: 2n ** 62n });
+    const session = await connect(server);
+    expect((await session.create('/node')).zxid).toBeGreaterThan(2n ** 62n);
+    await session.close();
+    await server.crash();
+    await server.restart({ empty: true });
+    const later = await connect(server);
+    expect((await later.create('/node')).zxid).toBeGreaterThan(2n ** 62n);
+    for (const firstZxid of [-1n, 2n ** 62n + 1n])
+      await expect(EmbeddedZooKeeper.start({ firstZxid })).rejects.toThrow(InvalidOptionError);
   });
 
   it('listens on IPv6 too', async () => {
