@@ -27,7 +27,7 @@ findEach([
     what: 'a tombstone that depends on no version of the heartbeat node',
     found: /^two owners: /,
     faultRate: 'shards',
-    hint: 7,
+    hint: 8,
     make: () =>
       replace(Session.prototype, 'commit', (right) => {
         return function (this: Session, parts) {

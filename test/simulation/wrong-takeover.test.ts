@@ -121,7 +121,7 @@ const TWO_LEADERS = /^two leaders: /;
 const WRONG: readonly Wrong[] = [
   {
     what: 'a look after a lost reply that begins a lease, and raises no version',
-    hint: 6,
+    hint: 45,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () => {
@@ -146,7 +146,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 6,
+    hint: 19,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -174,7 +174,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from when the read was sent',
-    hint: 1,
+    hint: 2,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -204,7 +204,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes whatever version the heartbeat node has',
-    hint: 13,
+    hint: 20,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -219,14 +219,14 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the last version, when the node is gone',
-    hint: 1,
+    hint: 18,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromVersionsOfGoneNodes,
   },
   {
     what: 'candidates that wait for the end of a session, though they should not',
-    hint: 5,
+    hint: 6,
     found: /^takeover: /,
     faultRate: 'few',
     make: () => replace(FailureDetector.prototype, 'follow', () => () => undefined),

@@ -25,7 +25,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'an observer that shows a leader for as long as it has no server',
-    hint: 7,
+    hint: 13,
     found: /^observer: .* whose term ended \d+ ms ago/,
     faultRate: 'few',
     make: () =>
@@ -37,7 +37,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a session that insists on what it has seen when the ensemble has lost its data',
-    hint: 25,
+    hint: 72,
     found: /^session: .* neither served nor over/,
     faultRate: 'few',
     make: () => {
@@ -51,7 +51,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a guardian that cleans nothing up',
-    hint: 7,
+    hint: 8,
     found: /^guardian: no candidate took the place/,
     faultRate: 'few',
     make: () => replace(GuardedProcess.prototype, 'openSessions', () => () => []),
@@ -71,7 +71,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'an elector that takes too long to stop',
-    hint: 1,
+    hint: 4,
     found: /^stop: process-\d+ took/,
     make: () =>
       replace(LeaderElector.prototype, 'stop', (right) => {
