@@ -38,11 +38,18 @@ const NEEDS_MORE_THAN_EMBEDDED = [
 ];
 // What a run with `CONCLAVE_TESTS=of-releases` leaves out as well: the release of the server doesn't matter to it.
 const OF_NO_RELEASE = [
-  'test/integration/{bench,examples,health,inspect,two-copies,default-logger,fake-timers}.test.ts',
-  'test/integration/{mounted-dashboard,metrics-exporters,metrics-workers,cli-ui}.test.ts',
+  // What processes, signals, loggers and commands do.
+  'test/integration/{run,processes,cluster,shutdown,start-signal,cooldown,health,inspect,two-copies}.test.ts',
+  'test/integration/{default-logger,fake-timers,cli,cli-*,mounted-dashboard,metrics-*}.test.ts',
+  'test/integration/{bench,examples}.test.ts',
   'test/integration/guides/**',
+  'test/integration/hostile-server.test.ts', // another program is the server
+  'test/integration/lock-load.test.ts', // how much load there is
   'test/interop/embedded.test.ts', // the embedded server answers
 ];
+const CHAOS_OF_NO_RELEASE = 'test/chaos/{killed-server,many-children,many-watches,stopped-leader}.test.ts';
+/** Tests that mostly wait, and beside them tests that only compute. */
+const besideChaos = { maxWorkers: 3, sequence: { groupOrder: 2 } };
 const besideNemesis = { maxWorkers: 2, sequence: { groupOrder: 4 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
 const isOfReleases = process.env.CONCLAVE_TESTS === 'of-releases';
@@ -73,9 +80,9 @@ export default defineConfig({
           ],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
-          // A third of the time of a fast run would go into loading the same modules for each file. No test may depend on
-          // the state of a module; `npm test`, which loads the modules for each file, would show it.
-          isolate: !isEmbedded,
+          // Most of the processors' time would go into loading the same modules for each file. So no test may depend on what
+          // another file leaves in a module or in the process.
+          isolate: false,
           sequence: { groupOrder: 0 },
         },
       },
@@ -93,12 +100,11 @@ export default defineConfig({
           ...common,
           name: 'chaos',
           include: [CHAOS],
-          exclude: [NEMESIS, ...RECOVERY],
+          exclude: [NEMESIS, ...RECOVERY, ...(isOfReleases ? [CHAOS_OF_NO_RELEASE] : [])],
           // Each test starts servers or processes and causes faults. Its assertions hold on a busy machine too, and it mostly
           // waits for sessions to expire: so two files run at the same time, and some tests of a file.
-          maxWorkers: 2,
           maxConcurrency: 4,
-          sequence: { groupOrder: 2 },
+          ...besideChaos,
         },
       },
       {
@@ -117,7 +123,7 @@ export default defineConfig({
           name: 'nemesis',
           include: [NEMESIS],
           // This test mostly waits for its own processes for three minutes, and a busy machine is one more fault. So it runs
-          // beside the tests that only compute, which run one file after the other.
+          // beside the simulation, whose files run one after the other.
           ...besideNemesis,
         },
       },
@@ -126,11 +132,10 @@ export default defineConfig({
           ...common,
           name: 'model',
           include: [MODEL],
-          // Each search keeps a core busy. More of them at the same time would not be faster, and would leave less time to
-          // the other tests.
+          // Each search keeps a core busy, at low priority. More of them at the same time would not be faster.
           testTimeout: 600_000,
           maxConcurrency: 2,
-          ...besideNemesis,
+          ...besideChaos,
         },
       },
       {
@@ -150,7 +155,7 @@ export default defineConfig({
           include: [BROWSER],
           // What a page shows is polled for, since there is no event for it.
           expect: { poll: { timeout: 20_000 } },
-          // Alone, because some of these tests measure how long the page's scripts take.
+          // One file at a time, because the browser keeps all processors busy.
           maxWorkers: 1,
           sequence: { groupOrder: 6 },
         },

@@ -67,7 +67,7 @@ describe('npm run bench', () => {
     expect(await readFile(join(results, 'results.md'), 'utf8')).toContain('| Conclave lock |');
     // The servers, their data and all other temporary files are gone.
     expect(await readdir(folder)).toEqual(['results']);
-  });
+  }, 120_000);
 
   it('leaves a round out in which one of a large crowd breaks down, and says so', async () => {
     const program =

@@ -9,7 +9,7 @@ import { Tally } from './tally.js';
 
 const FIRST_SEED = 1;
 /** How long the simulation may take here; `npm run simulate` takes as long as its option says. */
-const FOR_MS = Number(process.env.SIMULATE_FOR_MS ?? 40_000);
+const FOR_MS = Number(process.env.SIMULATE_FOR_MS ?? 30_000);
 /** However slow the machine is. */
 const LEAST_HOURS = 10;
 const MOST_HOURS = 120;
