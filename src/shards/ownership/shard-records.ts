@@ -5,6 +5,7 @@ import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '.
 import type { Contender } from '../../lock/queue/contender.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
+import { inBatches } from '../../platform/collections/batches.js';
 import { sleep } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
@@ -48,7 +49,7 @@ export async function createRecords(
     const there = new Set(await session.retryUntilAnswered(() => session.getChildren(paths.records), signal));
     const missing = shards.filter((shard) => !there.has(nodeNameOf(shard)));
     if (missing.length === 0) return;
-    const [first = [], ...others] = batches(missing);
+    const [first = [], ...others] = inBatches(missing, MOST_PARTS);
     // Of many members that begin together one makes the first of them, and the rest. The others look again.
     if (await create(first)) await Promise.all(others.map(create));
     else await sleep(session.clock, LOOK_AGAIN_MS, signal);
@@ -82,7 +83,7 @@ export async function readRecords(
   shards: readonly string[],
   signal?: Abortable,
 ): Promise<SeenRecord[]> {
-  const read = batches(shards).map((batch) => readBatch(session, paths, batch, signal));
+  const read = inBatches(shards, MOST_PARTS).map((batch) => readBatch(session, paths, batch, signal));
   // One listener for all of them: an AbortSignal takes time with the square of their number.
   const all = signal === undefined ? Promise.all(read) : abortable(Promise.all(read), signal);
   return (await all).flat();
@@ -155,7 +156,7 @@ export class ShardRecords {
    * @throws NodeLostError if the member's node is gone, what ended the session, or a server's refusal of them all
    */
   async claim(seen: readonly SeenRecord[], how: ClaimListener): Promise<Map<string, Claim>> {
-    const all = batches(seen);
+    const all = inBatches(seen, MOST_PARTS);
     const claimed = await Promise.allSettled(
       all.map((batch) => this.#claimBatch(batch, accompaniedIfOne(all, how))),
     );
@@ -240,7 +241,7 @@ export class ShardRecords {
    * @throws what ended the session
    */
   async release(claims: readonly Claim[], how: ReleaseListener): Promise<void> {
-    const all = batches(claims);
+    const all = inBatches(claims, MOST_PARTS);
     await Promise.all(all.map((batch) => this.#releaseBatch(batch, accompaniedIfOne(all, how))));
   }
 
@@ -332,9 +333,4 @@ function accompaniedIfOne<How extends { readonly accompany: Accompany<never> }>(
   how: How,
 ): How {
   return all.length === 1 ? how : { ...how, accompany: (_, commit) => commit([]) };
-}
-
-function batches<T>(all: readonly T[]): T[][] {
-  const count = Math.ceil(all.length / MOST_PARTS);
-  return Array.from({ length: count }, (_, at) => all.slice(at * MOST_PARTS, (at + 1) * MOST_PARTS));
 }

@@ -1,8 +1,9 @@
-// Imports more than 15 modules: 17, most of them the forms of the nodes that a plan is made from.
-import { NoNodeError } from '../../errors.js';
+// Imports more than 15 modules: 18, most of them the forms of the nodes that a plan is made from.
+import { NoNodeError, ZooKeeperError } from '../../errors.js';
 import { compareEntries, parseEntry, type QueueEntry } from '../../lock/queue/order.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
+import { inBatches } from '../../platform/collections/batches.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -16,6 +17,9 @@ import { type Pins, parsePins } from '../nodes/pins-data.js';
 import { parsePlan } from '../nodes/plan-data.js';
 import type { SeenRecord, ShardRecords } from '../ownership/shard-records.js';
 import type { SeenHome } from './homes.js';
+
+// Of the nodes that are read in one request. Each may have 200 KB of data or more, if shards have long names.
+const MOST_READS = 32;
 
 /** Where the facts are read. */
 export interface FactsSource {
@@ -114,12 +118,10 @@ async function readPlans(
   present: readonly SeenMember[],
   signal: Abortable,
 ): Promise<Map<string, ReadPlan>> {
-  const read = present.map(async ({ node }): Promise<[string, ReadPlan][]> => {
-    const found = await readNode(session, paths.planOf(node), signal);
-    if (found === undefined) return []; // It has gone.
-    return [[node, { shards: parsePlan(found.data, shards)?.shards ?? [], data: found.data }]];
-  });
-  return new Map((await Promise.all(read)).flat());
+  const read = await readOfEach(session, present, (node) => paths.planOf(node), signal);
+  return new Map(
+    read.map(([node, data]) => [node, { shards: parsePlan(data, shards)?.shards ?? [], data }] as const),
+  );
 }
 
 /** What the members say that they own. */
@@ -129,15 +131,13 @@ async function readPublications(
   present: readonly SeenMember[],
   signal: Abortable,
 ): Promise<Holding[]> {
-  const read = present.map(async ({ node }): Promise<Holding[]> => {
-    const found = await readNode(session, paths.ownedOf(node), signal);
-    const numbers = (found && parseOwned(found.data)) ?? [];
-    return numbers.flatMap((number): Holding[] => {
+  const read = await readOfEach(session, present, (node) => paths.ownedOf(node), signal);
+  return read.flatMap(([node, data]) =>
+    (parseOwned(data) ?? []).flatMap((number): Holding[] => {
       const shard = list.ids[number];
       return shard === undefined ? [] : [[shard, node]];
-    });
-  });
-  return (await Promise.all(read)).flat();
+    }),
+  );
 }
 
 /** One listing, and a read for each of the few that have something to say. */
@@ -177,6 +177,25 @@ async function readHomes(source: FactsSource, shards: GroupShards, signal: Abort
     if (home === undefined || name !== nodeNameOf(home.id)) return []; // Two homes of one id would be two members.
     const { version, mzxid } = found.stat;
     return [{ ...home, path, version, mzxid }];
+  });
+  return (await Promise.all(read)).flat();
+}
+
+/** For each member, its own node and the data of another node of it. Those whose other node isn't there are left out. */
+async function readOfEach(
+  session: Session,
+  present: readonly SeenMember[],
+  pathOf: (node: string) => string,
+  signal: Abortable,
+): Promise<[string, Buffer][]> {
+  const read = inBatches(present, MOST_READS).map(async (batch) => {
+    const paths = batch.map(({ node }) => pathOf(node));
+    const found = await session.retryUntilAnswered(() => session.getDataOfEach(paths), signal);
+    return found.flatMap((other, at): [string, Buffer][] => {
+      if (!(other instanceof ZooKeeperError)) return [[(batch[at] as SeenMember).node, other.data]];
+      if (other instanceof NoNodeError) return [];
+      throw other;
+    });
   });
   return (await Promise.all(read)).flat();
 }
