@@ -24,7 +24,14 @@ const files = process.env.CONCLAVE_MUTANTS_FILES?.split(',');
 function project(name: string, include: string[], plugins: Plugin[]) {
   return {
     plugins,
-    test: { name, include, pool: 'threads' as const, testTimeout: 20_000, hookTimeout: 20_000, maxWorkers: 2 },
+    test: {
+      name,
+      include,
+      pool: 'threads' as const,
+      testTimeout: 20_000,
+      hookTimeout: 20_000,
+      maxWorkers: 2,
+    },
   };
 }
 

@@ -46,7 +46,8 @@ export function findEach(wrongs: readonly Wrong[]): void {
           makeRight();
         }
         expect(wrong).not.toEqual([]);
-        if (seed > hint + 1) console.log(`${what}: found with seed ${seed - 1}; as the hint it would save time`);
+        if (seed > hint + 1)
+          console.log(`${what}: found with seed ${seed - 1}; as the hint it would save time`);
       }, 300_000);
   });
 }
