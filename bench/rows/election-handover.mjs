@@ -60,7 +60,7 @@ export default async function electionHandover(bench) {
       ...barsOfCrowds(measured, OURS, NOTIFICATIONS),
     ],
     notes: [
-      'The paces are those of the locks.',
+      'The paces are the same as for locks.',
       "Conclave's successor is written into the record by the release. After a while it leads when it is told; at once it reads the record and renews its lease. The latch lists the queue.",
       ...notesOfLowerBounds(measured, COMPARISON),
       ...notesOfFailures(measured),

@@ -97,7 +97,7 @@ export function report(counted, minutes) {
         bar: 0,
       })),
     notes: [
-      `Sessions of ${SESSION_MS / 1000} s, one server with ticks of ${TICK_MS / 1000} s; ${availableParallelism()} processors, which the loops, the server and all candidates share. For each lease two processes, with a candidate and a session in each election.`,
+      `Sessions of ${SESSION_MS / 1000} s, one server with ticks of ${TICK_MS / 1000} s; ${availableParallelism()} processors, which the loops, the server and all candidates share. For each lease there are two processes. Each has a candidate and a session in each election.`,
     ],
     data: { minutes, counted },
   };

@@ -189,9 +189,9 @@ function report(times) {
       })),
     notes: [
       "From the `exit` event of the process, in its parent, until the successor's `elected`, in another process.",
-      'One server with its data in memory and ticks of 500 ms; the session timeouts take turns.',
-      `\`${PACKETS}\` send what a guardian sends, in as many round trips, to a candidate that does nothing but wait for its signal: no guardian on Node can be faster, if it verifies before it writes.`,
-      'Without a guardian it is the session timeout, what is left of a tick, and the takeover delay.',
+      'One server, with its data in memory and ticks of 500 ms. The session timeouts take turns.',
+      `\`${PACKETS}\` send what a guardian sends, in as many round trips. The candidate does nothing but wait for its signal. A guardian on Node that verifies before it writes can't be faster.`,
+      'Without a guardian a failover takes the session timeout, the rest of a tick, and the takeover delay.',
     ],
     data: { times },
   };

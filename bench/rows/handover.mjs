@@ -53,8 +53,8 @@ export default async function handover(bench) {
     summary: SUMMARY,
     bars: [...measured.flatMap((each) => barsBeside(each, COMPARISON)), ...barsOfCrowds(measured, OURS, 1)],
     notes: [
-      'At once: each handover right after the one before, sessions of a day, of ten minutes with three servers. After a while: sessions of 5 s, of which each holder holds for 1.3 s.',
-      'Requests are those of the handover and all that follows from it, by the number that each has, as the server saw it last of each session; pings have none. The median of the lines that were formed, counted where handovers follow at once.',
+      'At once: each handover follows right after the one before. Session timeouts are a day, with three servers ten minutes. After a while: session timeouts are 5 s, and each holder holds the lock for 1.3 s.',
+      'Requests are those of the handover and all that follow from it. The server numbers the requests of each session, except pings, and the benchmark compares these numbers. The figure is the median of all lines, counted where handovers follow at once.',
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
         : []),

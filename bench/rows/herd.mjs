@@ -38,7 +38,7 @@ export default async function herd({ quick, crowds, say }) {
     summary: { lines: ['contenders'], across: 'what each contender does', value: 'p50 µs' },
     bars: [],
     notes: [
-      'The strategies are those of `bench/strategies`. A handover includes all requests that follow from it, but not those to join again.',
+      'The strategies are in `bench/strategies`. A handover includes all requests that follow from it, except those with which a contender joins again.',
     ],
     data: costs.map(({ contenders, name, timesUs, handovers }) => ({
       contenders,

@@ -121,11 +121,11 @@ function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
       { what: 'notifications', measured: notifications, bar: 0 },
     ],
     notes: [
-      `${rounded(elapsedMs / 1000)} s with session timeouts of ${sessionMs / 1000} s, so leases of ${rounded(leaseMs / 1000)} s; a session each, all in one process.`,
-      `The server counted ${traffic.requests} requests and ${traffic.notifications} notifications meanwhile; the kinds were counted by a proxy before it, ${sum(totals(lines))} requests.`,
+      `${rounded(elapsedMs / 1000)} s with session timeouts of ${sessionMs / 1000} s, so leases of ${rounded(leaseMs / 1000)} s. Each contender has a session. All are in one process.`,
+      `The server counted ${traffic.requests} requests and ${traffic.notifications} notifications meanwhile. A proxy in front of it counted the kinds: ${sum(totals(lines))} requests.`,
       `The process took ${rounded((100 * cpuMs) / elapsedMs)} % of a core for all ${lines.length}.`,
       "The next two in line read the version of the leader's heartbeat node with each heartbeat, four times in a lease.",
-      'The next in line keeps its lease warm, so that it holds at the very notification: it heartbeats as the leader does.',
+      'The next in line sends heartbeats as the leader does. So it has a lease already when it is notified.',
     ],
     data: { elapsedMs, cpuMs, traffic, waiting: sent, beating },
   };

@@ -118,7 +118,7 @@ function report(costs, contenders) {
       },
     ],
     notes: [
-      `${costs.raw.length} rounds in turns, a fresh process each; after garbage collections, less the same process's memory before it opened anything.`,
+      `${costs.raw.length} rounds in turns, each in a new process. The memory is measured after garbage collections, less the memory of the same process before it opened anything.`,
       "Heap and external memory, without what the system's sockets take; the resident size also shows what the collector hasn't given back.",
       'Another session holds the lock. The raw client has no lease and does not watch its own node.',
     ],

@@ -132,8 +132,8 @@ function report(packages, importMs) {
       { what: 'import, times node-zookeeper-client', measured: rounded(ratio, 2), bar: IMPORT_BAR },
     ],
     notes: [
-      'Sizes of the files, as `npm install` of the packed package leaves them; not the blocks that they take on a disk.',
-      `Imports are timed in a process of their own each, around the import alone, ${importMs.conclave.length} in turns.`,
+      'The sizes are those of the files after `npm install` of the packed package, not of the blocks that they take on a disk.',
+      `Each import is timed in a process of its own, without the process's start: ${importMs.conclave.length} in turns.`,
     ],
     data: { packages, importMs },
   };

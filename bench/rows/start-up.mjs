@@ -64,9 +64,9 @@ export default async function startUp({ quick, say }) {
       },
     ],
     notes: [
-      `${rounds} rounds, one after the other in turns; whole processes, from spawn until their line has come.`,
+      `${rounds} rounds. The programs take turns. The time is that of the whole process: from its start until its line has come.`,
       "All take plain Node's own start as well. Conclave reads the record, and creates its node with a claim; the raw client creates its node, and lists.",
-      '`ready-made packets` are a lower bound: a plain socket, and as many requests as Conclave sends.',
+      '`ready-made packets` are a lower bound: a plain socket that sends as many requests as Conclave does.',
     ],
     data: { tookMs: Object.fromEntries(tookMs) },
   };

@@ -104,8 +104,8 @@ function report(measured) {
     summary: { lines: ['servers'], across: 'who', value: 'p50 µs' },
     bars: measured.flatMap(({ place, cycles }) => barsOf(place, cycles)),
     notes: [
-      'Blocks of cycles, one contestant after the other in each round, after a warm-up of each; the ratios are medians of those of the rounds.',
-      'An election does more than a lock in a cycle: Conclave commits a claim, and gives it back.',
+      'In each round the contestants run a block of cycles, one after the other, after a warm-up. A ratio is the median of the ratios of all rounds.',
+      'In a cycle, an election does more than a lock: Conclave commits a claim and gives it back.',
       ...measured.flatMap(({ place, cycles }) => floorOf(place, cycles)),
     ],
     data: measured,
