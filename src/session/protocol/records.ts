@@ -132,12 +132,17 @@ export function writeParts(out: WireWriter, parts: readonly TransactionPart[], a
 export type PartOutcome = PartResult | { readonly errorCode: number };
 
 export function readOutcomes(bytes: WireReader): PartOutcome[] {
-  const outcomes: PartOutcome[] = [];
+  return readParts(bytes, readOutcome);
+}
+
+/** Reads the parts of an answer until its end. @param read - reads one part, by the code of its operation */
+function readParts<T>(bytes: WireReader, read: (code: number, bytes: WireReader) => T): T[] {
+  const parts: T[] = [];
   for (;;) {
     const [code, hasEnded] = [bytes.int32(), bytes.bool()];
-    bytes.int32(); // The error's code, or none. The error itself repeats it.
-    if (hasEnded) return outcomes;
-    outcomes.push(readOutcome(code, bytes));
+    bytes.skip(4); // The error's code, or none. The error itself repeats it.
+    if (hasEnded) return parts;
+    parts.push(read(code, bytes));
   }
 }
 
@@ -153,8 +158,12 @@ function readOutcome(code: number, bytes: WireReader): PartOutcome {
     case OP.error:
       return { errorCode: bytes.int32() };
     default:
-      throw new WireError(`an answer to an operation ${code}, which was not asked for`);
+      throw unexpected(code);
   }
+}
+
+function unexpected(code: number): WireError {
+  return new WireError(`an answer to an operation ${code}, which was not asked for`);
 }
 
 /** Writes reads of several nodes' data, none of which sets a watch. */
@@ -168,15 +177,11 @@ export type ReadOutcome = NodeData | { readonly errorCode: number };
 
 /** @throws WireError */
 export function readReadOutcomes(bytes: WireReader): ReadOutcome[] {
-  const outcomes: ReadOutcome[] = [];
-  for (;;) {
-    const [code, hasEnded] = [bytes.int32(), bytes.bool()];
-    bytes.skip(4); // The error's code, or none. The error itself repeats it.
-    if (hasEnded) return outcomes;
-    if (code === OP.getData) outcomes.push(readNodeData(bytes));
-    else if (code === OP.error) outcomes.push({ errorCode: bytes.int32() });
-    else throw new WireError(`an answer to an operation ${code}, which was not asked for`);
-  }
+  return readParts(bytes, (code): ReadOutcome => {
+    if (code === OP.getData) return readNodeData(bytes);
+    if (code === OP.error) return { errorCode: bytes.int32() };
+    throw unexpected(code);
+  });
 }
 
 /** It is a class only for its JSON form. It is as large as an object with the same fields. */
