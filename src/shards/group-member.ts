@@ -2,7 +2,7 @@
 import { registerMember } from '../cluster/guardian/guardian-link.js';
 import type { Contender } from '../lock/queue/contender.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
-import { deferred, ignore } from '../platform/async/promises.js';
+import { deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import { type GroupMemberListener, type GroupMemberOptions, guarded } from './group-member-options.js';
 import { FollowedPlan } from './members/followed-plan.js';
@@ -150,7 +150,8 @@ export class GroupMember {
 
   /**
    * Gives all shards back when their work has settled, and leaves the group. If it keeps its home, the shards that it owns at this moment,
-   * or owned before it began to drain, are to be its again when a member with its id joins. Never rejects.
+   * or owned before it began to drain, are to be its again when a member with its id joins. Resolves when it has left, or a lease after its
+   * work has settled: by then it is clear that no server can be reached. The session goes on with what is left. Never rejects.
    */
   leave(): Promise<void> {
     if (this.#hasLeft === undefined) {
@@ -169,6 +170,14 @@ export class GroupMember {
 
   async #leave(home: HomeNode | undefined): Promise<void> {
     this.#plan.stop();
+    const given = this.#giveBack(home);
+    await this.#owner.settled();
+    await settledWithin(this.#session.clock, given, this.#session.leaseMs);
+    this.#owner.giveUp();
+  }
+
+  /** Takes as long as no server can be reached. Never rejects. */
+  async #giveBack(home: HomeNode | undefined): Promise<void> {
     await Promise.all([this.#owner.stop(), this.#planning.stop(), this.#reports.stop()]);
     this.#session.off('resumed', this.#onResumed);
     await leaveGroup(this.#session, this.#paths, this.#contender, this.#owner.mayBeNamed, home);

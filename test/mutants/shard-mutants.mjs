@@ -4,6 +4,7 @@
 const OWNER = 'unit/shards/ownership/shard-owner.test.ts';
 const WATCH = 'unit/shards/members/member-watch.test.ts';
 const GROUP = 'unit/shards/group-member.test.ts';
+const RECORDS = 'unit/shards/ownership/shard-records.test.ts';
 
 /** @type {readonly Mutant[]} */
 export const SHARD_MUTANTS = [
@@ -49,6 +50,20 @@ export const SHARD_MUTANTS = [
     ],
     file: OWNER,
     test: 'a claim of a shard > is refused if the record was written since it was read',
+  },
+  {
+    name: 'shard-claim-of-another-connection',
+    what: 'a claim relies on a record that another connection has shown',
+    danger: 'in a restored backup another member has the record at that version, and both own the shard',
+    edits: [
+      {
+        file: 'shards/ownership/shard-records.ts',
+        from: 'connection !== undefined && connection === now',
+        to: 'connection !== undefined',
+      },
+    ],
+    file: RECORDS,
+    test: 'records that were seen over another connection are not claimed, since a restored backup may have them at that version',
   },
   {
     name: 'shard-release-at-any-version',
@@ -164,6 +179,25 @@ export const SHARD_MUTANTS = [
     ],
     file: WATCH,
     test: 'a planner > leaves a tombstone as long as a record names its member',
+  },
+  {
+    name: 'tombstones-listed-late',
+    what: 'a planner reads the records before it lists the tombstones',
+    danger:
+      'a member claims a shard and gets a tombstone in between: it is removed though the record names the member',
+    edits: [
+      {
+        file: 'shards/planning/facts.ts',
+        from: `  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
+  const reading = readNodes(source, shards, present, signal, !knowsTheGone);
+`,
+        to: `  const reading = readNodes(source, shards, present, signal, !knowsTheGone);
+  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
+`,
+      },
+    ],
+    file: RECORDS,
+    test: 'a planner lists the tombstones before it reads the records',
   },
   {
     name: 'plan-before-a-look',

@@ -61,7 +61,7 @@ export class Stopping {
     const notice = clock.after(Math.max(0, this.#state.sinceMs + graceMs - clock.now()), () => {
       const holdUp = this.#port.holdUp();
       // The wait for servers is bounded, so it needs no report.
-      if (holdUp.by !== 'servers') this.#port.report(new StopPendingError(graceMs, holdUp));
+      if (holdUp.by !== 'servers') this.#port.report(new StopPendingError(Math.round(graceMs), holdUp));
     });
     this.#state = { ...this.#state, notice };
   }

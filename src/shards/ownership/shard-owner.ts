@@ -2,7 +2,7 @@ import type { Claim } from '../../election/term/claim.js';
 import type { ShardEndReason } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
-import { type Deferred, deferred } from '../../platform/async/promises.js';
+import { type Deferred, deferred, ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
@@ -143,6 +143,20 @@ export class ShardOwner implements ShardListener {
   async stop(reason: ShardEndReason = 'stopped'): Promise<void> {
     await this.#stop(reason);
     this.#publisher.stop();
+  }
+
+  /** Resolves when the work of all that it has has settled, after {@link stop} was called. Never rejects. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#shards.values()].map((shard) => shard.settled(ignore)));
+  }
+
+  /**
+   * No server answers, and the work has settled: what isn't given back by now ends, after {@link stop} was called. Its records may name the
+   * member. What is on its way goes on until the session ends.
+   */
+  giveUp(): void {
+    if (this.#shards.size > 0) this.#mayBeNamed = true;
+    for (const shard of this.#shards.values()) this.#forget(shard);
   }
 
   async #stop(reason: ShardEndReason): Promise<void> {

@@ -9,7 +9,13 @@ import {
   WorkOverrunError,
 } from '../../errors.js';
 import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
-import { type Deferred, deferred, ignore, microtask } from '../../platform/async/promises.js';
+import {
+  abortable,
+  type Deferred,
+  deferred,
+  microtask,
+  settledWithin,
+} from '../../platform/async/promises.js';
 import { nextTick } from '../../platform/time/timers.js';
 import type { Session } from '../../session/session.js';
 import { GroupMember, type GroupMemberListener } from '../group-member.js';
@@ -39,10 +45,10 @@ export class Membership implements Participation<LostShards> {
   readonly #work: ShardWork;
   readonly #preparations: Preparations | undefined;
   readonly #withdrawn = new LazyAbortController<Error>();
-  #joining: Promise<GroupMember> | undefined;
+  #joining: Promise<void> | undefined;
   #member: GroupMember | undefined;
   #joinedAt = 0;
-  /** Owned, or with work that has still to settle; with the instant at which they ended, by the clock. */
+  /** Owned, or not given back yet; with the instant at which they ended, by the clock. */
   readonly #shards = new Map<OwnedShard, number | undefined>();
   /** What the member has lost, and neither given back since nor owned again. */
   readonly #lost = new Map<string, Shard>();
@@ -84,8 +90,12 @@ export class Membership implements Participation<LostShards> {
       ...(data !== undefined && { data }),
       ...(prepare !== undefined && { prepares: true as const }),
     };
-    this.#joining = GroupMember.join(this.session, path, options, this.#listener, this.#withdrawn);
-    this.#member = await this.#joining;
+    const joining = GroupMember.join(this.session, path, options, this.#listener, this.#withdrawn);
+    this.#joining = joining.then((member) => {
+      this.#member = member;
+      if (this.#withdrawn.aborted) void member.leave(); // Never rejects.
+    });
+    await abortable(this.#joining, this.#withdrawn);
     this.#joinedAt = this.session.clock.now();
     this.#options.logger.info({}, 'joined the group');
     this.refusalsChanged();
@@ -104,7 +114,9 @@ export class Membership implements Participation<LostShards> {
 
   async withdraw(): Promise<void> {
     this.#withdrawn.abort(new InvalidStateError('stopped before it was a member'));
-    await this.#joining?.catch(ignore);
+    // If it was about to become a member, it deletes its node, or leaves, as long as a server can be reached.
+    const { clock, leaseMs } = this.session;
+    if (this.#joining !== undefined) await settledWithin(clock, this.#joining, leaseMs);
     this.#preparations?.follow([]);
     await this.#member?.leave();
     this.#drained?.resolve();
@@ -164,8 +176,8 @@ export class Membership implements Participation<LostShards> {
     return [...this.#shards.keys()].filter(({ endedFor }) => endedFor === undefined);
   }
 
-  /** Those that have ended, and whose work has still to settle; with the instant at which they ended. */
-  get settling(): { readonly shard: OwnedShard; readonly sinceMs: number }[] {
+  /** Those that have ended, and whose work has still to settle, or that have still to be given back; with the instant at which they ended. */
+  get ending(): { readonly shard: OwnedShard; readonly sinceMs: number }[] {
     return [...this.#shards].flatMap(([shard, sinceMs]) =>
       sinceMs === undefined ? [] : [{ shard, sinceMs }],
     );

@@ -29,31 +29,34 @@ export interface ShardHealth {
 /** What a membership says of itself. */
 export type MembershipCondition = Pick<
   Membership,
-  'session' | 'isMember' | 'isPlanner' | 'owned' | 'settling' | 'lacking'
+  'session' | 'isMember' | 'isPlanner' | 'owned' | 'ending' | 'lacking'
 >;
 
 const OUTSIDE = { ready: false, owned: 0, planner: false, stuck: [], lacking: [] };
 
 export function shardHealthOf(state: SupervisorState<MembershipCondition>, times: HealthTimes): ShardHealth {
   if (!('participation' in state)) return { ...OUTSIDE, ...outsideHealth(state, times) };
-  const { session, isMember, isPlanner, owned, settling, lacking } = state.participation;
-  // `isHeld()` ends a shard whose lease is over: what is settling is read after that.
+  const { session, isMember, isPlanner, owned, ending, lacking } = state.participation;
+  // `isHeld()` ends a shard whose lease is over: what is ending is read after that.
   const held = owned.filter((shard) => shard.isHeld()).length;
-  const late = settling.filter(({ sinceMs }) => times.now - sinceMs >= session.leaseMs);
-  const reasons = late.map(
-    ({ shard, sinceMs }) =>
-      `the work of shard ${shard.id} still runs, ${Math.round(times.now - sinceMs)} ms after it was to end (${shard.endedFor})`,
-  );
+  const late = ending.filter(({ sinceMs }) => times.now - sinceMs >= session.leaseMs);
+  const stuck = late.filter(({ shard }) => shard.workCount > 0);
+  const ago = ({ shard, sinceMs }: (typeof late)[number]) =>
+    `${Math.round(times.now - sinceMs)} ms after it was to end (${shard.endedFor})`;
+  const reasons = stuck.map((each) => `the work of shard ${each.shard.id} still runs, ${ago(each)}`);
   const isConnected = session.state.name === 'connected';
+  // With no server in reach that goes without saying.
+  const kept = isConnected ? late.filter((each) => !stuck.includes(each)) : [];
+  reasons.push(...kept.map((each) => `shard ${each.shard.id} has still to be given back, ${ago(each)}`));
   if (session.state.name === 'suspended')
     reasons.push(`no server for ${Math.round(times.now - session.state.sinceMs)} ms`);
   if (!isMember) reasons.push(state.name === 'settling' ? 'leaves the group' : 'is joining the group');
   return {
-    live: isMember || late.length === 0,
+    live: isMember || stuck.length === 0,
     ready: isMember && isConnected,
     owned: held,
     planner: isPlanner,
-    stuck: late.map(({ shard }) => shard.id),
+    stuck: stuck.map(({ shard }) => shard.id),
     lacking,
     reasons,
   };

@@ -323,11 +323,11 @@ function describeShard({ id, number, token }: Shard): object {
 }
 
 /** What holds up the stop of a member. */
-function holdUpOfMembership({ settling }: Pick<Membership, 'settling'>): StopWait {
-  const [first] = settling;
+function holdUpOfMembership({ ending }: Pick<Membership, 'ending'>): StopWait {
+  const working = ending.filter(({ shard }) => shard.workCount > 0).map(({ shard }) => shard.id);
+  const [first] = working;
   if (first === undefined) return { by: 'servers', what: 'the shards have still to be given back' };
-  const shards = settling.map(({ shard }) => shard.id);
-  const which = shards.length === 1 ? `shard ${first.shard.id}` : `${shards.length} shards (${list(shards)})`;
+  const which = working.length === 1 ? `shard ${first}` : `${working.length} shards (${list(working)})`;
   return { by: 'work', what: `the work of ${which} still runs` };
 }
 

@@ -81,6 +81,7 @@ export class WorkerProcess {
     const tooLong = async () => {
       await pause(STOP_WITHIN_MS, undefined, { signal: giveUp.signal });
       this.#history.write({ kind: 'stuck', who: name });
+      this.#isExpectedToEnd = true; // It doesn't end by itself, and that is reported.
       this.#child?.kill('SIGKILL');
     };
     void tooLong().catch(() => undefined); // It ended in time.

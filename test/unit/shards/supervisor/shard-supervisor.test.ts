@@ -9,8 +9,11 @@ import {
 } from '../../../../src/errors.js';
 import type { Shard } from '../../../../src/shards/ownership/shard.js';
 import type { ShardLoss } from '../../../../src/shards/supervisor/shard-loss.js';
-import { A_WHILE_MS, REPLACED_MS, TIMES } from '../../../support/conclave/group-members.js';
+import { A_WHILE_MS, PATHS, REPLACED_MS, TIMES } from '../../../support/conclave/group-members.js';
 import { startSupervisors } from '../../../support/conclave/shard-supervisors.js';
+
+/** For a session that finds no server. */
+const CLOSES_WITHIN_MS = 2000;
 
 const untilEnd = (shard: Shard) =>
   new Promise<void>((resolve) => shard.signal.addEventListener('abort', () => resolve()));
@@ -243,6 +246,79 @@ describe('a supervisor of shards', () => {
     settle();
     await clock.advanceUntil(member.supervisor.stop());
     expect(member.told.at(-1)).toBe('stopped');
+  });
+
+  it('stops within a lease and 2 s when no server answers, however long its shards can’t be given back', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const [member, other] = [await start('a', { run: untilEnd }), await start('b')];
+    await clock.advance(A_WHILE_MS);
+    const [its] = idsOf(member);
+    member.silence();
+    const stopped = member.supervisor.stop();
+    await clock.advance(TIMES.leaseMs + CLOSES_WITHIN_MS);
+    expect(member.told).toEqual([`acquired ${its}`, `released ${its}: stopped`, 'stopped']);
+    await stopped;
+    await clock.advance(REPLACED_MS);
+    expect(idsOf(other)).toEqual(['0', '1']);
+    member.expectNoErrors();
+  });
+
+  it('stops within that time also while it joins', async () => {
+    const { clock, server, make } = await startSupervisors({ shards: 2 });
+    const { supervisor, told, errors } = make('a');
+    const started = supervisor.start().catch((error: unknown) => error);
+    // Its node is there when no server answers any more.
+    server.delay(60_000, { only: 'multi', path: PATHS.members });
+    await clock.advance(10);
+    expect(server.paths(PATHS.members)).toHaveLength(3);
+    server.partition();
+    onTestFinished(() => server.heal());
+    void supervisor.stop();
+    await clock.advance(TIMES.leaseMs + CLOSES_WITHIN_MS);
+    expect(told).toEqual(['stopped']);
+    expect(await started).toBeInstanceOf(InvalidStateError);
+    expect(errors).toEqual([]);
+  });
+
+  it('does not say that work runs, in its health or of its stop, when only a server has still to answer', async () => {
+    const { clock, start } = await startSupervisors({ shards: 2 });
+    const member = await start('a', { run: untilEnd });
+    await clock.advance(A_WHILE_MS);
+    member.silence();
+    await clock.advance(2 * TIMES.leaseMs);
+    expect(member.told.slice(2)).toEqual(['lost 0: lease-expired', 'lost 1: lease-expired']);
+    await clock.advance(TIMES.leaseMs);
+    const { stuck, reasons } = member.supervisor.health();
+    expect(stuck).toEqual([]);
+    expect(reasons.filter((reason) => reason.includes('work'))).toEqual([]);
+    const stopped = member.supervisor.stop({ timeoutMs: 100 }).catch((error: unknown) => error);
+    const error = (await clock.advanceUntil(stopped)) as StopPendingError;
+    expect(error.message).toMatch(
+      /^stop\(\) has waited for 100 ms: the shards have still to be given back; /,
+    );
+    expect(error.waitsFor).toBe('servers');
+  });
+
+  it('names in its health a shard that servers refuse to have given back', async () => {
+    const { clock, server, start, idsOf } = await startSupervisors({ shards: 2 });
+    const member = await start('a', { run: untilEnd });
+    await clock.advance(A_WHILE_MS);
+    const refusal = server.failWith('NO_AUTH', {
+      operation: 'multi',
+      path: PATHS.recordOf('1'),
+      times: 1000,
+    });
+    const other = await start('b');
+    await clock.advance(A_WHILE_MS + TIMES.leaseMs);
+    expect(member.supervisor.health()).toMatchObject({ live: true, ready: true, owned: 1, stuck: [] });
+    expect(member.supervisor.health().reasons).toEqual([
+      expect.stringMatching(/^shard 1 has still to be given back, \d+ ms after it was to end \(moved\)$/),
+    ]);
+    expect(member.errors.length).toBeGreaterThan(0);
+    refusal.clear();
+    await clock.advance(A_WHILE_MS + TIMES.leaseMs);
+    expect(idsOf(other)).toEqual(['1']);
+    expect(member.supervisor.health().reasons).toEqual([]);
   });
 
   it('lets a shard stop it from inside its work, which does not wait for its own end', async () => {
