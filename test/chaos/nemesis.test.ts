@@ -57,6 +57,8 @@ describe(`${MINUTES} minutes of faults on real servers and workers`, () => {
     expect(terms.length).toBe(3 + 6);
     expect(Math.min(...terms)).toBeGreaterThan(3);
     expect(verdict.holds.checks).toBeGreaterThan(1000);
+    // Each claim or handover was shown to some process.
+    expect(verdict.shownVersions).toBeGreaterThan(terms.reduce((sum, count) => sum + count));
   });
 
   it('never give an election or a shard two leaders at once, nor one of them a token or a number that was given before', () => {

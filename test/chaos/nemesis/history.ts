@@ -62,6 +62,7 @@ export type Entry = { readonly at: Micros } & (
   | { readonly kind: 'process ended'; readonly who: string; readonly how: string; readonly orderly: boolean }
   | Elected
   | Demoted
+  | Shown
   /** The hook was called for this journal's supervisor, and succeeded. */
   | { readonly kind: 'cleaned'; readonly who: string; readonly journal: string }
   | Check
@@ -91,6 +92,19 @@ export interface Elected {
   readonly token: string;
   /** The record's version after the claim. */
   readonly version: number;
+}
+
+/**
+ * A server has shown this version of the record of an election or a shard. Servers make each version of a node once, and the later one has
+ * the higher transaction number: `zxid` is that of the write, `node` that of the creation. A process writes each version down once.
+ */
+export interface Shown {
+  readonly kind: 'shown';
+  readonly who: string;
+  readonly journal: string;
+  readonly node: string;
+  readonly version: number;
+  readonly zxid: string;
 }
 
 export interface Demoted {

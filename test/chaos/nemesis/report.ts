@@ -46,13 +46,16 @@ function disagreements({ faults: { disagreements } }: Verdict): string[] {
   ];
 }
 
-function terms({ terms, holds }: Verdict): string[] {
+function terms({ terms, holds, shownVersions }: Verdict): string[] {
   const reasons = sorted(terms.reasons).map(([reason, count]) => `${reason} ${count}`);
   const { checks, slowChecks, overlapsOfLocks } = holds;
   return [
     `terms: ${total(terms.terms)}, ended: ${reasons.join(', ')}`,
+    `versions of records that servers have shown: ${shownVersions}`,
     `terms that came again since ZooKeeper took back what it had committed: ${terms.takenBack.length}`,
     ...terms.takenBack.map((each) => `  ${each}`),
+    `overlaps with such terms: ${holds.takenBack.length}`,
+    ...holds.takenBack.map((each) => `  ${each}`),
     `times at which a leader or holder asked and acted: ${checks}, of which it stood still before it acted: ${slowChecks}`,
     `overlaps of holders of a lock (no takeover delay; counted only): ${overlapsOfLocks}`,
   ];

@@ -15,6 +15,7 @@ import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { Acting, type Actor } from './acting.js';
 import { History, type Journal } from './history.js';
 import { SHARDS, shardJournal } from './settings.js';
+import { watchShownVersions } from './shown-versions.js';
 import { SinkClient } from './sink-client.js';
 import { type Command, GROUP, type Message, type Orders, pathOf } from './worker-protocol.js';
 
@@ -45,6 +46,7 @@ class Worker {
   begin(): void {
     if (!this.#orders.hasTakeoverDelay) Claimant.prototype.delayFor = () => 0; // No option takes it away.
     this.#history.write({ kind: 'process began', who: this.#orders.name });
+    this.#noteShownVersions();
     for (const journal of this.#orders.journals) {
       if (journal.kind === 'election') this.#stand(journal);
       if (journal.kind === 'lock') this.#users.push(this.#useLock(journal));
@@ -74,6 +76,20 @@ class Worker {
     await Promise.all(supervisors.map((supervisor) => supervisor.stop()));
     await Promise.all(this.#users);
     this.#sink.close();
+  }
+
+  #noteShownVersions(): void {
+    const { journals, name: who } = this.#orders;
+    const journalAt = new Map(journals.map((journal) => [pathOf(journal), journal.name]));
+    const known = new Set<string>();
+    watchShownVersions((path, { czxid, version, mzxid }) => {
+      const journal = journalAt.get(path);
+      const shown = `${journal} ${czxid} ${version} ${mzxid}`;
+      if (journal === undefined || known.has(shown)) return;
+      known.add(shown);
+      const [node, zxid] = [String(czxid), String(mzxid)];
+      this.#history.write({ kind: 'shown', who, journal, node, version, zxid });
+    });
   }
 
   #stand(journal: Journal): void {

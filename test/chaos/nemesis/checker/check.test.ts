@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry, Happening, Micros, SinkName } from '../history.js';
 import { checkHistory } from './check.js';
 import { HoldCheck } from './holds.js';
+import { RecordVersions } from './record-versions.js';
 
 const MS = 1000;
 
@@ -38,6 +39,12 @@ class Writer {
 
   held(who: string, token: number, atMs: number, untilMs: number, journal = 'red'): this {
     return this.add(atMs, { kind: 'held', who, journal, token: String(token), until: micros(untilMs) });
+  }
+
+  /** A server shows a version of the record of `red`, which the transaction `zxid` wrote. */
+  shown(version: number, zxid: number, node = 1): this {
+    const [of, by] = [String(node), String(zxid)];
+    return this.add(0, { kind: 'shown', who: 'a', journal: 'red', node: of, version, zxid: by });
   }
 
   elected(atMs: number, who: string, term: number, token: number, version = token): this {
@@ -120,7 +127,7 @@ describe('the checker of histories', () => {
     });
 
     it('finds two owners of a shard at once, and a token of it that went back', () => {
-      const check = new HoldCheck([{ name: 'shard 0', kind: 'shard' }]);
+      const check = new HoldCheck([{ name: 'shard 0', kind: 'shard' }], new RecordVersions());
       const owns = (who: string, token: number, fromMs: number, toMs: number) => {
         for (const entry of history().leads(who, token, fromMs, toMs, 'shard 0').entries) check.see(entry);
       };
@@ -155,14 +162,42 @@ describe('the checker of histories', () => {
       expect(history().elected(0, 'a', 1, 10).elected(10, 'b', 2, 10).wrong).toEqual(['a term given twice']);
     });
 
-    it('counts a term that came again at no higher version of the record, which the servers must have taken back', () => {
-      const again = history().elected(0, 'a', 1, 10, 3).elected(10, 'b', 1, 11, 3);
-      expect(again.wrong).toEqual([]);
-      expect(again.verdict.terms.takenBack).toEqual([
-        'red: term 1 of a (10, record at 3), term 1 of b (11, record at 3)',
-      ]);
-      const { terms } = history().elected(0, 'a', 1, 10).elected(10, 'b', 2, 11).verdict;
-      expect(terms.takenBack).toEqual([]);
+    describe('that ZooKeeper took back: its servers have shown the version of the claim again, or a lower one, by a later transaction', () => {
+      /** Term 1 of a is claimed twice: by a at version 3, and by b at some version. */
+      const twice = (version: number) => history().elected(0, 'a', 1, 10, 3).elected(10, 'b', 1, 12, version);
+
+      it('counts the term that came again', () => {
+        const again = twice(3).shown(3, 10).shown(3, 12);
+        expect(again.wrong).toEqual([]);
+        expect(again.verdict.terms.takenBack).toEqual(['red: term 1 of a (10), term 1 of b (12)']);
+      });
+
+      it('counts it also after further writes, at a higher version', () => {
+        expect(twice(4).shown(3, 10).shown(3, 11).shown(4, 12).wrong).toEqual([]);
+        expect(twice(5).shown(3, 10).shown(2, 11).shown(5, 12).wrong).toEqual([]);
+      });
+
+      it('counts an overlap with the term, and no other one', () => {
+        const overlap = twice(3).leads('a', 10, 0, 1000).leads('b', 12, 950, 2000);
+        expect(overlap.wrong).toEqual(['two leaders at once', 'a term given twice']);
+        const excused = overlap.shown(3, 10).shown(3, 12);
+        expect(excused.wrong).toEqual([]);
+        expect(excused.verdict.holds.takenBack).toHaveLength(1);
+        expect(excused.leads('c', 13, 1500, 3000).wrong).toEqual(['two leaders at once']);
+      });
+
+      it('counts a lower token that is first used after a higher one', () => {
+        const late = twice(3).leads('b', 12, 0, 900).leads('a', 10, 1000, 2000);
+        expect(late.wrong).toEqual(['a token that went back', 'a term given twice']);
+        expect(late.shown(3, 10).shown(3, 12).wrong).toEqual([]);
+      });
+
+      it('is not assumed when versions rise with transactions, or are another node’s, or were seen twice', () => {
+        expect(twice(4).shown(3, 10).shown(4, 12).wrong).toEqual(['a term given twice']);
+        expect(twice(4).shown(3, 10).shown(3, 10).shown(2, 9).wrong).toEqual(['a term given twice']);
+        expect(twice(4).shown(3, 10, 1).shown(1, 11, 2).wrong).toEqual(['a term given twice']);
+        expect(twice(3).wrong).toEqual(['a term given twice']);
+      });
     });
 
     it('goes by tokens, not by who wrote first: a process may be stopped before it says that it was elected', () => {

@@ -3,6 +3,7 @@ import { FaultCheck, type FaultFigures } from './faults.js';
 import { type Gap, gapsOf, hasFaultNear, type Quantiles, quantilesOf, recoveriesOf } from './gaps.js';
 import { HoldCheck, type HoldFigures } from './holds.js';
 import { JournalCheck, type JournalFigures } from './journals.js';
+import { RecordVersions } from './record-versions.js';
 import { TermCheck, type TermFigures } from './terms.js';
 import type { Violation } from './verdict.js';
 
@@ -13,6 +14,8 @@ export interface Verdict {
   readonly faults: FaultFigures;
   readonly holds: HoldFigures;
   readonly terms: TermFigures;
+  /** How many versions of records the servers have shown to the processes. */
+  readonly shownVersions: number;
   readonly journals: JournalFigures;
   readonly gaps: {
     readonly withFaults: Quantiles;
@@ -32,10 +35,11 @@ export function checkHistory(entries: Iterable<Entry>): Verdict {
   const iterator = entries[Symbol.iterator]();
   const setting = settingOf(iterator);
   const faultCheck = new FaultCheck();
-  const holdCheck = new HoldCheck(setting.journals);
-  const termCheck = new TermCheck();
+  const versions = new RecordVersions();
+  const holdCheck = new HoldCheck(setting.journals, versions);
+  const termCheck = new TermCheck(versions);
   const journalCheck = new JournalCheck();
-  const checks = [faultCheck, holdCheck, termCheck, journalCheck];
+  const checks = [faultCheck, versions, holdCheck, termCheck, journalCheck];
   for (let next = iterator.next(); !next.done; next = iterator.next())
     for (const check of checks) check.see(next.value);
   const [faults, holds, terms, journals] = [
@@ -52,6 +56,7 @@ export function checkHistory(entries: Iterable<Entry>): Verdict {
     faults: faults.figures,
     holds: holds.figures,
     terms: terms.figures,
+    shownVersions: versions.count,
     journals: journals.figures,
     gaps: divide(setting, holds.figures, faults.figures),
     recoveriesMs: recoveries.recoveriesMs,

@@ -1,4 +1,5 @@
 import type { Entry, Journal, Micros } from '../history.js';
+import type { RecordVersions } from './record-versions.js';
 import type { Check, Violation } from './verdict.js';
 
 /**
@@ -24,20 +25,26 @@ export interface HoldFigures {
   readonly slowChecks: number;
   /** Overlaps of locks, which have no takeover delay: they may overlap when a leading server stands still. */
   readonly overlapsOfLocks: number;
+  /** Overlaps with terms that ZooKeeper had committed and taken back: see {@link RecordVersions}. */
+  readonly takenBack: readonly string[];
 }
 
 /**
  * No election has two leaders at once. An overlap is a moment at which two terms were held for certain. A process that
  * is stopped after the answer that it leads, and acts when it goes on, is no overlap, because only the moment before the
  * question counts. Two leaders at once can't be overlooked for longer than from one question to the next.
+ *
+ * Overlaps with a term that ZooKeeper took back are counted, and are no violations by Conclave.
  */
 export class HoldCheck implements Check<HoldFigures> {
   readonly #kinds: ReadonlyMap<string, Journal['kind']>;
+  readonly #versions: RecordVersions;
   readonly #holds = new Map<string, Hold>();
   #checks = 0;
   #slowChecks = 0;
 
-  constructor(journals: readonly Journal[]) {
+  constructor(journals: readonly Journal[], versions: RecordVersions) {
+    this.#versions = versions;
     this.#kinds = new Map(journals.map(({ name, kind }) => [name, kind]));
   }
 
@@ -55,6 +62,7 @@ export class HoldCheck implements Check<HoldFigures> {
   conclude() {
     const holds = [...this.#holds.values()].sort((a, b) => a.from - b.from);
     const violations: Violation[] = [];
+    const takenBack: string[] = [];
     let overlapsOfLocks = 0;
     for (const [journal, kind] of this.#kinds) {
       const own = holds.filter((each) => each.journal === journal);
@@ -63,9 +71,13 @@ export class HoldCheck implements Check<HoldFigures> {
         overlapsOfLocks += overlaps.length;
         continue;
       }
-      violations.push(...overlaps.map(describeOverlap), ...tokensThatWentBack(own));
+      const wentBack = tokensThatWentBack(own).map((pair) => ({ pair, violation: describeLowerToken(pair) }));
+      const all = [...overlaps.map((pair) => ({ pair, violation: describeOverlap(pair) })), ...wentBack];
+      for (const { pair, violation } of all)
+        if (this.#versions.tookBack(firstOf(pair))) takenBack.push(violation.what);
+        else violations.push(violation);
     }
-    const figures = { holds, checks: this.#checks, slowChecks: this.#slowChecks, overlapsOfLocks };
+    const figures = { holds, checks: this.#checks, slowChecks: this.#slowChecks, overlapsOfLocks, takenBack };
     return { violations, figures };
   }
 }
@@ -89,14 +101,23 @@ function describeOverlap([a, b]: Pair): Violation {
   return { kind: 'two leaders at once', what };
 }
 
-function tokensThatWentBack(holds: readonly Hold[]): Violation[] {
-  const violations: Violation[] = [];
+/** Each hold whose token isn't higher than that of one that had begun before. */
+function tokensThatWentBack(holds: readonly Hold[]): Pair[] {
+  const pairs: Pair[] = [];
   let newest: Hold | undefined;
   for (const hold of holds) {
-    if (newest !== undefined && hold.token <= newest.token) {
-      const what = `${hold.journal}: ${hold.who} led with ${hold.token} after ${newest.who} with ${newest.token}`;
-      violations.push({ kind: 'a token that went back', what });
-    } else newest = hold;
+    if (newest !== undefined && hold.token <= newest.token) pairs.push([newest, hold]);
+    else newest = hold;
   }
-  return violations;
+  return pairs;
+}
+
+function describeLowerToken([newest, hold]: Pair): Violation {
+  const what = `${hold.journal}: ${hold.who} led with ${hold.token} after ${newest.who} with ${newest.token}`;
+  return { kind: 'a token that went back', what };
+}
+
+/** By the servers' order: the one that they may have taken back. */
+function firstOf([one, other]: Pair): Hold {
+  return one.token <= other.token ? one : other;
 }

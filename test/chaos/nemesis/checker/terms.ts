@@ -1,4 +1,5 @@
 import type { Demoted, Elected, Entry } from '../history.js';
+import type { RecordVersions } from './record-versions.js';
 import type { Check, Violation } from './verdict.js';
 
 interface Term {
@@ -6,7 +7,6 @@ interface Term {
   readonly journal: string;
   readonly number: number;
   readonly token: bigint;
-  readonly version: number;
   reasons: string[];
 }
 
@@ -15,16 +15,13 @@ export interface TermFigures {
   readonly terms: ReadonlyMap<string, number>;
   /** How many terms ended for which reason. Terms whose process was killed have none. */
   readonly reasons: ReadonlyMap<string, number>;
-  /** Terms that came again since ZooKeeper took back what it had committed: see {@link TermCheck}. */
+  /** Terms that came again since ZooKeeper took back what it had committed: see {@link RecordVersions}. */
   readonly takenBack: readonly string[];
 }
 
 /**
  * Checks what the processes report about their terms: numbers and tokens rise together, each term ends once, and the hook comes in between.
- *
- * Each claim is written at an exact version of the record, and the servers make each version once. If they have committed two claims, the
- * later one at no higher version, they have taken back the writes in between, including the earlier claim. No client can cause
- * that, or keep its promises then. Such terms are counted, and don't count as violations by Conclave. No election is deleted here.
+ * A number that comes again after ZooKeeper took the former term back is counted, and is no violation by Conclave.
  */
 export class TermCheck implements Check<TermFigures> {
   readonly #terms: Term[] = [];
@@ -33,6 +30,11 @@ export class TermCheck implements Check<TermFigures> {
   /** The supervisors whose session was lost under a leader, and whose hook hasn't been called yet. */
   readonly #unclean = new Set<string>();
   readonly #violations: Violation[] = [];
+  readonly #versions: RecordVersions;
+
+  constructor(versions: RecordVersions) {
+    this.#versions = versions;
+  }
 
   see(entry: Entry): void {
     if (entry.kind === 'elected') this.#begin(entry);
@@ -42,10 +44,10 @@ export class TermCheck implements Check<TermFigures> {
   }
 
   #begin(entry: Elected): void {
-    const { who, journal, term: number, token, version } = entry;
+    const { who, journal, term: number, token } = entry;
     const place = placeOf(entry);
     if (this.#unclean.has(place)) this.#violate('joined again without clean-up', `${place}, term ${number}`);
-    const term = { who, journal, number, token: BigInt(token), version, reasons: [] };
+    const term = { who, journal, number, token: BigInt(token), reasons: [] };
     this.#terms.push(term);
     this.#open.set(`${place} ${token}`, term);
   }
@@ -91,10 +93,9 @@ export class TermCheck implements Check<TermFigures> {
     for (const term of this.#terms.toSorted((a, b) => (a.token < b.token ? -1 : 1))) {
       const before = newest.get(term.journal);
       if (before !== undefined && (term.token === before.token || term.number <= before.number)) {
-        const name = (each: Term) =>
-          `term ${each.number} of ${each.who} (${each.token}, record at ${each.version})`;
+        const name = (each: Term) => `term ${each.number} of ${each.who} (${each.token})`;
         const what = `${term.journal}: ${name(before)}, ${name(term)}`;
-        if (term.token > before.token && term.version <= before.version) takenBack.push(what);
+        if (this.#versions.tookBack(before)) takenBack.push(what);
         else violations.push({ kind: 'a term given twice', what });
       }
       newest.set(term.journal, term);
