@@ -151,7 +151,8 @@ export class GroupMember {
   /**
    * Gives all shards back when their work has settled, and leaves the group. If it keeps its home, the shards that it owns at this moment,
    * or owned before it began to drain, are to be its again when a member with its id joins. Resolves when it has left, or a lease after its
-   * work has settled: by then it is clear that no server can be reached. The session goes on with what is left. Never rejects.
+   * work has settled if no server answers by then; otherwise a session timeout later at most. What is left goes on until the
+   * session ends. Never rejects.
    */
   leave(): Promise<void> {
     if (this.#hasLeft === undefined) {
@@ -172,7 +173,10 @@ export class GroupMember {
     this.#plan.stop();
     const given = this.#giveBack(home);
     await this.#owner.settled();
-    await settledWithin(this.#session.clock, given, this.#session.leaseMs);
+    const { clock, leaseMs, sessionTimeoutMs } = this.#session;
+    await settledWithin(clock, given, leaseMs);
+    // Its heartbeats are answered: thousands of shards take their time, and so does what a server refuses.
+    if (this.#contender.node.isHeld()) await settledWithin(clock, given, sessionTimeoutMs);
     this.#owner.giveUp();
   }
 

@@ -618,6 +618,21 @@ export const MUTANTS = [
     test: 'what was seen of a heartbeat node > counts from when the answer came that first showed its version, not from when it was asked for',
   },
   {
+    name: 'since-of-any-transaction',
+    what: 'silence counts on when a version comes again by another transaction',
+    danger:
+      'after servers have lost a heartbeat the next one brings the same version: it begins a lease that nobody waits for',
+    edits: [
+      {
+        file: 'election/takeover/lease-observation.ts',
+        from: 'before?.version === version && before.zxid === zxid;',
+        to: 'before?.version === version;',
+      },
+    ],
+    file: 'unit/election/takeover/lease-observation.test.ts',
+    test: 'what was seen of a heartbeat node > begins anew with a version that comes again by another transaction, as in a restored backup',
+  },
+  {
     name: 'since-before-record',
     what: 'silence counts on after the record was written again',
     danger: 'a claim begins a lease and raises no version: two leaders',

@@ -63,7 +63,22 @@ export const SHARD_MUTANTS = [
       },
     ],
     file: RECORDS,
-    test: 'records that were seen over another connection are not claimed, since a restored backup may have them at that version',
+    test: 'the records of shards > that were seen over another connection are not claimed, since a restored backup may have them at that version',
+  },
+  {
+    name: 'shard-taken-by-its-record',
+    what: 'a member owns any shard whose record names it',
+    danger:
+      'a server that is behind, or has lost the release, shows an old claim: two terms with one token, and perhaps another owner',
+    edits: [
+      {
+        file: 'shards/ownership/open-claims.ts',
+        from: "if (version === claimed) return 'claimed';",
+        to: "if (claimed === undefined || version >= claimed) return 'claimed';",
+      },
+    ],
+    file: OWNER,
+    test: 'a claim of a shard > that was given back begins no second term when a server shows it once more: it is given back again',
   },
   {
     name: 'shard-release-at-any-version',
@@ -85,9 +100,9 @@ export const SHARD_MUTANTS = [
     danger: 'the member hears that it has acquired a shard that another member may own by then',
     edits: [
       {
-        file: 'shards/ownership/shard-owner.ts',
-        from: 'if (!node.isHeld()) {',
-        to: 'if (node.isGone) {',
+        file: 'shards/ownership/shard-claims.ts',
+        from: 'if (node.isHeld()) return this.#port.own(shard, claim);',
+        to: 'if (!node.isGone) return this.#port.own(shard, claim);',
       },
     ],
     file: OWNER,
@@ -121,6 +136,20 @@ export const SHARD_MUTANTS = [
     ],
     file: WATCH,
     test: 'the watch of a group’s members > writes none of a member whose heartbeat comes right before it',
+  },
+  {
+    name: 'tombstone-by-an-old-connection',
+    what: 'a tombstone relies on a read over an earlier connection',
+    danger: 'in a restored backup heartbeats come to that version again, and the member has a lease',
+    edits: [
+      {
+        file: 'shards/members/member-watch.ts',
+        from: "if (step.kind === 'silent' && !wasReadOver(watched.sign, this.#session.connectionNumber)) {",
+        to: "if (step.kind === 'silent' && watched.leaseMs < 0) {",
+      },
+    ],
+    file: WATCH,
+    test: 'the watch of a group’s members > writes none of a member whose heartbeats come to a version again that was seen before an outage, as in a restored backup',
   },
   {
     name: 'tombstone-at-once',
@@ -197,7 +226,7 @@ export const SHARD_MUTANTS = [
       },
     ],
     file: RECORDS,
-    test: 'a planner lists the tombstones before it reads the records',
+    test: 'the records of shards > are read by a planner after it has listed the tombstones',
   },
   {
     name: 'plan-before-a-look',

@@ -178,12 +178,12 @@ export class FailureDetector implements AccompanyingReads {
     return this.#state.name === 'following' && this.#state.leader === leader;
   }
 
-  #heartbeatRead(leader: HeldRecord, { version }: Stat, readAt: number): void {
+  #heartbeatRead(leader: HeldRecord, stat: Stat, readAt: number): void {
     if (this.#state.name !== 'following' || this.#state.leader !== leader) return;
-    if (version < 0) return this.stop(); // After so many heartbeats the version is negative, and -1 in a claim would fit any version.
+    if (stat.version < 0) return this.stop(); // After so many heartbeats the version is negative, and -1 in a claim would fit any version.
     const { lastObservation } = this.#options;
     const now = this.#session.clock.now();
-    lastObservation.note(leader.zxid, observed(lastObservation.of(leader.zxid), version, { readAt, now }));
+    lastObservation.note(leader.zxid, observed(lastObservation.of(leader.zxid), stat, { readAt, now }));
     this.#decide();
   }
 

@@ -1,3 +1,4 @@
+import type { Stat } from '../../session/protocol/records.js';
 import type { ElectionRecord } from '../nodes/record.js';
 import { takeoverDelayMs } from '../term/takeover-delay.js';
 
@@ -15,19 +16,22 @@ export interface HeldRecord {
 export interface LeaseObservation {
   /** The version in the newest answer. */
   readonly version: number;
-  /** When the first answer with that version had come. */
+  /** The transaction that wrote it. In a restored backup a version comes again, by another heartbeat. */
+  readonly zxid: bigint;
+  /** When the first answer with that version of that transaction had come. */
   readonly since: number;
   /** When the newest read with that version was sent. */
   readonly readAt: number;
 }
 
-/** The next observation: a read that was sent at `readAt` has shown `version`, and its answer has come at `now`. */
+/** The next observation: a read that was sent at `readAt` has shown the node, and its answer has come at `now`. */
 export function observed(
   before: LeaseObservation | undefined,
-  version: number,
+  { version, mzxid: zxid }: Pick<Stat, 'version' | 'mzxid'>,
   { readAt, now }: { readonly readAt: number; readonly now: number },
 ): LeaseObservation {
-  return { version, since: before?.version === version ? before.since : now, readAt };
+  const isSame = before?.version === version && before.zxid === zxid;
+  return { version, zxid, since: isSame ? before.since : now, readAt };
 }
 
 /**

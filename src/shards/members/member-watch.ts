@@ -14,7 +14,7 @@ import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import { type MemberData, parseMember } from '../nodes/member-data.js';
 import { announcement } from './membership.js';
-import { type Sign, tombstoneStep } from './silence.js';
+import { type Sign, tombstoneStep, wasReadOver } from './silence.js';
 
 /** A member of the group, as it was seen. */
 export interface SeenMember extends MemberData {
@@ -220,18 +220,19 @@ export class MemberWatch {
   async #listen(watched: Watched): Promise<void> {
     const { entry, beats } = watched;
     if (!beats || entry.node === this.#own) return;
-    const { clock } = this.#session;
+    const { clock, connectionNumber: connection } = this.#session;
     const readAt = clock.now();
     const path = `${this.#paths.members}/${heartbeatNodeOf(entry.node)}`;
     const stat = await this.#session.exists(path).catch((error: unknown) => {
       if (!isNoAuth(error)) throw error;
       return undefined; // Then only the end of its session shows its end.
     });
-    // It has no heartbeat node yet, or a server that is behind doesn't show it.
-    if (stat === undefined || watched.sign.name !== 'beating' || stat.version < 0) return;
+    if (watched.sign.name !== 'beating') return;
     const { observation } = watched.sign;
-    const times = { readAt, now: clock.now() };
-    watched.sign = { name: 'beating', observation: observed(observation, stat.version, times) };
+    // Otherwise it has no heartbeat node yet, or a server that is behind doesn't show it.
+    const isThere = stat !== undefined && stat.version >= 0;
+    const next = isThere ? observed(observation, stat, { readAt, now: clock.now() }) : observation;
+    watched.sign = { name: 'beating', observation: next, connection };
   }
 
   /** Buries those whose lease is over, and looks again when the next one's may be. */
@@ -243,6 +244,12 @@ export class MemberWatch {
     for (const watched of this.#members.values()) {
       if (watched.entry.node === this.#own || this.#burying.has(watched.entry.node)) continue;
       const step = tombstoneStep(watched.sign, watched.leaseMs, clock.now());
+      // In a restored backup its heartbeats may come to that version again: over another connection that is read first.
+      if (step.kind === 'silent' && !wasReadOver(watched.sign, this.#session.connectionNumber)) {
+        this.#beatsDueAt = 0;
+        if (this.#session.connectionNumber !== undefined) this.#lookSoon();
+        continue;
+      }
       if (step.kind === 'wait') nextMs = Math.min(nextMs, step.ms);
       else if (step.kind === 'prove') {
         if (this.#named.has(watched.entry.node)) void this.#prove(watched);

@@ -9,7 +9,12 @@ import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
  * - `gone`: the servers have proved that its node is gone, and that answer came then.
  */
 export type Sign =
-  | { readonly name: 'beating'; readonly observation?: LeaseObservation | undefined }
+  | {
+      readonly name: 'beating';
+      readonly observation?: LeaseObservation | undefined;
+      /** The number of the session's connection over which the heartbeat node was read last. */
+      readonly connection?: number | undefined;
+    }
   | { readonly name: 'missing' }
   | { readonly name: 'gone'; readonly since: number };
 
@@ -39,4 +44,9 @@ export function tombstoneStep(sign: Sign, leaseMs: number, now: number): Tombsto
   if (leftMs > 0) return { kind: 'wait', ms: leftMs };
   if (sign.name === 'gone') return { kind: 'gone' };
   return { kind: 'silent', version: (sign.observation as LeaseObservation).version };
+}
+
+/** Whether the heartbeat node was read last over that connection. @param connection - `undefined` for none */
+export function wasReadOver(sign: Sign, connection: number | undefined): boolean {
+  return sign.name === 'beating' && connection !== undefined && sign.connection === connection;
 }

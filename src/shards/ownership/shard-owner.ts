@@ -1,17 +1,15 @@
 import type { Claim } from '../../election/term/claim.js';
 import type { ShardEndReason } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
 import { type Deferred, deferred, ignore } from '../../platform/async/promises.js';
-import type { Timer } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import type { ShardList } from '../nodes/shard-list.js';
-import { BlockedShards } from './blocked-shards.js';
 import { Collector } from './collector.js';
 import { Publisher } from './publisher.js';
 import { OwnedShard, type ShardListener } from './shard.js';
-import { type SeenRecord, ShardRecords } from './shard-records.js';
+import { ShardClaims } from './shard-claims.js';
+import { ShardRecords } from './shard-records.js';
 
 /** What is told of a member's shards. None of it is called on the connection's stack. */
 export interface ShardOwnerListener {
@@ -34,12 +32,11 @@ export interface ShardOwnerListener {
  */
 export class ShardOwner implements ShardListener {
   readonly #session: Session;
-  readonly #paths: GroupPaths;
   readonly #member: Contender;
   readonly #records: ShardRecords;
   readonly #list: Pick<ShardList, 'numberOf'>;
   readonly #listener: ShardOwnerListener;
-  readonly #blocked: BlockedShards;
+  readonly #claims: ShardClaims;
   readonly #handback: Collector<OwnedShard>;
   readonly #publisher: Publisher;
   /** By its plan. */
@@ -50,16 +47,8 @@ export class ShardOwner implements ShardListener {
   #wanted: ReadonlySet<string> = new Set();
   /** Those that it owns, and those that aren't given back yet. */
   readonly #shards = new Map<string, OwnedShard>();
-  /** A claim of them wasn't answered: the records may name this member. */
-  readonly #unsure = new Set<string>();
-  /** Their records are missing or can't be read, and that was reported. */
-  readonly #unavailable = new Set<string>();
   /** The listener was told of them, and not of their end. */
   readonly #announced = new Set<OwnedShard>();
-  #later: Timer | undefined;
-  /** Shards are to be claimed, or may be free now. */
-  #isDue = false;
-  #claiming: Promise<void> | undefined;
   #hasStopped = false;
   /** Once it has stopped, until nothing is left to be given back. */
   #givingBack: Deferred<void> | undefined;
@@ -71,13 +60,21 @@ export class ShardOwner implements ShardListener {
     listener: ShardOwnerListener,
   ) {
     this.#session = session;
-    this.#paths = paths;
     this.#member = member;
     this.#list = list;
     this.#listener = listener;
     this.#records = new ShardRecords(session, paths, member, id);
-    this.#blocked = new BlockedShards(session, paths, () => this.#claimSoon());
-    onAbort(member.node.lost, () => this.#later?.clear());
+    this.#claims = new ShardClaims({ session, paths, member }, this.#records, {
+      missing: () => [...this.#wanted].filter((shard) => !this.#shards.has(shard)),
+      isWanted: (shard) => this.#wanted.has(shard),
+      own: (shard, claim) => this.#own(shard, claim),
+      giveBack: (shard, claim) => this.#end(this.#add(shard, claim), 'superseded'),
+      accompany: (claimed, commit) =>
+        this.#publisher.accompany(this.#numbersOf([...this.#shards.keys(), ...claimed]), commit),
+      onAwaited: (shards) =>
+        listener.onAwaited?.(shards.map((shard) => ({ id: shard, index: list.numberOf(shard) as number }))),
+      onError: (error) => listener.onError(error),
+    });
     this.#publisher = new Publisher({
       ...{ session, lost: member.node.lost, path: paths.ownedOf(member.entry.node) },
       numbers: () => this.#numbersOf(this.#shards.keys()),
@@ -100,7 +97,7 @@ export class ShardOwner implements ShardListener {
 
   /** Whether records may name the member that it couldn't give back, or that it claimed without an answer. */
   get mayBeNamed(): boolean {
-    return this.#mayBeNamed || this.#unsure.size > 0;
+    return this.#mayBeNamed || this.#claims.areOpen;
   }
 
   /** From now on it is to own these. */
@@ -119,7 +116,7 @@ export class ShardOwner implements ShardListener {
     if (this.#hasStopped) return;
     this.#wanted = new Set([...this.#planned].filter((shard) => !this.#refused.has(shard)));
     for (const shard of this.owned) if (!this.#wanted.has(shard.id)) this.#end(shard, this.#whyNot(shard.id));
-    this.#claimSoon();
+    this.#claims.claimSoon();
   }
 
   /** Why it isn't to own that one. */
@@ -135,8 +132,7 @@ export class ShardOwner implements ShardListener {
 
   /** A connection was lost: what was watched over it may have changed, and is read again. */
   resumed(): void {
-    this.#blocked.stop();
-    this.#claimSoon();
+    this.#claims.resumed();
   }
 
   /** Gives all back, and claims no more. Resolves when the work has settled, and all has been given back or is lost. Never rejects. */
@@ -162,11 +158,9 @@ export class ShardOwner implements ShardListener {
   async #stop(reason: ShardEndReason): Promise<void> {
     this.#hasStopped = true;
     this.#wanted = new Set();
-    this.#blocked.stop();
-    this.#await([]);
+    const stopped = this.#claims.stop();
     for (const shard of this.owned) this.#end(shard, reason);
-    await this.#claiming;
-    this.#later?.clear();
+    await stopped;
     if (this.#shards.size === 0) return;
     this.#givingBack ??= deferred();
     await this.#givingBack.promise;
@@ -216,127 +210,20 @@ export class ShardOwner implements ShardListener {
   }
 
   #forget(shard: OwnedShard): void {
-    this.#shards.delete(shard.id);
+    if (this.#shards.get(shard.id) === shard) this.#shards.delete(shard.id);
     this.#publisher.changed();
     if (this.#announced.delete(shard)) this.#listener.onEnded(shard);
     if (this.#shards.size === 0) this.#givingBack?.resolve();
-    this.#claimSoon(); // The plan may give it this one again.
+    this.#claims.claimSoon(); // The plan may give it this one again.
   }
 
-  #claimSoon(): void {
-    this.#isDue = true;
-    this.#claiming ??= this.#claim();
-  }
-
-  /** Nothing says when what was refused may be tried again. */
-  #claimLater(): void {
-    if (this.#hasStopped || this.#member.node.isGone) return;
-    const { clock, leaseMs } = this.#session;
-    this.#later ??= clock.after(leaseMs, () => {
-      this.#later = undefined;
-      this.#claimSoon();
-    });
-  }
-
-  /** Never rejects. */
-  async #claim(): Promise<void> {
-    try {
-      while (this.#isDue && !this.#member.node.isGone) {
-        this.#isDue = false;
-        await this.#claimOnce();
-      }
-    } catch (error) {
-      // What has ended the member is told otherwise.
-      if (!this.#hasStopped && !this.#member.node.isGone && !this.#session.ended.aborted) {
-        this.#listener.onError(error);
-        this.#claimLater();
-      }
-    } finally {
-      this.#claiming = undefined;
-    }
-  }
-
-  async #claimOnce(): Promise<void> {
-    const lacking = [...this.#wanted].filter((shard) => !this.#shards.has(shard));
-    const blocked = this.#blocked.keep(new Set(lacking));
-    const asked = [...new Set([...lacking.filter((shard) => !blocked.has(shard)), ...this.#unsure])];
-    if (asked.length === 0) return this.#await([]);
-    const { node } = this.#member;
-    if (!node.isHeld()) await node.renew(node.lost); // What it claims without a lease is of no use to it.
-    const seen = await this.#records.read(asked, this.#member.node.lost);
-    for (const each of seen) {
-      // Its claim was carried out. What it is giving back isn't among these.
-      this.#unsure.delete(each.shard);
-      if (this.#records.isOwn(each)) this.#own(each.shard, this.#records.claimOf(each));
-    }
-    this.#noteUnavailable(asked, seen);
-    const foreign = seen.filter((each) => !this.#records.isOwn(each));
-    const buried = await this.#buried(foreign);
-    const others = foreign.filter(({ shard }) => this.#wanted.has(shard)); // By now.
-    const isFree = ({ record }: SeenRecord) =>
-      record.state === 'vacant' || (record.state === 'held' && buried.has(record.node));
-    const free = others.filter(isFree);
-    this.#await(others.filter((each) => !isFree(each)));
-    if (free.length === 0) return;
-    for (const { shard } of free) this.#unsure.add(shard);
-    let isRefused = false;
-    const claims = await this.#records.claim(free, {
-      onRefused: (error) => {
-        isRefused = true;
-        this.#listener.onError(error);
-      },
-      accompany: (claimed, commit) => {
-        const owned = [...this.#shards.keys(), ...claimed.map(({ shard }) => shard)];
-        return this.#publisher.accompany(this.#numbersOf(owned), commit);
-      },
-    });
-    for (const [shard, claim] of claims) {
-      this.#unsure.delete(shard);
-      this.#own(shard, claim);
-    }
-    if (isRefused) this.#claimLater();
-    else if (claims.size < free.length) this.#isDue = true; // Others were first, or it isn't known.
-  }
-
-  #await(blocked: readonly SeenRecord[]): void {
-    if (!this.#hasStopped) this.#blocked.wait(blocked);
-    const awaited = [...this.#blocked.shards].filter((shard) => this.#wanted.has(shard));
-    this.#listener.onAwaited?.(awaited.map((id) => ({ id, index: this.#list.numberOf(id) as number })));
-  }
-
-  /** Records that another client has deleted or written, or that the session may not read, are looked for again and again. */
-  #noteUnavailable(asked: readonly string[], seen: readonly SeenRecord[]): void {
-    const readable = new Set(
-      seen.flatMap(({ shard, record }) => (record.state === 'unreadable' ? [] : [shard])),
-    );
-    for (const shard of asked) {
-      if (readable.has(shard)) {
-        this.#unavailable.delete(shard);
-        continue;
-      }
-      this.#claimLater();
-      if (this.#unavailable.has(shard)) continue;
-      this.#unavailable.add(shard);
-      const path = this.#session.absolute(this.#paths.recordOf(shard));
-      this.#listener.onError(
-        new Error(
-          `${path}, the record of shard ${shard}, is missing, or can't be read: no member can own the shard`,
-        ),
-      );
-    }
-  }
-
-  /** Which of the owners have tombstones. */
-  async #buried(seen: readonly SeenRecord[]): Promise<ReadonlySet<string>> {
-    const owners = new Set(seen.flatMap(({ record }) => (record.state === 'held' ? [record.node] : [])));
-    const looked = await Promise.all(
-      [...owners].map(async (owner) => {
-        const look = () => this.#session.exists(this.#paths.tombstoneOf(owner));
-        const stat = await this.#session.retryUntilAnswered(look, this.#member.node.lost);
-        return stat === undefined ? [] : [owner];
-      }),
-    );
-    return new Set(looked.flat());
+  #add(id: string, claim: Claim): OwnedShard {
+    const index = this.#list.numberOf(id) ?? -1; // The group hasn't it any more: it isn't wanted, and is given back at once.
+    const place = { node: this.#member.node, absoluteRecord: this.#session.absolute(claim.record) };
+    const shard = new OwnedShard({ id, index }, claim, place, this.#session.clock, this);
+    this.#shards.set(id, shard);
+    this.#publisher.changed();
+    return shard;
   }
 
   #numbersOf(shards: Iterable<string>): number[] {
@@ -344,19 +231,8 @@ export class ShardOwner implements ShardListener {
   }
 
   #own(id: string, claim: Claim): void {
-    const index = this.#list.numberOf(id) ?? -1; // The group hasn't it any more: it isn't wanted, and is given back at once.
-    const { node } = this.#member;
-    if (this.#shards.has(id) || node.isGone) return;
-    if (!node.isHeld()) {
-      // It stood still, and its lease is over: others may own the shard by now. The record shows it, behind the next heartbeat.
-      this.#unsure.add(id);
-      this.#isDue = true;
-      return;
-    }
-    const place = { node, absoluteRecord: this.#session.absolute(claim.record) };
-    const shard = new OwnedShard({ id, index }, claim, place, this.#session.clock, this);
-    this.#shards.set(id, shard);
-    this.#publisher.changed();
+    if (this.#shards.has(id)) return;
+    const shard = this.#add(id, claim);
     if (this.#hasStopped || !this.#wanted.has(id)) return this.#end(shard, this.#whyNot(id));
     this.#announced.add(shard);
     this.#listener.onAcquired(shard);

@@ -59,7 +59,7 @@ async function setUp() {
     });
   };
   const tombstones = () => server.paths(PATHS.tombstones).filter((path) => path !== PATHS.tombstones);
-  return { clock, server, observer, join, watch, hide, tombstones };
+  return { clock, server, observer, open, join, watch, hide, tombstones };
 }
 
 describe('the watch of a group’s members', () => {
@@ -169,6 +169,62 @@ describe('the watch of a group’s members', () => {
     expect(server.paths(PATHS.members)).toContain(`${PATHS.members}/${node}`);
     await clock.advance(DELAY_MS + TIMES.leaseMs / 2);
     expect([tombstones(), watching.present]).toEqual([[PATHS.tombstoneOf(node)], []]);
+  });
+
+  it('writes none of a member whose heartbeats come to a version again that was seen before an outage, as in a restored backup', async () => {
+    const { clock, server, observer, open, join, watch, tombstones } = await setUp();
+    const { member, node, session, silence } = await join('a');
+    const restorer = await open({ sessionTimeoutMs: 60_000 });
+    watch();
+    const heartbeats = `${PATHS.members}/${heartbeatNodeOf(node)}`;
+    await clock.advance(TIMES.leaseMs);
+    const answered = (await clock.advanceUntil(observer.exists(heartbeats)))?.version as number;
+    silence();
+    // A heartbeat that is committed and never answered, which the observer sees.
+    await clock.advanceUntil(observer.setData(heartbeats, Buffer.alloc(0)));
+    server.resetCounts();
+    const isSeen = () =>
+      server.requests.some(({ operation, paths }) => operation === 'exists' && paths[0] === heartbeats);
+    while (!isSeen()) await clock.advance(1);
+    // When the delay is over, the observer has no connection.
+    sessionAt(server, observer).partition();
+    server.refuse();
+    server.dropConnections();
+    await clock.advance(DELAY_MS + 10);
+    expect(observer.state.name).toBe('suspended');
+    server.admit();
+    await clock.advanceUntil(restorer.remove(heartbeats));
+    await clock.advanceUntil(restorer.create(heartbeats, { mode: 'ephemeral' }));
+    for (let version = 0; version < answered; version++)
+      await clock.advanceUntil(restorer.setData(heartbeats, Buffer.alloc(0)));
+    sessionAt(server, session).heal();
+    while (!member.node.isHeld()) await clock.advance(5);
+    expect((await clock.advanceUntil(restorer.exists(heartbeats)))?.version).toBe(answered + 1);
+    sessionAt(server, observer).heal();
+    await clock.advanceUntil(observer.whenConnected());
+    await clock.advance(2 * DELAY_MS);
+    expect([tombstones(), member.node.isHeld()]).toEqual([[], true]);
+  });
+
+  it('asks for a heartbeat node that another client has deleted no more often after an outage than before', async () => {
+    const { clock, server, observer, join, watch } = await setUp();
+    const { node, silence } = await join('a');
+    watch();
+    const heartbeats = `${PATHS.members}/${heartbeatNodeOf(node)}`;
+    await clock.advance(TIMES.leaseMs);
+    silence();
+    await clock.advance(TIMES.leaseMs);
+    await clock.advanceUntil(observer.remove(heartbeats));
+    server.dropConnections();
+    await clock.advanceUntil(observer.whenConnected());
+    await clock.advance(TIMES.leaseMs);
+    server.resetCounts();
+    await clock.advance(2 * TIMES.leaseMs);
+    const asked = server.requests.filter(
+      ({ operation, paths }) => operation === 'exists' && paths[0] === heartbeats,
+    );
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.length).toBeLessThan(12); // Each quarter of a lease, and once more after a tombstone that was refused.
   });
 
   it('writes one of a member that a record names and that is gone, a delay after it has seen that', async () => {

@@ -9,7 +9,7 @@ const DELAY_MS = takeoverDelayMs(LEASE_MS);
 
 describe('a member’s tombstone', () => {
   it('comes when no new version was seen for a delay, and says which one', () => {
-    const sign: Sign = { name: 'beating', observation: { version: 7, since: 100, readAt: 90 } };
+    const sign: Sign = { name: 'beating', observation: { version: 7, zxid: 20n, since: 100, readAt: 90 } };
     expect(tombstoneStep(sign, LEASE_MS, 100 + DELAY_MS - 1)).toEqual({ kind: 'wait', ms: 1 });
     expect(tombstoneStep(sign, LEASE_MS, 100 + DELAY_MS)).toEqual({ kind: 'silent', version: 7 });
   });
@@ -39,7 +39,8 @@ describe('a member’s tombstone', () => {
         for (const { readAt, now } of answers) {
           const version = versionAt(readAt);
           if (version < 0) continue;
-          sign = { name: 'beating', observation: observed(sign.observation, version, { readAt, now }) };
+          const stat = { version, mzxid: BigInt(version) };
+          sign = { name: 'beating', observation: observed(sign.observation, stat, { readAt, now }) };
         }
         const since = sign.observation?.since ?? 0;
         const step = tombstoneStep(sign, LEASE_MS, since + DELAY_MS);

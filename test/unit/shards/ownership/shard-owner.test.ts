@@ -68,6 +68,61 @@ describe('a claim of a shard', () => {
     expect(holder('0')).toBe('a');
   });
 
+  it('that was given back begins no second term when a server shows it once more: it is given back again', async () => {
+    const { clock, join, record } = await setUpOwners();
+    const member = await join('a');
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    const old = await clock.advanceUntil(member.session.getDataOfEach([RECORD]));
+    member.owner.follow([]);
+    await clock.advance(A_WHILE_MS);
+    expect(record('0')).toEqual({ state: 'vacant', term: 1 });
+    const read = vi.spyOn(member.session, 'getDataOfEach').mockResolvedValueOnce(old);
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    expect(read).toHaveBeenCalledTimes(2);
+    expect(member.acquired.map(({ number }) => number)).toEqual([1, 2]);
+  });
+
+  it('that was given back is so again, and its token is not used again, when the servers have taken the release back', async () => {
+    const { clock, server, outsider, join, record } = await setUpOwners();
+    const member = await join('a');
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    const claimed = server.data(RECORD) as Buffer;
+    member.owner.follow([]);
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(outsider.remove(RECORD));
+    await clock.advanceUntil(outsider.create(RECORD));
+    await clock.advanceUntil(outsider.setData(RECORD, claimed));
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    expect(member.acquired.map(({ number }) => number)).toEqual([1, 2]);
+    expect(record('0')).toMatchObject({ state: 'held', term: 2 });
+    const [first, second] = member.acquired.map(({ token }) => token) as [bigint, bigint];
+    expect(second).toBeGreaterThan(first);
+  });
+
+  it('that a server goes on showing is given back once in a lease, not again and again', async () => {
+    const { clock, server, join } = await setUpOwners();
+    const member = await join('a');
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    const old = await clock.advanceUntil(member.session.getDataOfEach([RECORD]));
+    member.owner.follow([]);
+    await clock.advance(A_WHILE_MS);
+    const read = vi.spyOn(member.session, 'getDataOfEach').mockResolvedValue(old);
+    server.resetCounts();
+    member.owner.follow(['0']);
+    await clock.advance(5 * TIMES.leaseMs + A_WHILE_MS);
+    expect(server.requests.filter(({ paths }) => paths.includes(RECORD))).toHaveLength(1);
+    expect(read.mock.calls.length).toBeLessThan(10);
+    expect(member.acquired).toHaveLength(1);
+    read.mockRestore();
+    await clock.advance(TIMES.leaseMs);
+    expect(member.acquired.map(({ number }) => number)).toEqual([1, 2]);
+  });
+
   it('is refused if the member’s node is gone', async () => {
     const { clock, join, bury, record } = await setUpOwners();
     const member = await join('a');

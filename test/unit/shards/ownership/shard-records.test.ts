@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 import { ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
@@ -15,31 +15,33 @@ const LISTENER = {
   accompany: <T>(_: unknown, commit: (parts: readonly never[]) => Promise<T>) => commit([]),
 };
 
-it('records that were seen over another connection are not claimed, since a restored backup may have them at that version', async () => {
-  const { clock, server, join, holder } = await setUpOwners();
-  const { session, member } = await join('a');
-  const records = new ShardRecords(session, PATHS, member, 'a');
-  const seen = await clock.advanceUntil(records.read(['0', '1'], never));
-  const resumed = nextEvent(session, 'resumed');
-  server.dropConnections();
-  await clock.advanceUntil(resumed);
-  expect(await clock.advanceUntil(records.claim(seen, LISTENER))).toEqual(new Map());
-  expect(holder('0')).toBe(undefined);
-  const again = await clock.advanceUntil(records.read(['0', '1'], never));
-  expect([...(await clock.advanceUntil(records.claim(again, LISTENER))).keys()]).toEqual(['0', '1']);
-  expect(holder('0')).toBe('a');
-});
+describe('the records of shards', () => {
+  it('that were seen over another connection are not claimed, since a restored backup may have them at that version', async () => {
+    const { clock, server, join, holder } = await setUpOwners();
+    const { session, member } = await join('a');
+    const records = new ShardRecords(session, PATHS, member, 'a');
+    const seen = await clock.advanceUntil(records.read(['0', '1'], never));
+    const resumed = nextEvent(session, 'resumed');
+    server.dropConnections();
+    await clock.advanceUntil(resumed);
+    expect(await clock.advanceUntil(records.claim(seen, LISTENER))).toEqual(new Map());
+    expect(holder('0')).toBe(undefined);
+    const again = await clock.advanceUntil(records.read(['0', '1'], never));
+    expect([...(await clock.advanceUntil(records.claim(again, LISTENER))).keys()]).toEqual(['0', '1']);
+    expect(holder('0')).toBe('a');
+  });
 
-it('a planner lists the tombstones before it reads the records', async () => {
-  const { clock, server, join } = await setUpOwners();
-  const { session, member } = await join('a');
-  const records = new ShardRecords(session, PATHS, member, 'a');
-  const shards = () => ({ list: ShardList.of(3) }) as never;
-  const source = { session, paths: PATHS, shards, records, onError: LISTENER.onRefused };
-  server.resetCounts();
-  await clock.advanceUntil(readFacts(source, [], never));
-  const asked = server.requests.map(({ operation, paths }) => `${operation} ${paths[0]}`);
-  const listing = asked.indexOf(`getChildren ${PATHS.tombstones}`);
-  expect(listing).toBeGreaterThanOrEqual(0);
-  expect(asked.indexOf(`multiRead ${PATHS.recordOf('0')}`)).toBeGreaterThan(listing);
+  it('are read by a planner after it has listed the tombstones', async () => {
+    const { clock, server, join } = await setUpOwners();
+    const { session, member } = await join('a');
+    const records = new ShardRecords(session, PATHS, member, 'a');
+    const shards = () => ({ list: ShardList.of(3) }) as never;
+    const source = { session, paths: PATHS, shards, records, onError: LISTENER.onRefused };
+    server.resetCounts();
+    await clock.advanceUntil(readFacts(source, [], never));
+    const asked = server.requests.map(({ operation, paths }) => `${operation} ${paths[0]}`);
+    const listing = asked.indexOf(`getChildren ${PATHS.tombstones}`);
+    expect(listing).toBeGreaterThanOrEqual(0);
+    expect(asked.indexOf(`multiRead ${PATHS.recordOf('0')}`)).toBeGreaterThan(listing);
+  });
 });

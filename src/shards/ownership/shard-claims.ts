@@ -1,0 +1,211 @@
+import type { Claim } from '../../election/term/claim.js';
+import type { Contender } from '../../lock/queue/contender.js';
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import type { Timer } from '../../platform/time/clock.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import type { GroupPaths } from '../nodes/group-paths.js';
+import { BlockedShards } from './blocked-shards.js';
+import { OpenClaims } from './open-claims.js';
+import type { SeenRecord, ShardRecords } from './shard-records.js';
+import { UnavailableRecords } from './unavailable-records.js';
+
+/** What the claims ask their owner, and tell it. None of it may throw. */
+export interface ShardClaimsPort {
+  /** The ids of the shards that the member is to own, and that it neither has nor is giving back. */
+  missing(): string[];
+  isWanted(shard: string): boolean;
+  /** A claim was carried out, and the member's lease lasts. */
+  own(shard: string, claim: Claim): void;
+  /** The record names the member by a term that has ended: see {@link OpenClaims}. */
+  giveBack(shard: string, claim: Claim): void;
+  /** Carries out a transaction that claims these: see `Publisher.accompany`. */
+  accompany<T>(
+    shards: readonly string[],
+    commit: (parts: readonly TransactionPart[]) => Promise<T>,
+  ): Promise<T>;
+  /** These are claimed as soon as their owners give them back. Called whenever that may have changed. */
+  onAwaited(shards: readonly string[]): void;
+  onError(error: unknown): void;
+}
+
+/** Claims the shards that a member is to own and lacks, as soon as they are free. One round of reads and claims at a time. */
+export class ShardClaims {
+  readonly #session: Session;
+  readonly #paths: GroupPaths;
+  readonly #member: Contender;
+  readonly #records: ShardRecords;
+  readonly #port: ShardClaimsPort;
+  readonly #blocked: BlockedShards;
+  /** Those that weren't answered, or too late. */
+  readonly #open = new OpenClaims();
+  readonly #unavailable = new UnavailableRecords();
+  #later: Timer | undefined;
+  /** Shards are to be claimed, or may be free now. */
+  #isDue = false;
+  #claiming: Promise<void> | undefined;
+  #hasStopped = false;
+
+  constructor(
+    { session, paths, member }: { session: Session; paths: GroupPaths; member: Contender },
+    records: ShardRecords,
+    port: ShardClaimsPort,
+  ) {
+    this.#session = session;
+    this.#paths = paths;
+    this.#member = member;
+    this.#records = records;
+    this.#port = port;
+    this.#blocked = new BlockedShards(session, paths, () => this.claimSoon());
+    onAbort(member.node.lost, () => this.#later?.clear());
+  }
+
+  /** Whether a record may name the member by a claim whose outcome isn't known. */
+  get areOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** The member lacks other shards than before. */
+  claimSoon(): void {
+    this.#isDue = true;
+    this.#claiming ??= this.#claim();
+  }
+
+  /** A connection was lost: what was watched over it may have changed, and is read again. */
+  resumed(): void {
+    this.#blocked.stop();
+    this.claimSoon();
+  }
+
+  /** Resolves when no claim is on its way. Never rejects. */
+  async stop(): Promise<void> {
+    this.#hasStopped = true;
+    this.#blocked.stop();
+    this.#await([]);
+    await this.#claiming;
+    this.#later?.clear();
+  }
+
+  /** Nothing says when what was refused may be tried again. */
+  #claimLater(): void {
+    if (this.#hasStopped || this.#member.node.isGone) return;
+    const { clock, leaseMs } = this.#session;
+    this.#later ??= clock.after(leaseMs, () => {
+      this.#later = undefined;
+      this.claimSoon();
+    });
+  }
+
+  /** Never rejects. */
+  async #claim(): Promise<void> {
+    try {
+      while (this.#isDue && !this.#member.node.isGone) {
+        this.#isDue = false;
+        await this.#claimOnce();
+      }
+    } catch (error) {
+      // What has ended the member is told otherwise.
+      if (!this.#hasStopped && !this.#member.node.isGone && !this.#session.ended.aborted) {
+        this.#port.onError(error);
+        this.#claimLater();
+      }
+    } finally {
+      this.#claiming = undefined;
+    }
+  }
+
+  async #claimOnce(): Promise<void> {
+    const missing = this.#port.missing();
+    const blocked = this.#blocked.keep(new Set(missing));
+    const asked = [...new Set([...missing.filter((shard) => !blocked.has(shard)), ...this.#open.shards])];
+    if (asked.length === 0) return this.#await([]);
+    const { node } = this.#member;
+    if (!node.isHeld()) await node.renew(node.lost); // What it claims without a lease is of no use to it.
+    const seen = await this.#records.read(asked, node.lost);
+    for (const each of seen)
+      if (this.#records.isOwn(each)) this.#isNamed(each);
+      else this.#open.close(each.shard);
+    this.#noteUnavailable(asked, seen);
+    const foreign = seen.filter((each) => !this.#records.isOwn(each));
+    const buried = await this.#buried(foreign);
+    const others = foreign.filter(({ shard }) => this.#port.isWanted(shard)); // By now.
+    const isFree = ({ record }: SeenRecord) =>
+      record.state === 'vacant' || (record.state === 'held' && buried.has(record.node));
+    const free = others.filter(isFree);
+    this.#await(others.filter((each) => !isFree(each)));
+    if (free.length === 0) return;
+    for (const { shard, version } of free) this.#open.open(shard, version + 1);
+    let isRefused = false;
+    const claims = await this.#records.claim(free, {
+      onRefused: (error) => {
+        isRefused = true;
+        this.#port.onError(error);
+      },
+      accompany: (claimed, commit) =>
+        this.#port.accompany(
+          claimed.map(({ shard }) => shard),
+          commit,
+        ),
+    });
+    for (const [shard, claim] of claims) {
+      this.#open.close(shard);
+      this.#own(shard, claim);
+    }
+    if (isRefused) this.#claimLater();
+    else if (claims.size < free.length) this.#isDue = true; // Others were first, or it isn't known.
+  }
+
+  #await(blocked: readonly SeenRecord[]): void {
+    if (!this.#hasStopped) this.#blocked.wait(blocked);
+    this.#port.onAwaited([...this.#blocked.shards].filter((shard) => this.#port.isWanted(shard)));
+  }
+
+  /** Records that another client has deleted or written, or that the session may not read, are looked for again and again. */
+  #noteUnavailable(asked: readonly string[], seen: readonly SeenRecord[]): void {
+    const unavailable = this.#unavailable.among(asked, seen);
+    if (unavailable.length > 0) this.#claimLater();
+    for (const shard of this.#unavailable.unreported(unavailable)) {
+      const path = this.#session.absolute(this.#paths.recordOf(shard));
+      this.#port.onError(
+        new Error(
+          `${path}, the record of shard ${shard}, is missing, or can't be read: no member can own the shard`,
+        ),
+      );
+    }
+  }
+
+  /** Which of the owners have tombstones. */
+  async #buried(seen: readonly SeenRecord[]): Promise<ReadonlySet<string>> {
+    const owners = new Set(seen.flatMap(({ record }) => (record.state === 'held' ? [record.node] : [])));
+    const looked = await Promise.all(
+      [...owners].map(async (owner) => {
+        const look = () => this.#session.exists(this.#paths.tombstoneOf(owner));
+        const stat = await this.#session.retryUntilAnswered(look, this.#member.node.lost);
+        return stat === undefined ? [] : [owner];
+      }),
+    );
+    return new Set(looked.flat());
+  }
+
+  /** A record names the member. What it owns, or is giving back, isn't among these. */
+  #isNamed(seen: SeenRecord): void {
+    const claim = this.#records.claimOf(seen);
+    switch (this.#open.read(seen)) {
+      case 'claimed':
+        return this.#own(seen.shard, claim);
+      case 'ended':
+        return this.#port.giveBack(seen.shard, claim);
+      case 'outdated':
+        return this.#claimLater();
+    }
+  }
+
+  #own(shard: string, claim: Claim): void {
+    const { node } = this.#member;
+    if (node.isGone) return;
+    if (node.isHeld()) return this.#port.own(shard, claim);
+    // It stood still, and its lease is over: others may own the shard by now. The record shows it, behind the next heartbeat.
+    this.#open.open(shard, claim.version);
+    this.#isDue = true;
+  }
+}
