@@ -6,6 +6,7 @@
  * statement reached, and if every variant has the expected result.
  */
 import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
 import { isAsExpected } from '../test/model/questions.mjs';
 import { MODELS } from '../test/model/searches.mjs';
 import { findSpin, search } from '../tools/spin/search.mjs';
@@ -13,8 +14,22 @@ import { findSpin, search } from '../tools/spin/search.mjs';
 /** @import { Model, Question } from '../test/model/questions.mjs' */
 /** @import { Finding } from '../tools/spin/search.mjs' */
 
-const names = process.argv.slice(2);
 const known = [...new Set(MODELS.flatMap(({ all }) => all.map(({ name }) => name)))];
+const HELP = `Searches the states of the models, and of variants that must fail.
+
+  npm run model                  all searches
+  npm run model -- NAME …        only these, with the steps by which each of them fails
+
+Models and variants: ${known.join(', ')}`;
+
+const { values, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: 'boolean' } },
+});
+if (values.help) {
+  console.log(HELP);
+  process.exit();
+}
 const unknown = names.filter((name) => !known.includes(name));
 if (unknown.length > 0)
   throw new Error(`unknown variants: ${unknown.join(', ')}; expected some of ${known.join(', ')}`);

@@ -21,7 +21,9 @@ export async function startWithTestClock() {
   return { clock, server, open };
 }
 
-/** The session as its server has it. */
+/** The session as its server has it. @throws Error if it has ended there */
 export function sessionAt(server: EmbeddedZooKeeper, { credentials }: Session): EmbeddedSession {
-  return server.sessions().find(({ id }) => id === credentials.id) as EmbeddedSession;
+  const found = server.sessions().find(({ id }) => id === credentials.id);
+  if (found === undefined) throw new Error(`the server has no session ${credentials.id}`);
+  return found;
 }

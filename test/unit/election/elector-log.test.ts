@@ -3,7 +3,7 @@ import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.j
 import { LeaderElector } from '../../../src/election/elector.js';
 import { A_WHILE_MS, TIMES } from '../../support/conclave/group-members.js';
 import { nextEvent } from '../../support/events.mjs';
-import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/app/election';
 
@@ -24,7 +24,7 @@ async function startElection() {
     const elector = new LeaderElector(session, PATH, { id, logger: given });
     onTestFinished(() => clock.advanceUntil(elector.stop()));
     await clock.advanceUntil(elector.start());
-    const atServer = server.sessions().find((each) => each.id === session.credentials.id);
+    const atServer = sessionAt(server, session);
     return { elector, lines, session, atServer };
   };
   return { clock, server, join, logger };
@@ -66,7 +66,7 @@ describe('what is logged of an elector', () => {
     const second = await join('b');
     await clock.advance(A_WHILE_MS);
     const elected = nextEvent(second.elector, 'elected');
-    first.atServer?.partition();
+    first.atServer.partition();
     await clock.advanceUntil(elected);
     expect(messages(second.lines)).toEqual([
       'waiting',
@@ -77,7 +77,7 @@ describe('what is logged of an elector', () => {
     expect(takeover).toMatchObject({ election: PATH, id: 'b', term: 1, formerLeader: 'a' });
     expect(led).toMatchObject({ term: 2, reason: 'failover', failoverMs: takeover?.silentMs });
     expect(led?.failoverMs).toBeGreaterThan(TIMES.leaseMs);
-    first.atServer?.heal();
+    first.atServer.heal();
   });
 });
 

@@ -8,7 +8,7 @@ import { A_WHILE_MS } from '../../support/conclave/group-members.js';
 import { startSupervisors } from '../../support/conclave/shard-supervisors.js';
 import { nextEvent } from '../../support/events.mjs';
 import { ask } from '../../support/metrics.js';
-import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 import { deferred } from '../../support/waiting.mjs';
 
@@ -40,7 +40,7 @@ async function startElection() {
     const measured = measure(supervisor);
     await clock.advanceUntil(supervisor.start());
     const session = await supervisor.session();
-    const atServer = server.sessions().find((each) => each.id === session.credentials.id);
+    const atServer = sessionAt(server, session);
     return { supervisor, measured, session, atServer };
   };
   const elector = async (id: string) => {
@@ -49,7 +49,7 @@ async function startElection() {
     const measured = measure(made);
     await clock.advanceUntil(made.start());
     onTestFinished(() => clock.advanceUntil(made.stop()));
-    const atServer = server.sessions().find((each) => each.id === session.credentials.id);
+    const atServer = sessionAt(server, session);
     return { elector: made, session, measured, atServer };
   };
   return { clock, server, open, make, start, elector, measure };
@@ -103,7 +103,7 @@ describe('the metrics of an election', () => {
     await clock.advance(A_WHILE_MS);
     const silentAt = clock.now();
     const elected = nextEvent(third.supervisor, 'elected');
-    second.atServer?.partition();
+    second.atServer.partition();
     await clock.advanceUntil(elected);
     const c = await ask(third.measured);
     expect(c('conclave_leader')).toBe(1);
@@ -148,7 +148,7 @@ describe('the metrics of a supervisor', () => {
     await clock.advance(A_WHILE_MS);
     const beats = (await ask(measured))('conclave_heartbeat_latency_seconds_count') as number;
     const again = nextEvent(supervisor, 'elected');
-    atServer?.expire();
+    atServer.expire();
     await clock.advanceUntil(again);
     await clock.advance(A_WHILE_MS);
     const now = await ask(measured);
@@ -168,7 +168,7 @@ describe('the metrics of a supervisor', () => {
     const { clock, start } = await startElection();
     const { measured, atServer, session } = await start('a');
     const suspended = nextEvent(session, 'suspended');
-    atServer?.dropConnection();
+    atServer.dropConnection();
     await suspended;
     const meanwhile = await ask(measured);
     expect(meanwhile('conclave_session_state', { state: 'suspended' })).toBe(1);

@@ -7,7 +7,7 @@ import { Semaphore } from '../../../src/lock/semaphore.js';
 import type { OverviewOptions } from '../../../src/overview/overview-options.js';
 import { A_WHILE_MS, GROUP, startGroup, TIMES } from '../../support/conclave/group-members.js';
 import { overviewOf } from '../../support/conclave/overviews.js';
-import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { onTestFinished } from '../../support/vitest/test-end.js';
 
 const ELECTION = '/elections/a';
@@ -21,11 +21,10 @@ async function setUp() {
     await clock.advanceUntil(elector.start());
     await clock.advance(A_WHILE_MS);
     onTestFinished(() => clock.advanceUntil(elector.stop()));
-    const { id } = session.credentials;
     const expire = () => {
-      const atServer = server.sessions().find((each) => each.id === id);
-      atServer?.partition();
-      atServer?.expire();
+      const atServer = sessionAt(server, session);
+      atServer.partition();
+      atServer.expire();
     };
     return { elector, session, expire };
   };
@@ -103,11 +102,10 @@ describe('an overview of elections', () => {
     const first = await join(ELECTION, { id: 'one' });
     await join(ELECTION, { id: 'two' });
     const view = await observe();
-    const { id } = first.session.credentials;
-    const silent = server.sessions().find((each) => each.id === id);
-    silent?.partition();
+    const silent = sessionAt(server, first.session);
+    silent.partition();
     await clock.advance(6000);
-    silent?.heal();
+    silent.heal();
     expect(view.election(ELECTION)?.terms).toMatchObject([
       { id: 'one', end: 'taken-over' },
       { id: 'two', end: null },
