@@ -112,8 +112,8 @@ export default defineConfig({
           ...common,
           name: 'recovery',
           include: RECOVERY,
-          // Alone, because these tests measure how soon something recovers, or is removed.
-          maxWorkers: 1,
+          // Beside no other project, because these tests measure how soon something recovers, or is removed. They mostly wait.
+          maxWorkers: 2,
           sequence: { groupOrder: 3 },
         },
       },
@@ -123,7 +123,7 @@ export default defineConfig({
           name: 'nemesis',
           include: [NEMESIS],
           // This test mostly waits for its own processes for three minutes, and a busy machine is one more fault. So it runs
-          // beside the simulation, whose files run one after the other.
+          // beside the simulation and the mutants, whose files run one after the other.
           ...besideNemesis,
         },
       },
@@ -157,7 +157,7 @@ export default defineConfig({
           expect: { poll: { timeout: 20_000 } },
           // One file at a time, because the browser keeps all processors busy.
           maxWorkers: 1,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -167,7 +167,7 @@ export default defineConfig({
           include: [MUTANTS],
           // Each test starts a vitest run with as many workers as there are processors.
           testTimeout: 300_000,
-          sequence: { groupOrder: 5 },
+          ...besideNemesis,
         },
       },
     ],
