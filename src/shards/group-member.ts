@@ -176,7 +176,7 @@ export class GroupMember {
     const { clock, leaseMs, sessionTimeoutMs } = this.#session;
     await settledWithin(clock, given, leaseMs);
     // Its heartbeats are answered: thousands of shards take their time, and so does what a server refuses.
-    if (this.#contender.node.isHeld()) await settledWithin(clock, given, sessionTimeoutMs);
+    if (this.#contender.node.remainingMs() > 0) await settledWithin(clock, given, sessionTimeoutMs);
     this.#owner.giveUp();
   }
 

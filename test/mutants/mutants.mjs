@@ -610,8 +610,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/takeover/lease-observation.ts',
-        from: 'before.since : now, readAt }',
-        to: 'before.since : Math.min(now, readAt), readAt }',
+        from: 'before.since : now, readAt, connection }',
+        to: 'before.since : Math.min(now, readAt), readAt, connection }',
       },
     ],
     file: 'unit/election/takeover/lease-observation.test.ts',
@@ -631,6 +631,20 @@ export const MUTANTS = [
     ],
     file: 'unit/election/takeover/lease-observation.test.ts',
     test: 'what was seen of a heartbeat node > begins anew with a version that comes again by another transaction, as in a restored backup',
+  },
+  {
+    name: 'claim-by-an-old-read',
+    what: 'a claim relies on a version that was read over an earlier connection',
+    danger: 'restored data bring the version again, by a heartbeat that begins a lease',
+    edits: [
+      {
+        file: 'election/takeover/failure-detector.ts',
+        from: 'leader.connection === connectionNumber && observation.connection === connectionNumber;',
+        to: 'leader.connection === connectionNumber;',
+      },
+    ],
+    file: 'unit/election/takeover/failure-detector.test.ts',
+    test: 'what is known of a silent leader > claims by no version that was not read over the connection that has shown the record: restored data may bring it again',
   },
   {
     name: 'since-before-record',

@@ -180,9 +180,7 @@ const WRONG: readonly Wrong[] = [
     make: () =>
       replaceRule(
         'observed',
-        (right) =>
-          (before, version, { readAt }) =>
-            right(before, version, { readAt, now: readAt }),
+        (right) => (before, stat, read) => right(before, stat, { ...read, now: read.readAt }),
       ),
   },
   {
@@ -297,10 +295,11 @@ function countFromHeartbeats(): () => void {
     lookAtVersions((each) => {
       seen = each;
     }),
-    replaceRule('observed', (right) => (before, version, { readAt, now }) => {
+    replaceRule('observed', (right) => (before, stat, read) => {
       const { contender, path } = seen as SeenVersion;
+      const { now } = read;
       const agoMs = wallTimeOf(contender.session, now) - (sentAts.get(path) ?? Number.POSITIVE_INFINITY);
-      return { ...right(before, version, { readAt, now }), since: agoMs > 0 ? now - agoMs : now };
+      return { ...right(before, stat, read), since: agoMs > 0 ? now - agoMs : now };
     }),
   ]);
 }

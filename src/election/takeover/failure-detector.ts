@@ -182,8 +182,8 @@ export class FailureDetector implements AccompanyingReads {
     if (this.#state.name !== 'following' || this.#state.leader !== leader) return;
     if (stat.version < 0) return this.stop(); // After so many heartbeats the version is negative, and -1 in a claim would fit any version.
     const { lastObservation } = this.#options;
-    const now = this.#session.clock.now();
-    lastObservation.note(leader.zxid, observed(lastObservation.of(leader.zxid), stat, { readAt, now }));
+    const read = { readAt, now: this.#session.clock.now(), connection: leader.connection };
+    lastObservation.note(leader.zxid, observed(lastObservation.of(leader.zxid), stat, read));
     this.#decide();
   }
 
@@ -248,8 +248,10 @@ export class FailureDetector implements AccompanyingReads {
       ownRemainingMs: contender.node.remainingMs(),
     });
     this.#timer?.clear();
-    // A claim has to go out over the connection that has shown the record. The next heartbeat reads the record again.
-    if (step.kind === 'claim' && leader.connection !== this.#session.connectionNumber) return;
+    // A claim has to go out over the connection that has shown the record and the version. The next heartbeats read both again.
+    const { connectionNumber } = this.#session;
+    const isRead = leader.connection === connectionNumber && observation.connection === connectionNumber;
+    if (step.kind === 'claim' && !isRead) return;
     switch (step.kind) {
       case 'wait':
         this.#timer = this.#session.clock.after(step.ms, () => this.#decide());

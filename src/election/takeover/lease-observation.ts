@@ -22,16 +22,23 @@ export interface LeaseObservation {
   readonly since: number;
   /** When the newest read with that version was sent. */
   readonly readAt: number;
+  /** The number of the session's connection over which the node was asked for last. */
+  readonly connection: number | undefined;
 }
 
-/** The next observation: a read that was sent at `readAt` has shown the node, and its answer has come at `now`. */
+/** A read of a heartbeat node: sent at `readAt` over that connection, and answered at `now`. */
+export interface HeartbeatRead extends Pick<LeaseObservation, 'readAt' | 'connection'> {
+  readonly now: number;
+}
+
+/** The next observation, after a read that has shown the node. */
 export function observed(
   before: LeaseObservation | undefined,
   { version, mzxid: zxid }: Pick<Stat, 'version' | 'mzxid'>,
-  { readAt, now }: { readonly readAt: number; readonly now: number },
+  { readAt, now, connection }: HeartbeatRead,
 ): LeaseObservation {
   const isSame = before?.version === version && before.zxid === zxid;
-  return { version, zxid, since: isSame ? before.since : now, readAt };
+  return { version, zxid, since: isSame ? before.since : now, readAt, connection };
 }
 
 /**

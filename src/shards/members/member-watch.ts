@@ -1,7 +1,5 @@
-// Imports more than 15 modules: 16, a third of them for types; what is seen of a member, and what follows from it, stand together.
 import { leaseOf } from '../../election/nodes/candidate-uuid.js';
 import { heartbeatNodeOf } from '../../election/nodes/heartbeat-node.js';
-import { observed } from '../../election/takeover/lease-observation.js';
 import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../lock/queue/order.js';
 import { ignore } from '../../platform/async/promises.js';
@@ -14,7 +12,7 @@ import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import { type MemberData, parseMember } from '../nodes/member-data.js';
 import { announcement } from './membership.js';
-import { type Sign, tombstoneStep, wasReadOver } from './silence.js';
+import { afterLook, type Sign, tombstoneStep, wasReadOver } from './silence.js';
 
 /** A member of the group, as it was seen. */
 export interface SeenMember extends MemberData {
@@ -145,8 +143,12 @@ export class MemberWatch {
         await this.#look();
       }
     } catch (error) {
-      // Without an answer the next look goes over the next connection.
-      if (!isUnanswered(error)) this.#failed(error);
+      // Without an answer the next look goes over the next connection. What is refused is asked for again when heartbeats are due.
+      if (!isUnanswered(error)) {
+        this.#failed(error);
+        this.#isDue = false;
+        this.#beatsDueAt = this.#session.clock.now() + this.#session.leaseMs / 4;
+      }
     } finally {
       this.#looking = undefined;
       if (!this.#hasStopped && !this.#session.ended.aborted) {
@@ -228,11 +230,7 @@ export class MemberWatch {
       return undefined; // Then only the end of its session shows its end.
     });
     if (watched.sign.name !== 'beating') return;
-    const { observation } = watched.sign;
-    // Otherwise it has no heartbeat node yet, or a server that is behind doesn't show it.
-    const isThere = stat !== undefined && stat.version >= 0;
-    const next = isThere ? observed(observation, stat, { readAt, now: clock.now() }) : observation;
-    watched.sign = { name: 'beating', observation: next, connection };
+    watched.sign = afterLook(watched.sign.observation, stat, { readAt, now: clock.now(), connection });
   }
 
   /** Buries those whose lease is over, and looks again when the next one's may be. */

@@ -1,5 +1,10 @@
-import type { LeaseObservation } from '../../election/takeover/lease-observation.js';
+import {
+  type HeartbeatRead,
+  type LeaseObservation,
+  observed,
+} from '../../election/takeover/lease-observation.js';
 import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
+import type { Stat } from '../../session/protocol/records.js';
 
 /**
  * What was seen of a member's end. Instants are by the observer's clock.
@@ -9,12 +14,7 @@ import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
  * - `gone`: the servers have proved that its node is gone, and that answer came then.
  */
 export type Sign =
-  | {
-      readonly name: 'beating';
-      readonly observation?: LeaseObservation | undefined;
-      /** The number of the session's connection over which the heartbeat node was read last. */
-      readonly connection?: number | undefined;
-    }
+  | { readonly name: 'beating'; readonly observation?: LeaseObservation | undefined }
   | { readonly name: 'missing' }
   | { readonly name: 'gone'; readonly since: number };
 
@@ -46,7 +46,22 @@ export function tombstoneStep(sign: Sign, leaseMs: number, now: number): Tombsto
   return { kind: 'silent', version: (sign.observation as LeaseObservation).version };
 }
 
-/** Whether the heartbeat node was read last over that connection. @param connection - `undefined` for none */
+/**
+ * The sign of a member that is there, after a look at its heartbeat node.
+ * @param stat - of that node; `undefined`: it has none yet, or a server that is behind doesn't show it
+ */
+export function afterLook(
+  before: LeaseObservation | undefined,
+  stat: Stat | undefined,
+  read: HeartbeatRead,
+): Sign {
+  const isThere = stat !== undefined && stat.version >= 0;
+  const { connection } = read;
+  const observation = isThere ? observed(before, stat, read) : before && { ...before, connection };
+  return { name: 'beating', observation };
+}
+
+/** Whether the heartbeat node was asked for last over that connection. @param connection - `undefined` for none */
 export function wasReadOver(sign: Sign, connection: number | undefined): boolean {
-  return sign.name === 'beating' && connection !== undefined && sign.connection === connection;
+  return sign.name === 'beating' && connection !== undefined && sign.observation?.connection === connection;
 }

@@ -33,9 +33,10 @@ export class OpenClaims {
     this.#open.set(shard, version);
   }
 
-  /** The outcome is known. */
+  /** A claim was answered, or a record was read that doesn't name the member. */
   close(shard: string): void {
     this.#open.delete(shard);
+    this.#ended.delete(shard); // The server isn't behind any more. If the record names the member again, that is a new loss of data.
   }
 
   /** A record that names the member was read. Also closes the claim. */

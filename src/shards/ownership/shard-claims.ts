@@ -194,7 +194,8 @@ export class ShardClaims {
       case 'claimed':
         return this.#own(seen.shard, claim);
       case 'ended':
-        return this.#port.giveBack(seen.shard, claim);
+        if (!this.#member.node.isGone) this.#port.giveBack(seen.shard, claim);
+        return;
       case 'outdated':
         return this.#claimLater();
     }

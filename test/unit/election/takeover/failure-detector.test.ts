@@ -96,6 +96,20 @@ describe('what is known of a silent leader', () => {
     expect(failures).toMatchObject([{ heartbeatVersion: 7, leader: { zxid: 5n, connection: 2 } }]);
   });
 
+  it('claims by no version that was not read over the connection that has shown the record: restored data may bring it again', async () => {
+    const { clock, session, failures, showRecord, showVersion } = setUp();
+    await showRecord(5n);
+    await showVersion(7);
+    await clock.advance(DELAY_MS - 3 * ANSWER_MS);
+    await showVersion(7);
+    session.connectionNumber = 2;
+    await clock.advance(2 * ANSWER_MS);
+    expect(await showRecord(5n)).toBe('getData');
+    expect(failures).toEqual([]);
+    await showVersion(7);
+    expect(failures).toMatchObject([{ heartbeatVersion: 7, leader: { zxid: 5n, connection: 2 } }]);
+  });
+
   it('counts anew with each heartbeat', async () => {
     const { clock, failures, showRecord, showVersion } = setUp();
     await showRecord(5n);

@@ -12,6 +12,7 @@ const SITUATION: TakeoverSituation = {
   zxid: 20n,
   since: 1000,
   readAt: 3000,
+  connection: 1,
   now: 3110,
   leaderLeaseMs: 2000,
   leastDelayMs: 0,
@@ -22,18 +23,22 @@ const SITUATION: TakeoverSituation = {
 
 describe('what was seen of a heartbeat node', () => {
   it('counts from when the answer came that first showed its version, not from when it was asked for', () => {
-    const first = observed(undefined, { version: 3, mzxid: 10n }, { readAt: 100, now: 140 });
-    const later = { readAt: 600, now: 640 };
-    expect(first).toEqual({ version: 3, zxid: 10n, since: 140, readAt: 100 });
-    expect(observed(first, { version: 3, mzxid: 10n }, later)).toEqual({ ...first, readAt: 600 });
-    const next = { version: 4, zxid: 11n, since: 640, readAt: 600 };
+    const first = observed(undefined, { version: 3, mzxid: 10n }, { readAt: 100, now: 140, connection: 1 });
+    const later = { readAt: 600, now: 640, connection: 2 };
+    expect(first).toEqual({ version: 3, zxid: 10n, since: 140, readAt: 100, connection: 1 });
+    expect(observed(first, { version: 3, mzxid: 10n }, later)).toEqual({
+      ...first,
+      readAt: 600,
+      connection: 2,
+    });
+    const next = { version: 4, zxid: 11n, since: 640, readAt: 600, connection: 2 };
     expect(observed(first, { version: 4, mzxid: 11n }, later)).toEqual(next);
   });
 
   it('begins anew with a version that comes again by another transaction, as in a restored backup', () => {
-    const first = observed(undefined, { version: 3, mzxid: 10n }, { readAt: 100, now: 140 });
-    const again = observed(first, { version: 3, mzxid: 12n }, { readAt: 600, now: 640 });
-    expect(again).toEqual({ version: 3, zxid: 12n, since: 640, readAt: 600 });
+    const first = observed(undefined, { version: 3, mzxid: 10n }, { readAt: 100, now: 140, connection: 1 });
+    const again = observed(first, { version: 3, mzxid: 12n }, { readAt: 600, now: 640, connection: 2 });
+    expect(again).toEqual({ version: 3, zxid: 12n, since: 640, readAt: 600, connection: 2 });
   });
 });
 

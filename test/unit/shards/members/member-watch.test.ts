@@ -228,6 +228,26 @@ describe('the watch of a group’s members', () => {
     expect(asked.length).toBeLessThan(12); // Each quarter of a lease, and once more after a tombstone that was refused.
   });
 
+  it('asks no more often, and reports as often, when a server refuses to show a heartbeat node after an outage', async () => {
+    const { clock, server, observer, join, watch, tombstones } = await setUp();
+    const { node, silence } = await join('a');
+    const { told } = watch();
+    const heartbeats = `${PATHS.members}/${heartbeatNodeOf(node)}`;
+    await clock.advance(TIMES.leaseMs);
+    silence();
+    await clock.advance(DELAY_MS - 300);
+    const refusal = server.failWith('SYSTEM_ERROR', { operation: 'exists', path: heartbeats, times: 1000 });
+    server.dropConnections();
+    await clock.advanceUntil(observer.whenConnected());
+    await clock.advance(TIMES.leaseMs);
+    expect(refusal.hits).toBeGreaterThan(2);
+    expect(refusal.hits).toBeLessThan(10);
+    expect(told.errors.length).toBe(refusal.hits);
+    refusal.clear();
+    await clock.advance(TIMES.leaseMs);
+    expect(tombstones()).toEqual([PATHS.tombstoneOf(node)]);
+  });
+
   it('writes one of a member that a record names and that is gone, a delay after it has seen that', async () => {
     const { clock, watch, tombstones } = await setUp();
     const { watching } = watch();

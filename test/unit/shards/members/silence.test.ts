@@ -9,7 +9,10 @@ const DELAY_MS = takeoverDelayMs(LEASE_MS);
 
 describe('a member’s tombstone', () => {
   it('comes when no new version was seen for a delay, and says which one', () => {
-    const sign: Sign = { name: 'beating', observation: { version: 7, zxid: 20n, since: 100, readAt: 90 } };
+    const sign: Sign = {
+      name: 'beating',
+      observation: { version: 7, zxid: 20n, since: 100, readAt: 90, connection: 1 },
+    };
     expect(tombstoneStep(sign, LEASE_MS, 100 + DELAY_MS - 1)).toEqual({ kind: 'wait', ms: 1 });
     expect(tombstoneStep(sign, LEASE_MS, 100 + DELAY_MS)).toEqual({ kind: 'silent', version: 7 });
   });
@@ -40,7 +43,10 @@ describe('a member’s tombstone', () => {
           const version = versionAt(readAt);
           if (version < 0) continue;
           const stat = { version, mzxid: BigInt(version) };
-          sign = { name: 'beating', observation: observed(sign.observation, stat, { readAt, now }) };
+          sign = {
+            name: 'beating',
+            observation: observed(sign.observation, stat, { readAt, now, connection: 1 }),
+          };
         }
         const since = sign.observation?.since ?? 0;
         const step = tombstoneStep(sign, LEASE_MS, since + DELAY_MS);

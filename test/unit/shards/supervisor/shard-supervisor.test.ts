@@ -280,6 +280,24 @@ describe('a supervisor of shards', () => {
     expect(errors).toEqual([]);
   });
 
+  it('waits for longer than a lease for servers that answer: its home is written, though that takes a second try', async () => {
+    const { clock, server, open, start, idsOf } = await startSupervisors({ shards: 2 });
+    const member = await start('a', { run: untilEnd, graceMs: 5000 });
+    const other = await start('b');
+    await clock.advance(A_WHILE_MS);
+    const home = `${PATHS.homes}/a`;
+    const outsider = await open(TIMES);
+    await clock.advanceUntil(outsider.create(home, { data: Buffer.from('of an earlier time') }));
+    const [its] = idsOf(member) as [string];
+    server.delay(TIMES.leaseMs - 100, { only: 'multi', path: PATHS.recordOf(its), times: 1 });
+    server.delay(150, { only: 'multi', path: home });
+    await clock.advanceUntil(member.supervisor.stop());
+    server.clearFaults();
+    await clock.advance(A_WHILE_MS);
+    expect(member.told.slice(1)).toEqual([`released ${its}: stopped`, 'stopped']);
+    expect(idsOf(other)).toHaveLength(1); // The other shard waits for its owner to come back.
+  });
+
   it('does not say that work runs, in its health or of its stop, when only a server has still to answer', async () => {
     const { clock, start } = await startSupervisors({ shards: 2 });
     const member = await start('a', { run: untilEnd });
