@@ -166,11 +166,11 @@ const WRONG: readonly Wrong[] = [
     make: checkBehindClaims,
   },
   {
-    what: 'a heartbeat node that is made again',
+    what: 'a heartbeat node that is made again, and that is known by its version alone',
     hint: 2,
     found: TWO_LEADERS,
     faultRate: 'takeover',
-    make: makeHeartbeatNodesAgain,
+    make: () => undoAll([makeHeartbeatNodesAgain(), knowByVersionAlone()]),
   },
   {
     what: 'a delay that counts from when the read was sent',
@@ -275,6 +275,14 @@ function makeHeartbeatNodesAgain(): () => void {
     }),
   ];
   return undoAll(undo);
+}
+
+/** Whichever transaction wrote it. */
+function knowByVersionAlone(): () => void {
+  return replaceRule(
+    'observed',
+    (right) => (before, stat, read) => right(before && { ...before, zxid: stat.mzxid }, stat, read),
+  );
 }
 
 /** It is even known when that heartbeat was sent. But the lease of the claim began later. */

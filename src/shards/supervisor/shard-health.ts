@@ -36,10 +36,11 @@ const OUTSIDE = { ready: false, owned: 0, planner: false, stuck: [], lacking: []
 
 export function shardHealthOf(state: SupervisorState<MembershipCondition>, times: HealthTimes): ShardHealth {
   if (!('participation' in state)) return { ...OUTSIDE, ...outsideHealth(state, times) };
-  const { session, isMember, isPlanner, owned, ending, lacking } = state.participation;
+  const { participation } = state;
+  const { session, isMember, isPlanner, owned, lacking } = participation;
   // `isHeld()` ends a shard whose lease is over: what is ending is read after that.
   const held = owned.filter((shard) => shard.isHeld()).length;
-  const late = ending.filter(({ sinceMs }) => times.now - sinceMs >= session.leaseMs);
+  const late = participation.ending.filter(({ sinceMs }) => times.now - sinceMs >= session.leaseMs);
   const stuck = late.filter(({ shard }) => shard.workCount > 0);
   const ago = ({ shard, sinceMs }: (typeof late)[number]) =>
     `${Math.round(times.now - sinceMs)} ms after it was to end (${shard.endedFor})`;

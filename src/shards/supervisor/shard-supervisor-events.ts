@@ -7,7 +7,10 @@ import type { Shard } from '../ownership/shard.js';
 export interface ShardSupervisorEvents {
   /** The process owns the shard from now on. */
   acquired(shard: Shard): void;
-  /** The shard's work has settled, and it was given back: `moved`, `stopped`, or `failed` when `run` has failed too often. */
+  /**
+   * The shard's work has settled, and it was given back: `moved`, `stopped`, or `failed` when `run` has failed too often. If no server
+   * answers at a stop, others get the shard when the lease is over.
+   */
   released(shard: Shard, reason: ShardEndReason): void;
   /**
    * The shard was taken away: `lease-expired`, `session-expired`, `node-deleted` (also when other members have replaced this one,
