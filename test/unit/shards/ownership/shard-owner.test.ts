@@ -25,6 +25,19 @@ function beforeNextWrite(session: Session, act: () => Promise<unknown>): void {
   });
 }
 
+/** A member that has owned shard 0 and given it back, and `old`: how a server that is behind shows the record. */
+async function setUpReturned() {
+  const owners = await setUpOwners();
+  const { clock } = owners;
+  const member = await owners.join('a');
+  member.owner.follow(['0']);
+  await clock.advance(A_WHILE_MS);
+  const old = await clock.advanceUntil(member.session.getDataOfEach([RECORD]));
+  member.owner.follow([]);
+  await clock.advance(A_WHILE_MS);
+  return { ...owners, member, old };
+}
+
 describe('a claim of a shard', () => {
   it('that is answered when the lease is over begins no term: its record is read behind the next heartbeat', async () => {
     const { clock, server, join } = await setUpOwners();
@@ -69,13 +82,7 @@ describe('a claim of a shard', () => {
   });
 
   it('that was given back begins no second term when a server shows it once more: it is given back again', async () => {
-    const { clock, join, record } = await setUpOwners();
-    const member = await join('a');
-    member.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
-    const old = await clock.advanceUntil(member.session.getDataOfEach([RECORD]));
-    member.owner.follow([]);
-    await clock.advance(A_WHILE_MS);
+    const { clock, member, old, record } = await setUpReturned();
     expect(record('0')).toEqual({ state: 'vacant', term: 1 });
     const read = vi.spyOn(member.session, 'getDataOfEach').mockResolvedValueOnce(old);
     member.owner.follow(['0']);
@@ -111,13 +118,7 @@ describe('a claim of a shard', () => {
   });
 
   it('that a server goes on showing is given back once in a lease, not again and again', async () => {
-    const { clock, server, join } = await setUpOwners();
-    const member = await join('a');
-    member.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
-    const old = await clock.advanceUntil(member.session.getDataOfEach([RECORD]));
-    member.owner.follow([]);
-    await clock.advance(A_WHILE_MS);
+    const { clock, server, member, old } = await setUpReturned();
     const read = vi.spyOn(member.session, 'getDataOfEach').mockResolvedValue(old);
     server.resetCounts();
     member.owner.follow(['0']);
