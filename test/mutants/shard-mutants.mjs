@@ -81,6 +81,21 @@ export const SHARD_MUTANTS = [
     test: 'a claim of a shard > that was given back begins no second term when a server shows it once more: it is given back again',
   },
   {
+    name: 'shard-return-believed',
+    what: 'a member never reads the records of shards that it has given back',
+    danger:
+      'if the servers take a release back after a move, no member owns the shard until its former owner leaves',
+    edits: [
+      {
+        file: 'shards/ownership/shard-claims.ts',
+        from: 'if (!this.#hasStopped) this.#doubted = new Set([...this.#doubted, ...this.#returned]);',
+        to: '',
+      },
+    ],
+    file: OWNER,
+    test: 'a claim of a shard > that was given back in a move is so again over the next connection, if the servers have taken the release back',
+  },
+  {
     name: 'shard-release-at-any-version',
     what: 'a release of a shard depends on no version of the record',
     danger: "a late release makes the next owner's record vacant, and a third member owns the shard as well",

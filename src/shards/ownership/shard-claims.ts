@@ -15,6 +15,8 @@ export interface ShardClaimsPort {
   /** The ids of the shards that the member is to own, and that it neither has nor is giving back. */
   missing(): string[];
   isWanted(shard: string): boolean;
+  /** Whether the member has it, or is giving it back. */
+  has(shard: string): boolean;
   /** A claim was carried out, and the member's lease lasts. */
   own(shard: string, claim: Claim): void;
   /** The record names the member by a term that has ended: see {@link OpenClaims}. */
@@ -40,6 +42,9 @@ export class ShardClaims {
   /** Those that weren't answered, or too late. */
   readonly #open = new OpenClaims();
   readonly #unavailable = new UnavailableRecords();
+  /** Given back over the present connection, and over one that was lost since. */
+  readonly #returned = new Set<string>();
+  #doubted: ReadonlySet<string> = new Set();
   #later: Timer | undefined;
   /** Shards are to be claimed, or may be free now. */
   #isDue = false;
@@ -71,9 +76,20 @@ export class ShardClaims {
     this.#claiming ??= this.#claim();
   }
 
-  /** A connection was lost: what was watched over it may have changed, and is read again. */
+  /** The member has given it back, and a server has answered that. */
+  returned(shard: string): void {
+    this.#returned.add(shard);
+  }
+
+  /**
+   * A connection was lost: what was watched over it may have changed, and is read again. So are the records of the shards that were given
+   * back. Servers that have taken a release back have lost their connections, too. No other member would ever claim such a shard: the
+   * record names a member that lives.
+   */
   resumed(): void {
     this.#blocked.stop();
+    if (!this.#hasStopped) this.#doubted = new Set([...this.#doubted, ...this.#returned]);
+    this.#returned.clear();
     this.claimSoon();
   }
 
@@ -117,22 +133,26 @@ export class ShardClaims {
   async #claimOnce(): Promise<void> {
     const missing = this.#port.missing();
     const blocked = this.#blocked.keep(new Set(missing));
-    const asked = [...new Set([...missing.filter((shard) => !blocked.has(shard)), ...this.#open.shards])];
-    if (asked.length === 0) return this.#await([]);
+    const asked = new Set([...missing.filter((shard) => !blocked.has(shard)), ...this.#open.shards]);
+    const doubted = this.#doubted;
+    const others = [...doubted].filter((shard) => !asked.has(shard) && !this.#port.has(shard));
+    if (asked.size + others.length === 0) return this.#await([]);
     const { node } = this.#member;
     if (!node.isHeld()) await node.renew(node.lost); // What it claims without a lease is of no use to it.
-    const seen = await this.#records.read(asked, node.lost);
-    for (const each of seen)
+    const all = await this.#records.read([...asked, ...others], node.lost);
+    if (this.#doubted === doubted) this.#doubted = new Set(); // Else a connection was lost meanwhile.
+    for (const each of all)
       if (this.#records.isOwn(each)) this.#isNamed(each);
       else this.#open.close(each.shard);
-    this.#noteUnavailable(asked, seen);
+    const seen = all.filter(({ shard }) => asked.has(shard));
+    this.#noteUnavailable([...asked], seen);
     const foreign = seen.filter((each) => !this.#records.isOwn(each));
     const buried = await this.#buried(foreign);
-    const others = foreign.filter(({ shard }) => this.#port.isWanted(shard)); // By now.
+    const wanted = foreign.filter(({ shard }) => this.#port.isWanted(shard)); // By now.
     const isFree = ({ record }: SeenRecord) =>
       record.state === 'vacant' || (record.state === 'held' && buried.has(record.node));
-    const free = others.filter(isFree);
-    this.#await(others.filter((each) => !isFree(each)));
+    const free = wanted.filter(isFree);
+    this.#await(wanted.filter((each) => !isFree(each)));
     if (free.length === 0) return;
     for (const { shard, version } of free) this.#open.open(shard, version + 1);
     let isRefused = false;
@@ -194,7 +214,7 @@ export class ShardClaims {
       case 'claimed':
         return this.#own(seen.shard, claim);
       case 'ended':
-        if (!this.#member.node.isGone) this.#port.giveBack(seen.shard, claim);
+        if (!this.#member.node.isGone && !this.#port.has(seen.shard)) this.#port.giveBack(seen.shard, claim);
         return;
       case 'outdated':
         return this.#claimLater();

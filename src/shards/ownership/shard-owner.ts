@@ -67,6 +67,7 @@ export class ShardOwner implements ShardListener {
     this.#claims = new ShardClaims({ session, paths, member }, this.#records, {
       missing: () => [...this.#wanted].filter((shard) => !this.#shards.has(shard)),
       isWanted: (shard) => this.#wanted.has(shard),
+      has: (shard) => this.#shards.has(shard),
       own: (shard, claim) => this.#own(shard, claim),
       giveBack: (shard, claim) => this.#end(this.#add(shard, claim), 'superseded'),
       accompany: (claimed, commit) =>
@@ -192,7 +193,11 @@ export class ShardOwner implements ShardListener {
       await this.#records.release(
         shards.map(({ claim }) => claim),
         {
-          onCertain: ({ record }) => gone(left.get(record) as OwnedShard),
+          onCertain: ({ record }) => {
+            const shard = left.get(record) as OwnedShard;
+            this.#claims.returned(shard.id);
+            gone(shard);
+          },
           onRefused: (error) => this.#listener.onError(error),
           givesUp: () => this.#hasStopped,
           accompany: (released, commit) => {

@@ -25,17 +25,21 @@ function beforeNextWrite(session: Session, act: () => Promise<unknown>): void {
   });
 }
 
-/** A member that has owned shard 0 and given it back, and `old`: how a server that is behind shows the record. */
+/**
+ * A member that has owned shard 0 and given it back. `claimed` is what its claim wrote, and `old` how a server that is behind shows the
+ * record.
+ */
 async function setUpReturned() {
   const owners = await setUpOwners();
   const { clock } = owners;
   const member = await owners.join('a');
   member.owner.follow(['0']);
   await clock.advance(A_WHILE_MS);
+  const claimed = owners.server.data(RECORD) as Buffer;
   const old = await clock.advanceUntil(member.session.getDataOfEach([RECORD]));
   member.owner.follow([]);
   await clock.advance(A_WHILE_MS);
-  return { ...owners, member, old };
+  return { ...owners, member, claimed, old };
 }
 
 describe('a claim of a shard', () => {
@@ -115,6 +119,41 @@ describe('a claim of a shard', () => {
     const tokens = member.acquired.map(({ token }) => token);
     expect(tokens).toEqual(tokens.toSorted((a, b) => Number(a - b)));
     expect(new Set(tokens).size).toBe(4);
+  });
+
+  it('that was given back in a move is so again over the next connection, if the servers have taken the release back', async () => {
+    const { clock, outsider, member, claimed, join, holder } = await setUpReturned();
+    await clock.advanceUntil(outsider.remove(RECORD));
+    await clock.advanceUntil(outsider.create(RECORD));
+    await clock.advanceUntil(outsider.setData(RECORD, claimed));
+    const next = await join('b');
+    next.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    expect([next.told, holder('0')]).toEqual([[], 'a']);
+    const read = vi.spyOn(member.session, 'getDataOfEach');
+    member.owner.resumed();
+    await clock.advance(A_WHILE_MS);
+    expect([next.told, holder('0')]).toEqual([['acquired 0'], 'b']);
+    expect(read.mock.calls).toEqual([[[RECORD]]]);
+    member.owner.resumed();
+    await clock.advance(A_WHILE_MS);
+    expect(member.acquired).toHaveLength(1);
+    expect(member.errors).toEqual([]);
+  });
+
+  it('goes on over another connection, though the same shard was given back before', async () => {
+    const { clock, member, holder } = await setUpReturned();
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    for (let times = 0; times < 3; times++) {
+      member.owner.resumed();
+      await clock.advance(A_WHILE_MS);
+    }
+    expect(member.acquired.map((shard) => [shard.number, shard.isHeld()])).toEqual([
+      [1, false],
+      [2, true],
+    ]);
+    expect(holder('0')).toBe('a');
   });
 
   it('that a server goes on showing is given back once in a lease, not again and again', async () => {
