@@ -192,9 +192,9 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   /**
    * Leaves for good, at once: the signals of all shards abort, each is given back when its work has settled, and the session is closed. If
    * the membership was lost before, the hook is called when the work has settled. Resolves when all that is done. With no server in reach
-   * that takes one lease and 2 s at
-   * most, and what the work and the hook take. Called from inside a shard's work, it resolves as soon as the signals have aborted; from
-   * inside the hook, at once.
+   * that takes one lease and 2 s at most, and what the work and the hook take; with servers that are slow or refuse, a session timeout more.
+   * What wasn't given back by then, others get when the lease is over. Called from inside a shard's work, it resolves as soon as the signals
+   * have aborted; from inside the hook, at once.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs. The stop goes on
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped
