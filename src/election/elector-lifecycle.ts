@@ -18,7 +18,7 @@ import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../pla
 import { markStopped } from '../platform/async/starting.js';
 import { type StopPort, Stopping } from '../platform/async/stopping.js';
 import { expectWork } from '../platform/async/work-context.js';
-import { type Clock, lowerBoundNow, sleep } from '../platform/time/clock.js';
+import { type Clock, sleep } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
 import { Demotion } from './demotion.js';
@@ -115,7 +115,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       this.stopping.begin();
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
-      this.#waitingSince = lowerBoundNow(this.clock);
+      this.#waitingSince = this.clock.now();
     }
     if (!this.#isOwnWork()) await this.#running;
   }
@@ -134,7 +134,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   /** One passage through the queue: join, wait for the predecessor, claim, lead, release. */
   async #campaign(): Promise<void> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
-    const joinsAt = lowerBoundNow(this.clock);
+    const joinsAt = this.clock.now();
     const place = await QueuePlace.join(this, this.#stop);
     this.#place = place;
     let term: ElectedTerm | undefined;
@@ -222,7 +222,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     await term.settled(() => this.#onOverrun(term));
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
     if (this.#beforeRelease !== undefined) await this.#beforeRelease();
-    if (takesTime && this.#stop.aborted) this.#waitingSince = lowerBoundNow(this.clock);
+    if (takesTime && this.#stop.aborted) this.#waitingSince = this.clock.now();
   }
 
   /**
@@ -325,7 +325,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   /** Waits until a node is gone, for a lease at most: by then it is clear that no server can be reached. */
   untilLeft(leaving: Promise<void>): Promise<void> {
     // The time that a stop has already waited, for the outcome of a claim for example, counts.
-    const waitedMs = this.#waitingSince === undefined ? 0 : lowerBoundNow(this.clock) - this.#waitingSince;
+    const waitedMs = this.#waitingSince === undefined ? 0 : this.clock.now() - this.#waitingSince;
     return settledWithin(this.clock, leaving, Math.max(0, this.session.leaseMs - waitedMs));
   }
 

@@ -2,6 +2,7 @@
 import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
+import type { LeaseInstant } from '../platform/time/clock.js';
 import type { ProvenNode } from '../session/connection/heartbeat-batch.js';
 import type { Reply } from '../session/connection/reply.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
@@ -43,11 +44,11 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   #mustRaise = false;
 
   /** @param sentAt - when the write that created the node was sent, if known. The lease counts from then */
-  static of(session: Session, path: string, sentAt?: number): EphemeralNode {
+  static of(session: Session, path: string, sentAt?: LeaseInstant): EphemeralNode {
     return new EphemeralNode(session, path, sentAt);
   }
 
-  private constructor(session: Session, path: string, sentAt?: number) {
+  private constructor(session: Session, path: string, sentAt?: LeaseInstant) {
     this.path = path;
     this.absolutePath = session.absolute(path);
     this.#session = session;
@@ -101,7 +102,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   }
 
   /** @internal A write that created or checked the node was sent at `sentAt` and committed. */
-  extendLease(sentAt: number): void {
+  extendLease(sentAt: LeaseInstant): void {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
     this.#onConfirmed();
@@ -172,7 +173,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
    * A heartbeat sent at `sentAt` found the node. The first one begins a watch: a holder of a lock that was free has mostly
    * released it by then, and needs none.
    */
-  confirmed(sentAt: number): void {
+  confirmed(sentAt: LeaseInstant): void {
     if (this.#hasEnded) return; // The node was released while the reply was on its way.
     this.extendLease(sentAt);
     this.watch();

@@ -1,4 +1,10 @@
-import { type Clock, lowerBoundNow } from '../platform/time/clock.js';
+import {
+  type Clock,
+  isLater,
+  type LeaseInstant,
+  leaseAgeAtLeastMs,
+  leaseAgeMs,
+} from '../platform/time/clock.js';
 
 /** The clock and the length by which a lease is counted. The session has both. */
 export interface LeaseTerms {
@@ -17,21 +23,20 @@ export interface LeaseTerms {
  */
 export class Lease {
   readonly #terms: LeaseTerms;
-  #sentAt = Number.NEGATIVE_INFINITY;
+  #sentAt: LeaseInstant | undefined;
 
   constructor(terms: LeaseTerms) {
     this.#terms = terms;
   }
 
   /** A write that was sent at `sentAt` found the node in place. If a newer one is known, this changes nothing. */
-  confirmed(sentAt: number): void {
-    this.#sentAt = Math.max(this.#sentAt, sentAt);
+  confirmed(sentAt: LeaseInstant): void {
+    if (this.#sentAt === undefined || isLater(sentAt, this.#sentAt)) this.#sentAt = sentAt;
   }
 
   /** How much of the lease is left at this very moment, in milliseconds; 0 when it is over. */
   remainingMs(): number {
-    const { clock, leaseMs } = this.#terms;
-    return Math.max(0, this.#sentAt + leaseMs - clock.now());
+    return Math.max(0, this.#terms.leaseMs - this.proofAgeMs());
   }
 
   /**
@@ -41,12 +46,14 @@ export class Lease {
    */
   remainingAtMostMs(): number {
     const { clock, leaseMs } = this.#terms;
-    return Math.max(0, this.#sentAt + leaseMs - lowerBoundNow(clock));
+    return this.#sentAt === undefined ? 0 : Math.max(0, leaseMs - leaseAgeAtLeastMs(clock, this.#sentAt));
   }
 
   /** How long ago the newest write was sent from which the lease counts, in milliseconds; `Infinity` before the first write. */
   proofAgeMs(): number {
-    return this.#terms.clock.now() - this.#sentAt;
+    return this.#sentAt === undefined
+      ? Number.POSITIVE_INFINITY
+      : leaseAgeMs(this.#terms.clock, this.#sentAt);
   }
 
   /** Asks the clock: after a stalled event loop, only the clock tells the truth. */

@@ -169,5 +169,7 @@ function entryOf({ path }: GrantHold): QueueEntry | undefined {
 
 /** Whether its process may act, whether or not it runs: looked at from outside, without asking. */
 function isCurrent({ candidate, hold }: Holding): boolean {
-  return !candidate.isDead && !hold.signal.aborted && hold.node.isHeld();
+  return (
+    !candidate.isDead && !hold.signal.aborted && candidate.environment.clock.watched(() => hold.node.isHeld())
+  );
 }

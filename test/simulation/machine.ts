@@ -1,5 +1,12 @@
-import type { Clock, Timer } from '../../src/platform/time/clock.js';
+import {
+  type Clock,
+  type LeaseInstant,
+  leaseAgeMs,
+  SystemClock,
+  type Timer,
+} from '../../src/platform/time/clock.js';
 import type { Random } from '../support/seeded-random.js';
+import type { ClockFaults } from './clock-faults.js';
 import type { Happening, Scheduler } from './scheduler.js';
 
 /** The work of a machine when it goes on. The order depends on the phase in which its event loop stood. */
@@ -15,13 +22,17 @@ interface Interruption {
 }
 
 interface RunningTimer extends Timer {
-  readonly happening: Happening;
+  happening: Happening;
 }
 
 /**
  * One process: its clock, which has a rate of its own, its timers, and its packets from the network. It can be frozen, as
  * by SIGSTOP, a long garbage collection or a blocked event loop. Its clock then goes on, and timers and packets wait
  * until it thaws. It can be killed: then nothing happens to it any more.
+ *
+ * With {@link ClockFaults} its clock is the shipped one, made of two sources, and the process may stand still right after any
+ * reading of either. What it does after that in the same go happens later by that pause. Its machine may be suspended with it: its
+ * monotonic clock and its timers then stop, and its uptime goes on.
  */
 export class Machine implements Clock {
   readonly name: string;
@@ -38,9 +49,25 @@ export class Machine implements Clock {
   #frozenMs = 0;
   #runsSince: number;
   #interruption: Interruption | undefined;
+  /** Until when the process stands still after a reading of its clock, by the clock on the wall. */
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #suspendedAt: number | undefined;
+  /** How far its monotonic clock is behind its uptime, by its own rate. */
+  #suspendedMs = 0;
+  /** Whether its clock is looked at from outside, so that it causes no pause. */
+  #isWatched = false;
+  readonly #faults: ClockFaults | undefined;
+  readonly #readings: SystemClock | undefined;
 
-  /** @param rate - how fast its clock runs: 1 is right */
-  constructor(name: string, rate: number, scheduler: Scheduler, random: Random, hasPromises: boolean) {
+  /** @param rate - how fast its clock runs: 1 is right. @param faults - without them its clock has one source */
+  constructor(
+    name: string,
+    rate: number,
+    scheduler: Scheduler,
+    random: Random,
+    hasPromises: boolean,
+    faults?: ClockFaults,
+  ) {
     this.name = name;
     this.#rate = rate;
     this.#scheduler = scheduler;
@@ -48,10 +75,18 @@ export class Machine implements Clock {
     this.#originMs = random.between(0, 1e6);
     this.#hasPromises = hasPromises;
     this.#runsSince = scheduler.now;
+    this.#faults = faults;
+    if (faults === undefined) return;
+    const { stepMs } = faults;
+    this.#readings = new SystemClock({
+      monotonicMs: () => this.#read(this.#monotonicMs()),
+      uptime: { stepMs, readMs: () => this.#read(Math.floor(this.#uptimeMs() / stepMs) * stepMs) },
+    });
   }
 
+  /** Whether it stands still, for any reason. */
   get isFrozen(): boolean {
-    return this.#state === 'frozen';
+    return this.#state === 'frozen' || this.#scheduler.now < this.#pausedUntil;
   }
 
   get isDead(): boolean {
@@ -60,7 +95,7 @@ export class Machine implements Clock {
 
   /** For how long it has been frozen so far, by its own clock. */
   get frozenMs(): number {
-    return this.#frozenMs + (this.isFrozen ? this.now() - this.#frozenAt : 0);
+    return this.#frozenMs + (this.#state === 'frozen' ? this.#monotonicMs() - this.#frozenAt : 0);
   }
 
   /** Since when it runs, by the clock on the wall. */
@@ -74,12 +109,65 @@ export class Machine implements Clock {
   }
 
   now(): number {
-    return this.#originMs + this.#scheduler.now * this.#rate;
+    return this.#readings?.now() ?? this.#monotonicMs();
   }
 
-  /** Converts a time of its own clock to the clock on the wall. */
+  leaseNow(): number {
+    return this.#readings?.leaseNow() ?? this.#monotonicMs();
+  }
+
+  leaseStart(): number {
+    return this.#readings?.leaseStart() ?? this.#monotonicMs();
+  }
+
+  /** Looks at something of the process from outside, at this moment: its clock is read, and it doesn't stand still after that. */
+  watched<T>(look: () => T): T {
+    const before = this.#isWatched;
+    this.#isWatched = true;
+    try {
+      return look();
+    } finally {
+      this.#isWatched = before;
+    }
+  }
+
+  /** The instant of the code that runs: later than the scheduler's after a pause. */
+  get #wallMs(): number {
+    return this.#isWatched ? this.#scheduler.now : Math.max(this.#scheduler.now, this.#pausedUntil);
+  }
+
+  #uptimeMs(): number {
+    return this.#originMs + this.#wallMs * this.#rate;
+  }
+
+  #monotonicMs(): number {
+    const underWay = this.#suspendedAt === undefined ? 0 : this.#wallMs - this.#suspendedAt;
+    return this.#uptimeMs() - this.#suspendedMs - underWay * this.#rate;
+  }
+
+  /** After a reading, the process stands still now and then before it goes on with the value. */
+  #read(ms: number): number {
+    const pauseMs = this.#isWatched || this.#state !== 'running' ? 0 : (this.#faults?.pauseMs() ?? 0);
+    if (pauseMs === 0) return ms;
+    this.#pausedUntil = this.#wallMs + pauseMs;
+    this.#frozenMs += pauseMs * this.#rate;
+    this.#scheduler.at(this.#pausedUntil, () => this.#goOnAfterPause());
+    return ms;
+  }
+
+  #goOnAfterPause(): void {
+    if (this.#scheduler.now < this.#pausedUntil || this.#state !== 'running') return;
+    this.#handleWhatIsDue();
+  }
+
+  /** Converts a time of its own clock, since it was suspended last, to the clock on the wall. */
   wallTimeOf(ms: number): number {
-    return (ms - this.#originMs) / this.#rate;
+    return (ms + this.#suspendedMs - this.#originMs) / this.#rate;
+  }
+
+  /** The same for the beginning of a lease. */
+  wallTimeOfLease(instant: LeaseInstant): number {
+    return this.watched(() => this.#scheduler.now - leaseAgeMs(this, instant) / this.#rate);
   }
 
   date(): Date {
@@ -95,14 +183,12 @@ export class Machine implements Clock {
       this.#timers.delete(timer);
       task();
     };
-    const happening = this.#scheduler.after(Math.max(1, Math.ceil(ms)) / this.#rate, () =>
-      this.#happens('timer', run),
-    );
+    const at = this.#wallMs + Math.max(1, Math.ceil(ms)) / this.#rate;
     const timer: RunningTimer = {
-      happening,
+      happening: this.#scheduler.at(at, () => this.#happens('timer', run)),
       clear: () => {
         over = true;
-        happening.cancelled = true;
+        timer.happening.cancelled = true;
         this.#timers.delete(timer);
       },
     };
@@ -118,13 +204,30 @@ export class Machine implements Clock {
   freeze(): void {
     if (this.#state !== 'running') return;
     this.#state = 'frozen';
-    this.#frozenAt = this.now();
+    this.#frozenAt = this.#monotonicMs();
+    if (this.#faults?.suspends() !== true) return;
+    this.#suspendedAt = this.#scheduler.now;
+    for (const { happening } of this.#timers) happening.cancelled = true;
+  }
+
+  #resume(suspendedAt: number): void {
+    const ms = this.#scheduler.now - suspendedAt;
+    this.#suspendedAt = undefined;
+    this.#suspendedMs += ms * this.#rate;
+    for (const timer of this.#timers)
+      timer.happening = this.#scheduler.at(timer.happening.at + ms, timer.happening.task);
   }
 
   thaw(): void {
     if (this.#state !== 'frozen') return;
     this.#state = 'running';
-    this.#frozenMs += this.now() - this.#frozenAt;
+    if (this.#suspendedAt !== undefined) this.#resume(this.#suspendedAt);
+    this.#frozenMs += this.#monotonicMs() - this.#frozenAt;
+    if (this.#scheduler.now >= this.#pausedUntil) this.#handleWhatIsDue();
+  }
+
+  /** It runs again. */
+  #handleWhatIsDue(): void {
     this.#runsSince = this.#scheduler.now;
     const due = this.#due;
     this.#due = [];
@@ -149,6 +252,11 @@ export class Machine implements Clock {
     this.#interruption = undefined;
   }
 
+  /** How much later than now the code that runs sends something. */
+  get sendsLaterByMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#scheduler.now);
+  }
+
   kill(): void {
     this.#state = 'dead';
     this.#due = [];
@@ -164,6 +272,10 @@ export class Machine implements Clock {
         this.#due.push({ kind, task });
         return;
       case 'running':
+        if (this.#scheduler.now < this.#pausedUntil) {
+          this.#due.push({ kind, task });
+          return;
+        }
         if (this.#hasPromises) this.#scheduler.followUp();
         if (this.#interruption === undefined) task();
         else this.#interrupt(this.#interruption, task);

@@ -47,9 +47,9 @@ export class Link {
     for (const { pipe, arrive } of held) this.#carry(pipe, this.#random.between(0, longestMs), arrive);
   }
 
-  send(pipe: Pipe, arrive: () => void): void {
+  send(pipe: Pipe, laterByMs: number, arrive: () => void): void {
     if (this.#cutAt !== undefined) this.#held.push({ pipe, arrive });
-    else this.#carry(pipe, this.#delayMs(), arrive);
+    else this.#carry(pipe, laterByMs + this.#delayMs(), arrive);
   }
 
   #delayMs(): number {
@@ -78,8 +78,9 @@ export class Pipe {
     this.#link = link;
   }
 
-  send(arrive: () => void): void {
-    if (!this.isSevered) this.#link.send(this, arrive);
+  /** @param laterByMs - how much later than now the sender sends it */
+  send(arrive: () => void, laterByMs = 0): void {
+    if (!this.isSevered) this.#link.send(this, laterByMs, arrive);
   }
 }
 

@@ -10,6 +10,7 @@ import { LOCK_PATHS } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import { CheckedObserver } from './checked-observer.js';
 import { FencedResource, LeadershipChecker } from './checker.js';
+import { ClockFaults } from './clock-faults.js';
 import { CommittedLeaders } from './committed-leaders.js';
 import { Parent } from './guarded.js';
 import { Ledger } from './ledger.js';
@@ -93,6 +94,7 @@ export class World {
   readonly surroundings: Surroundings;
   /** How long it may take from the end of all faults until there is a leader. */
   readonly recoveryBoundMs: number;
+  readonly #clockFaults: ClockFaults | undefined;
   readonly #kind: 'supervised' | 'elector' | 'curator';
   readonly #clients: Random;
   readonly #model: Random;
@@ -138,7 +140,10 @@ export class World {
     });
     this.isGuarded = setup.chance(0.4) && rules !== 'curator';
     const [observes, hasObserver] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
-    this.losesData = setup.chance(0.25) && rules === 'shipped' && faultRate !== 'takeover';
+    this.#clockFaults = ClockFaults.of(seed, () => this.ledger.count('pauses after a reading of a clock'));
+    const mayLoseData = setup.chance(0.25) && rules === 'shipped' && faultRate !== 'takeover';
+    // In which life of the ensemble a term began can't be told by clocks that are off.
+    this.losesData = mayLoseData && this.#clockFaults === undefined;
     this.#takeovers = setup.pick(TAKEOVERS);
     const { chance, leastMs } = SHORT_LEASES[faultRate];
     const optionMs = setup.chance(chance) ? setup.spread(leastMs, sessionTimeoutMs / 3) : undefined;
@@ -302,11 +307,13 @@ export class World {
   /** From now on nothing is wrong. */
   beginCalm(): void {
     this.#healedAt = this.scheduler.now;
+    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = false;
   }
 
   /** From now on something may be wrong. */
   endCalm(): void {
     this.#healedAt = Number.POSITIVE_INFINITY;
+    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = true;
   }
 
   /** Runs a part of a fault later, unless everything is healed by then. */
@@ -340,7 +347,7 @@ export class World {
 
   #newEnvironment(name: string, routes: readonly Route[], random: Random): SimulatedEnvironment {
     const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
-    const machine = new Machine(name, rate, this.scheduler, random, true);
+    const machine = new Machine(name, rate, this.scheduler, random, true, this.#clockFaults);
     return new SimulatedEnvironment(machine, random, this.ensemble.servers, routes, this.scheduler);
   }
 

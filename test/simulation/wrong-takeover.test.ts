@@ -85,9 +85,9 @@ function lookAtVersions(look: (seen: SeenVersion) => void): () => void {
         const read = right.call(this);
         const { name, path } = read.request;
         const contender = contenders.get(this) as Contender;
-        const answered = (value: unknown, sentAt: number) => {
+        const answered = (value: unknown) => {
           if (name === 'exists') look({ contender, path: path as string, version: (value as Stat).version });
-          read.answered(value, sentAt);
+          read.answered(value);
         };
         return { ...read, answered };
       };
@@ -111,9 +111,8 @@ function keepSessions(sessions: WeakMap<EphemeralNode, Session>): () => void {
   });
 }
 
-/** Converts a time of this session's clock to the clock on the wall. */
-function wallTimeOf(session: Session, ms: number): number {
-  return (session.environment.clock as Machine).wallTimeOf(ms);
+function machineOf(session: Session): Machine {
+  return session.environment.clock as Machine;
 }
 
 const TWO_LEADERS = /^two leaders: /;
@@ -297,7 +296,8 @@ function countFromHeartbeats(): () => void {
       return function (this: EphemeralNode, sentAt) {
         right.call(this, sentAt);
         const path = this.raised?.path;
-        if (path !== undefined) sentAts.set(path, wallTimeOf(sessions.get(this) as Session, sentAt));
+        if (path !== undefined)
+          sentAts.set(path, machineOf(sessions.get(this) as Session).wallTimeOfLease(sentAt));
       };
     }),
     lookAtVersions((each) => {
@@ -306,7 +306,8 @@ function countFromHeartbeats(): () => void {
     replaceRule('observed', (right) => (before, stat, read) => {
       const { contender, path } = seen as SeenVersion;
       const { now } = read;
-      const agoMs = wallTimeOf(contender.session, now) - (sentAts.get(path) ?? Number.POSITIVE_INFINITY);
+      const agoMs =
+        machineOf(contender.session).wallTimeOf(now) - (sentAts.get(path) ?? Number.POSITIVE_INFINITY);
       return { ...right(before, stat, read), since: agoMs > 0 ? now - agoMs : now };
     }),
   ]);

@@ -54,7 +54,7 @@ process.on('message', (message: KeeperCommand) => {
     case 'start':
       return start(message, message);
     case 'extend-lease':
-      return kept?.extendLease(msUntil(message.leaseEnd));
+      return kept?.extendLease(() => msUntil(message.leaseEnd));
     case 'forward':
       return kept?.forward(message.signal);
     case 'end':
@@ -69,8 +69,8 @@ process.once('disconnect', () => {
 send({ is: 'ready' });
 
 function start(line: CommandLine, lease: CommandLease): void {
-  const leaseEnd = clock.now() + msUntil(lease.leaseEnd); // The lease runs on while the command is being started.
-  if (leaseEnd - clock.now() <= killMarginMs(lease.leaseMs)) return finish({ is: 'too-late' });
+  const remainingMs = () => msUntil(lease.leaseEnd); // The lease runs on while the command is being started.
+  if (remainingMs() <= killMarginMs(lease.leaseMs)) return finish({ is: 'too-late' });
   let child: ChildProcess;
   try {
     child = spawnSession(line);
@@ -84,7 +84,7 @@ function start(line: CommandLine, lease: CommandLease): void {
   const command = new KeptCommand({
     clock,
     processes: new PosixSession(pid, startedAt),
-    remainingMs: leaseEnd - clock.now(),
+    remainingMs,
     leaseMs: lease.leaseMs,
     graceMs: lease.graceMs,
     onLeaseRunningOut: () => send({ is: 'lease-running-out' }),

@@ -3,10 +3,13 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { nextStep } from './command-deadlines.js';
 import type { CommandProcesses } from './posix-session.js';
 
+/** What is left of a lease at the moment of the call, in milliseconds, also after the machine was suspended. */
+export type RemainingMs = () => number;
+
 export interface KeptCommandOptions {
   readonly clock: Clock;
   readonly processes: CommandProcesses;
-  readonly remainingMs: number; // What is left of the lease when the command starts, in milliseconds.
+  readonly remainingMs: RemainingMs; // What is left of the lease with which the command starts.
   readonly leaseMs: number; // How long a whole lease is, in milliseconds.
   readonly graceMs: number; // How long the command may take to end after it was asked to, as long as the lease lasts.
   readonly onLeaseRunningOut: () => void; // The lease wasn't renewed in time: the command is being asked to end.
@@ -38,14 +41,14 @@ export class KeptCommand {
   readonly #options: KeptCommandOptions;
   readonly #gone = deferred();
   #state: State = { name: 'running' };
-  #leaseEnd: number;
+  #remainingMs: RemainingMs;
   #hasExited = false;
   #timer: Timer | undefined;
   #pollMs = FIRST_POLL_MS;
 
   constructor(options: KeptCommandOptions) {
     this.#options = options;
-    this.#leaseEnd = options.clock.now() + options.remainingMs;
+    this.#remainingMs = options.remainingMs;
     this.#proceed();
   }
 
@@ -53,9 +56,9 @@ export class KeptCommand {
     return this.#gone.promise;
   }
 
-  /** The lease has been renewed, and lasts so long from now. An older message that comes late doesn't shorten it. */
-  extendLease(remainingMs: number): void {
-    this.#leaseEnd = Math.max(this.#leaseEnd, this.#options.clock.now() + remainingMs);
+  /** The lease has been renewed. An older message that comes late doesn't shorten it. */
+  extendLease(remainingMs: RemainingMs): void {
+    if (remainingMs() > this.#remainingMs()) this.#remainingMs = remainingMs;
     this.#proceed();
   }
 
@@ -97,7 +100,9 @@ export class KeptCommand {
     const { clock, processes, leaseMs, graceMs, onLeaseRunningOut } = this.#options;
     while (this.#state.name === 'running' || this.#state.name === 'ending') {
       const ending = this.#state.name === 'ending' ? this.#state : { endRequestedAt: undefined, graceMs };
-      const step = nextStep({ now: clock.now(), leaseEnd: this.#leaseEnd, leaseMs, ...ending });
+      const now = clock.now(); // Before the rest of the lease: a pause in between makes its end earlier and never later.
+      const leaseEnd = now + this.#remainingMs();
+      const step = nextStep({ now, leaseEnd, leaseMs, ...ending });
       if (step.do === 'wait') return step.ms;
       if (this.#state.name === 'running') onLeaseRunningOut();
       if (step.do === 'kill') this.#state = { name: 'killing' };

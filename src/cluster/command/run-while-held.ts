@@ -1,6 +1,6 @@
 import type { Term } from '../../election/term/term.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
-import { type Clock, machineInstantIn, type Timer } from '../../platform/time/clock.js';
+import { type Clock, machineInstantIn, msUntil, type Timer } from '../../platform/time/clock.js';
 import { killMarginMs } from './command-deadlines.js';
 import type { CommandOutcome, KeeperHandle } from './keeper-handle.js';
 import type { CommandLease, CommandLine } from './keeper-messages.js';
@@ -23,20 +23,20 @@ export async function runWhileHeld(
   await keeper.whenReady();
   if (!term.isHeld()) keeper.dismiss();
   if (keeper.hasEnded) return await keeper.outcome; // It has died, or was dismissed.
-  let leaseEnd = clock.now() + term.remainingMs();
+  let leaseEnd = machineInstantIn(() => term.remainingMs());
   let timer: Timer | undefined;
   const check = () => {
     if (term.isHeld()) {
-      leaseEnd = clock.now() + term.remainingMs();
-      keeper.extendLease(machineInstantIn(() => term.remainingMs()));
+      leaseEnd = machineInstantIn(() => term.remainingMs());
+      keeper.extendLease(leaseEnd);
     }
-    const killInMs = leaseEnd - killMarginMs(leaseMs) - clock.now();
+    const killInMs = msUntil(leaseEnd) - killMarginMs(leaseMs);
     const killKeeperInMs = killInMs + killMarginMs(leaseMs) / 2;
     if (killKeeperInMs <= 0) return keeper.kill();
     if (killInMs <= 0) keeper.killCommand();
     timer = clock.after(Math.min(leaseMs * EXTEND_EVERY, killInMs > 0 ? killInMs : killKeeperInMs), check);
   };
-  keeper.start(line, { leaseEnd: machineInstantIn(() => term.remainingMs()), leaseMs, graceMs });
+  keeper.start(line, { leaseEnd, leaseMs, graceMs });
   check();
   // The command may take its grace: the lease that was known last still holds, and no other leader acts before its end.
   const unsubscribe = onAbort(term.signal, () => keeper.end('SIGTERM'));

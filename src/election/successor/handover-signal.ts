@@ -1,7 +1,6 @@
 import { describe, NodeLostError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { ignore, microtask } from '../../platform/async/promises.js';
-import { lowerBoundNow } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
 import { parseRecord } from '../nodes/record.js';
 import { signalNodeOf } from '../nodes/signal-node.js';
@@ -76,7 +75,7 @@ export class HandoverSignal {
       node: node.path,
       connection: session.connectionNumber,
     };
-    const origin = { kind: 'handover', sinceMs: lowerBoundNow(session.clock) } as const;
+    const origin = { kind: 'handover', sinceMs: session.clock.now() } as const;
     return { ...place, term: record.term + 1, version: version + 1, token, origin };
   }
 

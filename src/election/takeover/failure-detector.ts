@@ -149,14 +149,16 @@ export class FailureDetector implements AccompanyingReads {
   nextRead(): AccompanyingRead {
     const state = this.#state;
     const { connectionNumber } = this.#session;
-    if (state.name === 'following' && state.leader.connection === connectionNumber)
+    if (state.name === 'following' && state.leader.connection === connectionNumber) {
+      const readAt = this.#session.clock.now();
       return {
         request: existsRequest(state.heartbeatPath),
-        answered: (stat, sentAt) => this.#heartbeatRead(state.leader, stat as Stat, sentAt),
+        answered: (stat) => this.#heartbeatRead(state.leader, stat as Stat, readAt),
         refused: (error) => {
           if (this.#isFollowing(state.leader)) this.#refused(error);
         },
       };
+    }
     const isSame = () =>
       state.name === 'following' ? this.#isFollowing(state.leader) : this.#state === state;
     return {

@@ -20,7 +20,7 @@ export interface LeaseObservation {
   readonly zxid: bigint;
   /** When the first answer with that version of that transaction had come. */
   readonly since: number;
-  /** When the newest read with that version was sent. */
+  /** When the newest read with that version was about to be sent. */
   readonly readAt: number;
   /** The number of the session's connection over which the node was asked for last. */
   readonly connection: number | undefined;

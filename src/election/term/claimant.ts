@@ -4,7 +4,7 @@ import type { Contender } from '../../lock/queue/contender.js';
 import { parseSeats } from '../../lock/queue/seats.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, anyAbort, ignore } from '../../platform/async/promises.js';
-import { lowerBoundNow, sleep } from '../../platform/time/clock.js';
+import { sleep } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -167,7 +167,7 @@ export class Claimant {
     onSent?: () => void,
   ): Promise<Claim | Blocked | RetryAfter> {
     const ownNode = contender.entry.node;
-    const noticedAt = lowerBoundNow(this.#session.clock);
+    const noticedAt = this.#session.clock.now();
     for (let ahead = turn.reading; ; ahead = undefined) {
       signal.throwIfAborted();
       const { connectionNumber, reading } = ahead ?? this.readAhead(signal);
@@ -245,7 +245,7 @@ export class Claimant {
     ahead?: RecordReading,
   ): Promise<Claim | undefined> {
     const ownNode = contender.entry.node;
-    const noticedAt = lowerBoundNow(this.#session.clock);
+    const noticedAt = this.#session.clock.now();
     for (let sent = ahead; ; sent = undefined) {
       const { connectionNumber, reading } = sent ?? this.readAhead(signal);
       if (sent === undefined) onSent?.();

@@ -5,7 +5,7 @@ import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { HeldWork } from '../../lease/held-work.js';
 import { Hold, type LossReason } from '../../lease/hold.js';
 import type { Logger } from '../../platform/logging/logger.js';
-import { type Clock, lowerBoundNow } from '../../platform/time/clock.js';
+import type { Clock } from '../../platform/time/clock.js';
 import type { MarkedSuccessor } from '../successor/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
@@ -54,7 +54,7 @@ export class ElectedTerm extends Hold implements Term {
     this.seat = claim.seat;
     this.token = claim.token;
     this.claim = claim;
-    this.beganAt = lowerBoundNow(clock);
+    this.beganAt = clock.now();
     this.#clock = clock;
     this.#node = node;
     this.#onLoss = onLoss;
@@ -128,7 +128,7 @@ export class ElectedTerm extends Hold implements Term {
 
   /** How long ago the term ended, in whole milliseconds. */
   get endedAgoMs(): number {
-    return Math.round(lowerBoundNow(this.#clock) - this.#endedAt);
+    return Math.round(this.#clock.now() - this.#endedAt);
   }
 
   get ending(): TermEnding {
@@ -142,7 +142,7 @@ export class ElectedTerm extends Hold implements Term {
   end(reason: DemotionReason, ending: TermEnding): void {
     this.#ending = ending;
     this.#endedFor = reason;
-    this.#endedAt = lowerBoundNow(this.#clock);
+    this.#endedAt = this.#clock.now();
     this.endHold(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 

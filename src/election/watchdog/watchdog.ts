@@ -31,7 +31,7 @@ export class Watchdog {
 
   /** Guards a term, whose node is `own`, until `signal` aborts. */
   guard(own: EphemeralNode, signal: AbortSignal): void {
-    const renew = () => this.#set(signal.aborted ? IDLE : inMs(own.remainingMs() + MARGIN_MS));
+    const renew = () => this.#set(signal.aborted ? IDLE : inMs(() => own.remainingMs() + MARGIN_MS));
     own.whenConfirmed(renew);
     signal.addEventListener('abort', () => this.#set(IDLE), { once: true });
     renew();
@@ -48,9 +48,10 @@ export class Watchdog {
 }
 
 /**
- * The instant `ms` milliseconds from now, in nanoseconds of the monotonic clock, which is the same in all threads of a
- * process.
+ * The instant `ms()` milliseconds from now, in nanoseconds of the monotonic clock, which is the same in all threads of a
+ * process. `ms` is called after the clock was read, so that a pause in between makes the instant earlier and never later.
  */
-function inMs(ms: number): bigint {
-  return monotonicNs() + BigInt(Math.ceil(ms * 1e6));
+function inMs(ms: () => number): bigint {
+  const now = monotonicNs();
+  return now + BigInt(Math.ceil(ms() * 1e6));
 }

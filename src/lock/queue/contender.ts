@@ -2,6 +2,7 @@ import { describe } from '../../errors.js';
 import { EphemeralNode } from '../../lease/ephemeral-node.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, anyAbort, ignore } from '../../platform/async/promises.js';
+import type { LeaseInstant } from '../../platform/time/clock.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
@@ -16,7 +17,7 @@ interface CreatedNode {
   readonly entry: QueueEntry;
   readonly czxid: bigint;
   /** When its creation was sent, if known. */
-  readonly sentAt?: number;
+  readonly sentAt?: LeaseInstant;
   readonly listing?: SentListing;
 }
 

@@ -1,6 +1,6 @@
 import { type Abortable, onAbort } from '../async/lazy-abort.js';
 import { clearTimeout, monotonicNs, setTimeout, timeOfDay } from './timers.js';
-import { Uptime } from './uptime.js';
+import { systemUptime } from './uptime.js';
 
 /** A timer that is running. The code that set it owns it and clears it. */
 export interface Timer {
@@ -17,77 +17,143 @@ export interface TimerOptions {
   readonly background?: boolean;
 }
 
-/** Conclave's only source of time. Tests and simulations give their own clock. */
+/**
+ * Conclave's only source of time. Tests and simulations give their own clock.
+ *
+ * Two needs pull in opposite directions. A candidate that *waits* until another one's lease is over must not believe that more
+ * time has passed than really has. The holder of a *lease* must not believe that less has. One reading can't be trusted for
+ * both, since a process may stand still between any two steps. So there are two kinds of instants, and the types keep them apart:
+ * waits go by {@link Clock.now}, leases by a {@link LeaseInstant}.
+ */
 export interface Clock {
-  /** Milliseconds since some fixed instant. It never goes back. Only differences have a meaning. */
+  /**
+   * For waits, timeouts and durations: milliseconds since some fixed instant. It never goes back. Between two calls it never
+   * counts more time than has passed. It may count less: it may stop while the machine is suspended. Only differences have a meaning.
+   */
   now(): number;
   /**
-   * An instant that isn't later than `now()`, in milliseconds. It is the same, unless the machine was suspended since the last
-   * call of `now`. It costs less, and serves for times that may be early and never late, as the beginning of a lease.
+   * For leases: milliseconds since some fixed instant, which may be another one than that of `now`. It never goes back. From an
+   * earlier `leaseStart` to a call of this it counts at least the time that passed until the call, including the time for which
+   * the machine was suspended, less 30 ms at most. It may count more. Where the system's uptime has whole seconds, two seconds of
+   * suspension may go unnoticed.
    *
    * @default `now`
    */
-  early?(): number;
+  leaseNow?(): number;
+  /**
+   * For the beginning of a lease: an instant that isn't later than the call, by the time of `leaseNow`. It costs less, because it
+   * needn't find out whether the machine was suspended since `leaseNow` was called last.
+   *
+   * @default `leaseNow`
+   */
+  leaseStart?(): number;
   /** The time of day, for people. Conclave never decides by it, because it jumps. */
   date(): Date;
   /** Runs `task` once, `ms` milliseconds from now or later. */
   after(ms: number, task: () => void, options?: TimerOptions): Timer;
 }
 
-// Uptime counts in steps of 10 ms. A difference of two readings can be too long by almost as much, and a difference of less than
-// 20 ms to the other clock means nothing.
-const UPTIME_GRANULARITY_MS = 20;
+declare const leaseTime: unique symbol;
+/**
+ * An instant from which a lease may count. It is opaque, so that it can't be mixed with an instant of {@link Clock.now}: only
+ * {@link leaseAgeMs} makes a duration of it.
+ */
+export interface LeaseInstant {
+  readonly [leaseTime]: true;
+}
+
+// At runtime a lease instant is a number, since each node has one, and each reply.
+const asInstant = (ms: number) => ms as unknown as LeaseInstant;
+const asMs = (instant: LeaseInstant) => instant as unknown as number;
+
+/** An instant that isn't later than this call. */
+export function leaseStart(clock: Clock): LeaseInstant {
+  return asInstant(clock.leaseStart?.() ?? leaseNow(clock));
+}
+
+/** How long ago that was, in milliseconds: surely not longer, but for 30 ms, than the result. */
+export function leaseAgeMs(clock: Clock, since: LeaseInstant): number {
+  return leaseNow(clock) - asMs(since);
+}
+
+/**
+ * As {@link leaseAgeMs}, or less by the time for which the machine was suspended since the clock was last asked. It costs less.
+ * Never decide by it whether to act.
+ */
+export function leaseAgeAtLeastMs(clock: Clock, since: LeaseInstant): number {
+  return asMs(leaseStart(clock)) - asMs(since);
+}
+
+/** Whether a lease that counts from `one` ends later than one that counts from `other`. */
+export function isLater(one: LeaseInstant, other: LeaseInstant): boolean {
+  return asMs(one) > asMs(other);
+}
+
+function leaseNow(clock: Clock): number {
+  return clock.leaseNow?.() ?? clock.now();
+}
 
 /** The readings of which a {@link SystemClock} is made, in milliseconds. */
 export interface TimeSources {
-  /** Monotonic and precise. It stands still while the machine is suspended (CLOCK_MONOTONIC). */
+  /** Monotonic and precise. It may stop while the machine is suspended (CLOCK_MONOTONIC). */
   monotonicMs(): number;
-  /** Counts suspended time, in coarse steps (Linux: CLOCK_BOOTTIME). */
-  uptimeMs(): number;
+  /**
+   * Counts suspended time as well, in steps (Linux: CLOCK_BOOTTIME), and is never ahead of the truth.
+   * `undefined` on a system without such a clock.
+   */
+  readonly uptime?: { readMs(): number; readonly stepMs: number } | undefined;
 }
+
+// Beyond the step of the uptime. A difference to the other clock that is less than both means nothing.
+const UPTIME_MARGIN_MS = 10;
 
 // Not `performance.now`, which takes time to load and counts from the start of the process. This clock counts from the same
 // instant in all processes.
 const monotonicMs = () => Number(monotonicNs()) / 1e6;
 /** One object for all clocks, with one open file. */
-let systemUptime: Uptime | undefined;
-const systemSources: TimeSources = {
-  monotonicMs,
-  uptimeMs: () => {
-    systemUptime ??= new Uptime(monotonicMs);
-    return systemUptime.readMs();
-  },
-};
+const systemSources: TimeSources = { monotonicMs, uptime: systemUptime(monotonicMs) };
 
 // In Node a longer delay wraps round to 1 ms.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * The machine's clock. It is monotonic. On Linux, where the system counts that, it includes the time for which the machine was
- * suspended. A lease must not seem to last because the laptop's lid was closed or the guest was frozen.
+ * The machine's clock. {@link Clock.now} is its monotonic clock alone. Leases also count the time for which the machine was
+ * suspended, by the machine's uptime: a lease must not seem to last because the laptop's lid was closed or the guest was frozen.
+ *
+ * Why leases can rely on it. `#suspendedMs` is the largest difference of uptime and monotonic clock so far. The uptime is always
+ * read first. If the process stands still between the two readings, the difference is too small and never too large. So
+ * `#suspendedMs` never exceeds the truth, and neither does `leaseStart`. And `leaseNow` is at least the uptime that it has read.
  *
  * Not guaranteed: a hypervisor that stops every clock of its guest stops this clock, too. Only fencing covers that.
  */
 export class SystemClock implements Clock {
-  readonly #sources: TimeSources;
-  readonly #originMs: number;
-  #suspendedMs = 0;
+  /** @internal */
+  readonly sources: TimeSources;
+  #suspendedMs: number;
 
   constructor(sources: TimeSources = systemSources) {
-    this.#sources = sources;
-    this.#originMs = sources.uptimeMs() - sources.monotonicMs();
+    this.sources = sources;
+    const { uptime } = sources;
+    this.#suspendedMs = uptime === undefined ? 0 : uptime.readMs() - sources.monotonicMs();
   }
 
   now(): number {
-    const monotonicMs = this.#sources.monotonicMs();
-    const suspendedMs = this.#sources.uptimeMs() - monotonicMs - this.#originMs - UPTIME_GRANULARITY_MS;
+    return this.sources.monotonicMs();
+  }
+
+  leaseNow(): number {
+    const { uptime } = this.sources;
+    if (uptime === undefined) return this.now();
+    const uptimeMs = uptime.readMs();
+    const monotonicMs = this.sources.monotonicMs();
+    const suspendedMs = uptimeMs - monotonicMs - uptime.stepMs - UPTIME_MARGIN_MS;
     // Suspended time never becomes less, so that the sum of the two clocks doesn't go back.
     this.#suspendedMs = Math.max(this.#suspendedMs, suspendedMs);
     return monotonicMs + this.#suspendedMs;
   }
 
-  early(): number {
-    return this.#sources.monotonicMs() + this.#suspendedMs;
+  leaseStart(): number {
+    return this.sources.monotonicMs() + this.#suspendedMs;
   }
 
   date(): Date {
@@ -113,11 +179,6 @@ export class SystemClock implements Clock {
   }
 }
 
-/** An instant that may be early and costs less than `now`: see {@link Clock.early}. */
-export function lowerBoundNow(clock: Clock): number {
-  return clock.early?.() ?? clock.now();
-}
-
 /** A class, since there may be very many. It is smaller than an object with a function. */
 class SystemTimer implements Timer {
   readonly #timeout: NodeJS.Timeout;
@@ -133,10 +194,10 @@ class SystemTimer implements Timer {
 
 /** An instant that means the same in every process of this machine, to be sent to another process. */
 export interface MachineInstant {
-  /** The instant by the clock that stands still while the machine is suspended, in milliseconds. */
+  /** The instant by the clock that may stop while the machine is suspended, in milliseconds. */
   readonly monotonicMs: number;
-  /** The instant by the clock that goes on meanwhile, in milliseconds. */
-  readonly uptimeMs: number;
+  /** The instant by the clock that goes on meanwhile, in milliseconds; `undefined` on a system without such a clock. */
+  readonly uptimeMs?: number | undefined;
 }
 
 /**
@@ -147,19 +208,24 @@ export function machineInstantIn(
   remainingMs: () => number,
   sources: TimeSources = systemSources,
 ): MachineInstant {
-  const [monotonicMs, uptimeMs] = [sources.monotonicMs(), sources.uptimeMs()];
+  const [uptimeMs, monotonicMs] = [sources.uptime?.readMs(), sources.monotonicMs()];
   const ms = remainingMs();
-  return { monotonicMs: monotonicMs + ms, uptimeMs: uptimeMs + ms };
+  return { monotonicMs: monotonicMs + ms, uptimeMs: uptimeMs === undefined ? undefined : uptimeMs + ms };
 }
 
 /**
  * The time until `instant`, in milliseconds, including the time for which the machine is suspended; negative after the instant.
  */
-export function msUntil(instant: MachineInstant, sources: TimeSources = systemSources): number {
-  return Math.min(
-    instant.monotonicMs - sources.monotonicMs(),
-    instant.uptimeMs + UPTIME_GRANULARITY_MS - sources.uptimeMs(),
-  );
+export function msUntil(
+  { monotonicMs, uptimeMs }: MachineInstant,
+  sources: TimeSources = systemSources,
+): number {
+  const { uptime } = sources;
+  const byUptime =
+    uptime === undefined || uptimeMs === undefined
+      ? Number.POSITIVE_INFINITY
+      : uptimeMs + uptime.stepMs + UPTIME_MARGIN_MS - uptime.readMs();
+  return Math.min(byUptime, monotonicMs - sources.monotonicMs());
 }
 
 /**

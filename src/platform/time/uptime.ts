@@ -3,47 +3,75 @@ import { uptime } from 'node:os';
 
 // The file has hundredths of a second, and each of two readings may be that much older than it seems.
 const GRANULARITY_MS = 20;
-const FILE = process.platform === 'linux' ? '/proc/uptime' : undefined;
+const FILE = '/proc/uptime';
+const [STEP_MS, COARSE_STEP_MS] = [10, 1000];
 const LONGEST_LINE_BYTES = 64;
 const [DOT, ZERO] = [0x2e, 0x30];
 
 /**
- * How long the machine has been up, including the time for which it was suspended. It is read from a file that stays open,
+ * The machine's uptime; `undefined` on systems that need none. On macOS and Windows the monotonic clock itself counts the time for
+ * which the machine was suspended (libuv reads `mach_continuous_time` and the performance counter). On other systems than these
+ * and Linux `os.uptime` knows no more than the monotonic clock.
+ */
+export function systemUptime(monotonicMs: () => number): Uptime | undefined {
+  return process.platform === 'linux' ? new Uptime(monotonicMs) : undefined;
+}
+
+/**
+ * How long a Linux machine has been up, including the time for which it was suspended. It is read from a file that stays open,
  * because `os.uptime` opens the file each time, which takes three times as long.
  *
- * `os.uptime` is used if there is no such file, as on other systems than Linux. It is also used whenever a reading differs from
- * the monotonic clock. Then the machine was suspended, or other code closed the descriptor by mistake and it belongs to another
- * file now.
+ * `os.uptime` is used if the file can't be read: in a chroot, or in a service with systemd's `ProcSubset=pid`. It then counts
+ * whole seconds. It is also used whenever a reading differs from the monotonic clock. Then the machine was suspended, or other
+ * code closed the descriptor by mistake and it belongs to another file now.
  */
 export class Uptime {
   readonly #monotonicMs: () => number;
+  readonly #systemMs: () => number;
   readonly #line = Buffer.alloc(LONGEST_LINE_BYTES);
   /** How far the last uptime of the system was ahead of the monotonic clock. */
   #aheadMs: number;
   #descriptor: number | undefined;
+  #hasHundredths = false;
 
-  constructor(monotonicMs: () => number, file = FILE) {
+  /** @param systemMs - the uptime as the system says it, in milliseconds */
+  constructor(monotonicMs: () => number, file = FILE, systemMs = () => uptime() * 1000) {
     this.#monotonicMs = monotonicMs;
-    this.#aheadMs = uptime() * 1000 - monotonicMs();
+    this.#systemMs = systemMs;
+    this.#aheadMs = systemMs() - monotonicMs();
     try {
-      if (file !== undefined) this.#descriptor = openSync(file, 'r');
+      this.#descriptor = openSync(file, 'r');
     } catch {
       // The file doesn't exist or may not be read.
     }
   }
 
-  /** The uptime in milliseconds, in steps of ten. */
+  /**
+   * The steps in which it counts, in milliseconds: a reading may be that much less than the truth. They count as whole seconds
+   * until a reading has shown that they are finer, because the file itself may have whole seconds in a container.
+   */
+  get stepMs(): number {
+    return this.#hasHundredths ? STEP_MS : COARSE_STEP_MS;
+  }
+
+  /** The uptime in milliseconds, never more than the truth. */
   readMs(): number {
-    if (this.#descriptor === undefined) return uptime() * 1000;
+    const ms = this.#read();
+    this.#hasHundredths ||= Math.round(ms) % COARSE_STEP_MS !== 0;
+    return ms;
+  }
+
+  #read(): number {
+    if (this.#descriptor === undefined) return this.#systemMs();
     // Computed before the reading, because this process may be stopped in between.
     const expectedMs = this.#monotonicMs() + this.#aheadMs;
     const ms = this.#readFrom(this.#descriptor);
     return Math.abs(ms - expectedMs) <= GRANULARITY_MS ? ms : this.#confirmed(ms);
   }
 
-  /** The uptime by `os.uptime`. If `ms` differs from it, the file isn't read any more. */
+  /** The uptime as the system says it. If `ms` differs from it, the file isn't read any more. */
   #confirmed(ms: number): number {
-    const sureMs = uptime() * 1000;
+    const sureMs = this.#systemMs();
     // The uptime only gets further ahead. A pause at this point makes it seem less far ahead.
     this.#aheadMs = Math.max(this.#aheadMs, sureMs - this.#monotonicMs());
     // The descriptor isn't closed, because it may belong to another file by now.

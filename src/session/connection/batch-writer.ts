@@ -1,4 +1,4 @@
-import { type Clock, lowerBoundNow } from '../../platform/time/clock.js';
+import { type Clock, type LeaseInstant, leaseStart } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
 
 interface Writable {
@@ -13,7 +13,7 @@ export class BatchWriter {
   readonly #socket: Writable;
   readonly #clock: Clock;
   #unwritten: Buffer[] = [];
-  #sentAt = 0;
+  #sentAt: LeaseInstant | undefined;
   /** The requests in this turn: none yet (`idle`), some (`begun`), or an urgent one, which is written already (`urgent`). */
   #turn: 'idle' | 'begun' | 'urgent' = 'idle';
 
@@ -26,8 +26,8 @@ export class BatchWriter {
    * The send time of the next write. The clock is read once for each write, so the time is early for the later requests. That is
    * safe.
    */
-  sentAt(): number {
-    if (this.#unwritten.length === 0) this.#sentAt = lowerBoundNow(this.#clock);
+  sentAt(): LeaseInstant {
+    if (this.#unwritten.length === 0 || this.#sentAt === undefined) this.#sentAt = leaseStart(this.#clock);
     return this.#sentAt;
   }
 

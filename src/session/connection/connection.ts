@@ -4,7 +4,7 @@ import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
 import { type Deferred, deferred, ignore, microtask } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
 import type { Server } from '../../platform/environment.js';
-import type { Clock } from '../../platform/time/clock.js';
+import type { Clock, LeaseInstant } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
 import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from '../protocol/error-codes.js';
 import * as requests from '../protocol/requests.js';
@@ -18,7 +18,7 @@ interface Pending extends LinkedListNode<Pending> {
   readonly name: string;
   readonly path: string | undefined;
   readonly decode: (body: Buffer) => unknown;
-  readonly sentAt: number;
+  readonly sentAt: LeaseInstant;
   readonly outcome: Outcome<unknown>;
 }
 
@@ -167,13 +167,10 @@ export class Connection {
     return outcome.promise;
   }
 
-  /**
-   * As {@link send}, but without a promise. Returns the send time; `undefined` if the request can't be sent and `outcome` was
-   * rejected.
-   */
-  dispatch<T>(request: requests.Request<T>, outcome: Outcome<T>): number | undefined {
+  /** As {@link send}, but without a promise. If the request can't be sent, `outcome` is rejected at once. */
+  dispatch<T>(request: requests.Request<T>, outcome: Outcome<T>): void {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
-    return this.#exchange(request, this.#xid, outcome, this.#pending);
+    this.#exchange(request, this.#xid, outcome, this.#pending);
   }
 
   /** The cheapest round trip. It shows that the server is there, and keeps the session from expiring. */
@@ -216,32 +213,30 @@ export class Connection {
     xid: number,
     outcome: Outcome<T>,
     pending: LinkedList<Pending>,
-  ): number | undefined {
+  ): void {
     const { name, path, decode, isUrgent = false } = request;
     if (this.#end !== undefined) {
       outcome.reject(this.#lossOf(name));
-      return undefined;
+      return;
     }
     let bytes: Buffer;
     try {
       bytes = request.encode(xid);
     } catch (error) {
       outcome.reject(error); // The connection itself is intact.
-      return undefined;
+      return;
     }
-    const sentAt = this.#writer.sentAt();
     pending.append({
       xid,
       name,
       path,
       decode,
-      sentAt,
+      sentAt: this.#writer.sentAt(),
       outcome: outcome as Outcome<unknown>,
       before: undefined,
       after: undefined,
     });
     this.#writer.write(bytes, isUrgent);
-    return sentAt;
   }
 
   #lossOf(operation: string): ConnectionLossError {

@@ -1,4 +1,5 @@
 import { NoNodeError, type ZooKeeperError } from '../../errors.js';
+import type { LeaseInstant } from '../../platform/time/clock.js';
 import type { Access } from '../protocol/acl.js';
 import type { PartResult, TransactionPart } from '../protocol/records.js';
 import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
@@ -11,7 +12,7 @@ export interface ProvenNode {
   /** The version that its heartbeats raise; `undefined` if they only check that the node exists. */
   readonly raised?: RaisedVersion | undefined;
   /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
-  confirmed(sentAt: number): void;
+  confirmed(sentAt: LeaseInstant): void;
   gone(): void;
   /** The node's access list doesn't let the session read it any more, so no heartbeat can confirm it. */
   unreadable(error: Error): void;

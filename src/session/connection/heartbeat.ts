@@ -38,8 +38,8 @@ export interface AccompanyingReads {
 
 export interface AccompanyingRead {
   readonly request: Request<unknown>;
-  /** @param sentAt - when the read was sent. The heartbeat with which it went is answered by now */
-  answered(value: unknown, sentAt: number): void;
+  /** The heartbeat with which the read went is answered by now. */
+  answered(value: unknown): void;
   refused(error: ZooKeeperError): void;
 }
 
@@ -291,8 +291,7 @@ export class Heartbeat {
 
   async #read(read: AccompanyingRead, connection: Connection): Promise<void> {
     try {
-      const { value, sentAt } = await connection.send(read.request);
-      read.answered(value, sentAt);
+      read.answered((await connection.send(read.request)).value);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error; // As in `#check`.
       read.refused(error);

@@ -35,10 +35,9 @@ export class Outbox {
       const settle = resolve as (reply: Reply<unknown>) => void;
       const operation = new Operation(this, request, timeoutMs, settle, reject);
       if (state.name === 'open') {
-        // The send time is exact enough for a deadline, and saves a reading of the clock.
-        const sentAt = state.connection.dispatch(request, operation);
-        // The socket of another environment may have delivered the answer already.
-        if (sentAt !== undefined && !operation.isSettled) this.#deadlines.add(operation, sentAt);
+        state.connection.dispatch(request, operation);
+        // It may have been refused, and the socket of another environment may have delivered the answer already.
+        if (!operation.isSettled) this.#deadlines.add(operation);
       } else {
         state.operations.set(operation, request);
         this.#deadlines.add(operation);
@@ -160,7 +159,8 @@ class Deadlines {
     this.#outbox = outbox;
   }
 
-  add(operation: Operation, now = this.#turn()): void {
+  add(operation: Operation): void {
+    const now = this.#turn();
     operation.deadline = now + operation.timeoutMs;
     this.#waiting.append(operation);
     if (operation.deadline < this.#timerAt) this.#watch(now);

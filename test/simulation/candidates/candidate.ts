@@ -124,7 +124,7 @@ export abstract class Candidate {
   get isActing(): boolean {
     if (this.#leadership === undefined || this.isDead) return false;
     const { term, node } = this.#leadership;
-    return !term.signal.aborted && node.isHeld();
+    return !term.signal.aborted && this.environment.clock.watched(() => node.isHeld());
   }
 
   /** The life of the ensemble in which it leads. */
@@ -190,7 +190,7 @@ export abstract class Candidate {
       ledger.violate('demoted', `${this.id} was elected twice without being demoted`);
     const node = this.environment.nodes.get(ELECTION) as EphemeralNode;
     // The newest write that was committed while the node was there: the claim.
-    const life = lifeAt(this.environment.clock.wallTimeOf(this.environment.provenAt.get(node) ?? 0));
+    const life = lifeAt(this.environment.provenAt.get(node) ?? 0);
     this.#leadership = { term, node, life };
     checker.elected(term, life);
   }
@@ -239,7 +239,8 @@ export abstract class Candidate {
   #asks(term: Term): boolean {
     const { isActing } = this;
     const isHeld = term.isHeld();
-    if (isHeld !== isActing)
+    // The lease may have ended while the process stood still within the question.
+    if (isHeld !== isActing && (isHeld || !this.environment.clock.isFrozen))
       this.surroundings.ledger.violate(
         'lease',
         `${this.leadershipName} is told ${isHeld}, and shows ${isActing}`,

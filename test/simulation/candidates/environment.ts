@@ -5,6 +5,7 @@ import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import type { Server as Address, Environment } from '../../../src/platform/environment.js';
 import type { Logger } from '../../../src/platform/logging/logger.js';
+import { isLater, type LeaseInstant } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { Machine } from '../machine.js';
@@ -35,9 +36,9 @@ export class SimulatedEnvironment implements Environment {
   sessionId = 0n;
   /** The newest node of this process in each queue. */
   readonly nodes = new Map<string, EphemeralNode>();
-  /** For the lock at each path: how many acquires are pending, or since when none is, by the process's clock. */
-  readonly acquiring = new Map<string, { count: number; endedAt: number }>();
-  /** When the newest write was sent that has shown each node to be there. */
+  /** For the lock at each path: how many acquires are pending, or since when none is. */
+  readonly acquiring = new Map<string, { count: number; endedAt: LeaseInstant }>();
+  /** When the newest write was sent that has shown each node to be there, by the clock on the wall. */
   readonly provenAt = new WeakMap<EphemeralNode, number>();
   /** The sessions that this process has opened. */
   readonly sessions = new Set<Session>();
@@ -130,12 +131,12 @@ EphemeralNode.of = (session, path, sentAt) => {
   if (environment instanceof SimulatedEnvironment) {
     environments.set(node, environment);
     // Its creation begins a lease too, before it is known here whose node it is.
-    if (sentAt !== undefined) environment.provenAt.set(node, sentAt);
+    if (sentAt !== undefined) environment.provenAt.set(node, environment.clock.wallTimeOfLease(sentAt));
     environment.sessionId = session.credentials.id;
     const queue = path.slice(0, path.lastIndexOf('/'));
     environment.nodes.set(queue, node);
     const acquiring = environment.acquiring.get(queue);
-    if (acquiring?.count === 0 && sentAt !== undefined && sentAt > acquiring.endedAt)
+    if (acquiring?.count === 0 && sentAt !== undefined && isLater(sentAt, acquiring.endedAt))
       environment.onUnwanted();
   }
   return node;
@@ -147,9 +148,9 @@ EphemeralNode.prototype.claim = function (parts) {
   return claiming;
 };
 
-EphemeralNode.prototype.extendLease = function (sentAt: number): void {
+EphemeralNode.prototype.extendLease = function (sentAt: LeaseInstant): void {
   extendLease.call(this, sentAt);
   const environment = environments.get(this);
-  environment?.provenAt.set(this, sentAt);
+  environment?.provenAt.set(this, environment.clock.wallTimeOfLease(sentAt));
   environment?.onConfirmed();
 };

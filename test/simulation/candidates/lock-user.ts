@@ -7,7 +7,7 @@ import type { QueueLock } from '../../../src/lock/queue-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';
 import { ignore } from '../../../src/platform/async/promises.js';
-import { sleep } from '../../../src/platform/time/clock.js';
+import { leaseStart, sleep } from '../../../src/platform/time/clock.js';
 import type { Session } from '../../../src/session/session.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { Capacity } from '../lock-checker.js';
@@ -153,7 +153,7 @@ class LockUser {
       this.#lock instanceof MultiLock ? this.#lock.locks.map(({ path }) => path) : [this.#lock.path];
     const count = (by: 1 | -1) => {
       for (const path of paths)
-        wanted.set(path, { count: (wanted.get(path)?.count ?? 0) + by, endedAt: clock.now() });
+        wanted.set(path, { count: (wanted.get(path)?.count ?? 0) + by, endedAt: leaseStart(clock) });
     };
     count(1);
     try {

@@ -95,7 +95,7 @@ export class Wire {
     this.#up = new Pipe(route.there);
     this.#down = new Pipe(route.back);
     this.socket = new ClientSocket(this);
-    this.#up.send(() => this.#arrive());
+    this.#upward(() => this.#arrive());
   }
 
   /** The first packet: the system answers for the process, if there is one. */
@@ -120,7 +120,7 @@ export class Wire {
 
   toServer(bytes: Buffer): void {
     this.#scheduler.note(bytes.length);
-    this.#up.send(() => this.#atServer((connection) => this.#server.receive(connection, bytes)));
+    this.#upward(() => this.#atServer((connection) => this.#server.receive(connection, bytes)));
   }
 
   toClient(bytes: Buffer): void {
@@ -130,7 +130,7 @@ export class Wire {
 
   closeAtClient(): void {
     this.#onClosed(this);
-    this.#up.send(() => this.#atServer((connection) => this.#server.hangUp(connection)));
+    this.#upward(() => this.#atServer((connection) => this.#server.hangUp(connection)));
   }
 
   closeAtServer(): void {
@@ -147,6 +147,10 @@ export class Wire {
   reset(): void {
     this.#tellClient('error', new Error('read ECONNRESET'));
     this.#up.send(() => this.#atServer((connection) => this.#server.hangUp(connection)));
+  }
+
+  #upward(arrive: () => void): void {
+    this.#up.send(arrive, this.#client.sendsLaterByMs);
   }
 
   #atServer(task: (connection: ServerConnection) => void): void {

@@ -90,7 +90,8 @@ export class MemberProcess {
 
   /** Whether it acts for that shard, whether or not it runs: looked at from outside, without being asked. */
   actsFor(shard: string): boolean {
-    return !this.isDead && this.#shards.get(shard)?.seemsHeld === true;
+    const owned = this.#shards.get(shard);
+    return !this.isDead && this.environment.clock.watched(() => owned?.seemsHeld === true);
   }
 
   /** Whether its work for a shard goes on though it has to give the shard back. */

@@ -18,6 +18,7 @@ export async function playShards(world: ShardWorld, hours: number): Promise<void
   await untilOwned(world, 'at the beginning');
   while (scheduler.now < hours * HOUR_MS) {
     const episodeMs = faults.spread(2000, LONGEST_EPISODE_MS);
+    world.endCalm();
     for (let count = 1 + faults.below(FAULTS_AT_ONCE); count > 0; count--)
       world.later(faults.between(0, episodeMs), () => begin(world));
     await scheduler.sleep(episodeMs);

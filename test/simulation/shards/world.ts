@@ -6,6 +6,7 @@ import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import { plan } from '../../../src/shards/planning/plan.js';
 import { Random } from '../../support/seeded-random.js';
 import { SimulatedEnvironment } from '../candidates/environment.js';
+import { ClockFaults } from '../clock-faults.js';
 import { Ledger } from '../ledger.js';
 import { Machine } from '../machine.js';
 import { Ensemble, WORST_DRIFT } from '../model/ensemble.js';
@@ -44,6 +45,7 @@ export class ShardWorld {
   readonly #surroundings: GroupSurroundings;
   readonly #clients: Random;
   readonly #model: Random;
+  readonly #clockFaults: ClockFaults | undefined;
   readonly #takeover: 'lease' | 'session' | 'mixed';
   #processes = 0;
   #later: Happening[] = [];
@@ -53,6 +55,7 @@ export class ShardWorld {
     this.#model = new Random(seed, 1);
     this.#clients = new Random(seed, 2);
     this.faults = new Random(seed, 3);
+    this.#clockFaults = ClockFaults.of(seed, () => this.ledger.count('pauses after a reading of a clock'));
     const tickMs = setup.pick([1000, 2000]);
     const syncLimit = setup.pick([5, 10]);
     const sessionTimeoutMs = tickMs * setup.pick([3, 5, 10, 15]);
@@ -82,7 +85,7 @@ export class ShardWorld {
   #newProcess(index: number, routes: readonly Route[]): MemberProcess {
     const random = new Random(this.#clients.bits(), 2);
     const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
-    const machine = new Machine(`member ${index}`, rate, this.scheduler, random, true);
+    const machine = new Machine(`member ${index}`, rate, this.scheduler, random, true, this.#clockFaults);
     const environment = new SimulatedEnvironment(
       machine,
       random,
@@ -124,7 +127,13 @@ export class ShardWorld {
     this.#later.push(this.scheduler.after(ms, task));
   }
 
+  /** From now on something may be wrong. */
+  endCalm(): void {
+    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = true;
+  }
+
   heal(): void {
+    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = false;
     for (const each of this.#later) each.cancelled = true;
     this.#later = [];
     for (const route of [...this.ensemble.routes, ...this.hosts.flatMap(({ routes }) => routes)])

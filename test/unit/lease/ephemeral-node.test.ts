@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
+import { leaseStart } from '../../../src/platform/time/clock.js';
 import type { ProvenNode } from '../../../src/session/connection/heartbeat-batch.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
@@ -11,7 +12,7 @@ async function setUp() {
   vi.spyOn(session.heartbeat, 'add').mockImplementation((node) => void beating.add(node));
   vi.spyOn(session.heartbeat, 'remove').mockImplementation((node) => void beating.delete(node));
   const listenersBefore = session.ended.listenerCount;
-  const node = EphemeralNode.of(session, '/node', clock.now());
+  const node = EphemeralNode.of(session, '/node', leaseStart(clock));
   node.keepAlive();
   const isFollowed = () => beating.has(node) || session.ended.listenerCount > listenersBefore;
   return { clock, node, isFollowed };
@@ -42,7 +43,7 @@ describe('a node of this session', () => {
     expect(node.isHeld()).toBe(true);
     node.release();
     expect(node.isHeld()).toBe(false);
-    node.confirmed(clock.now());
+    node.confirmed(leaseStart(clock));
     expect(node.isHeld()).toBe(false);
     expect(confirmed).toEqual([]);
   });

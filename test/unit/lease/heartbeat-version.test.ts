@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../../src/errors.js';
 import { HeartbeatVersion } from '../../../src/lease/heartbeat-version.js';
 import type { PartResult, Stat } from '../../../src/session/protocol/records.js';
+import { instantAt } from '../../support/lease-instant.js';
 
 const CREATION = { kind: 'create', path: '/chroot/h', mode: 'ephemeral' };
 const RAISE = { kind: 'set', path: '/chroot/h', data: Buffer.alloc(0) };
@@ -115,7 +116,7 @@ describe('the version that heartbeats raise', () => {
 describe('a claim', () => {
   const CLAIM = { kind: 'set', path: '/record', data: Buffer.alloc(0) } as const;
   const CREATED = { path: '/h' } satisfies PartResult;
-  const answered = (value: PartResult[]) => Promise.resolve({ value, zxid: 1n, sentAt: 0 });
+  const answered = (value: PartResult[]) => Promise.resolve({ value, zxid: 1n, sentAt: instantAt(0) });
 
   it('makes the node if no heartbeat has, and no heartbeat is sent until its outcome is known', async () => {
     const { version, told } = setUp();

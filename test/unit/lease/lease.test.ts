@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lease } from '../../../src/lease/lease.js';
 import { FakeClock } from '../../support/fake-clock.js';
+import { instantAt } from '../../support/lease-instant.js';
 
 const ms = fc.double({ min: 0, max: 1e6, noNaN: true });
 
@@ -15,7 +16,7 @@ describe('the lease', () => {
         return leaseMs;
       },
     });
-    lease.confirmed(0);
+    lease.confirmed(instantAt(0));
     leaseMs = 1333; // From now on a claim writes this lease into the record, and a successor waits for it.
     expect(lease.remainingMs()).toBe(1333);
   });
@@ -30,7 +31,7 @@ describe('the lease', () => {
             return leaseMs;
           },
         });
-        for (const sentAt of sent) lease.confirmed(sentAt);
+        for (const sentAt of sent) lease.confirmed(instantAt(sentAt));
         expect(lease.remainingMs()).toBe(Math.max(0, Math.max(...sent) + leaseMs));
       }),
     );
@@ -40,7 +41,7 @@ describe('the lease', () => {
     const clock = new FakeClock();
     const lease = new Lease({ clock, leaseMs: 1000 });
     clock.jump(900);
-    lease.confirmed(0); // The reply took 900 ms.
+    lease.confirmed(instantAt(0)); // The reply took 900 ms.
     expect(lease.remainingMs()).toBe(100);
   });
 
@@ -48,7 +49,7 @@ describe('the lease', () => {
     const clock = new FakeClock();
     const lease = new Lease({ clock, leaseMs: 1000 });
     expect(lease.isHeld()).toBe(false);
-    lease.confirmed(0);
+    lease.confirmed(instantAt(0));
     clock.jump(999);
     expect(lease.isHeld()).toBe(true);
     clock.jump(1);
@@ -57,10 +58,10 @@ describe('the lease', () => {
   });
 
   it('may seem longer to a timer where the machine was suspended, and to nothing else', () => {
-    const suspended = Object.assign(new FakeClock(), { early: () => 400 });
+    const suspended = Object.assign(new FakeClock(), { leaseStart: () => 400 });
     suspended.jump(900);
     const lease = new Lease({ clock: suspended, leaseMs: 1000 });
-    lease.confirmed(0);
+    lease.confirmed(instantAt(0));
     expect([lease.remainingMs(), lease.remainingAtMostMs()]).toEqual([100, 600]);
     suspended.jump(100);
     expect(lease.isHeld()).toBe(false);
@@ -68,7 +69,7 @@ describe('the lease', () => {
 
   it('seems as long to a timer as it is where the clock has only one reading', () => {
     const lease = new Lease({ clock: new FakeClock(), leaseMs: 1000 });
-    lease.confirmed(0);
+    lease.confirmed(instantAt(0));
     expect(lease.remainingAtMostMs()).toBe(1000);
   });
 });

@@ -29,6 +29,12 @@ class FakeProcesses implements CommandProcesses {
   }
 }
 
+/** What is left of a lease that lasts so long from now. */
+function leaseOf(clock: FakeClock, ms: number): () => number {
+  const end = clock.now() + ms;
+  return () => end - clock.now();
+}
+
 function keep(options: Partial<KeptCommandOptions> = {}) {
   const clock = new FakeClock();
   const processes = new FakeProcesses(clock);
@@ -37,7 +43,7 @@ function keep(options: Partial<KeptCommandOptions> = {}) {
   const command = new KeptCommand({
     clock,
     processes,
-    remainingMs: LEASE_MS,
+    remainingMs: leaseOf(clock, LEASE_MS),
     leaseMs: LEASE_MS,
     graceMs: 5000,
     onLeaseRunningOut: () => warnings.push(clock.now()),
@@ -54,7 +60,7 @@ describe('a kept command', () => {
     const { clock, processes, command, warnings } = keep();
     for (let beat = 0; beat < 40; beat++) {
       await clock.advance(250);
-      command.extendLease(LEASE_MS - 50);
+      command.extendLease(leaseOf(clock, LEASE_MS - 50));
     }
     expect(processes.received).toEqual([]);
     expect(warnings).toEqual([]);
@@ -76,11 +82,11 @@ describe('a kept command', () => {
     await clock.advance(700);
     expect(processes.signals).toEqual(['SIGTERM', 'SIGCONT']);
     for (let beat = 0; beat < 8; beat++) {
-      command.extendLease(LEASE_MS);
+      command.extendLease(leaseOf(clock, LEASE_MS));
       await clock.advance(240);
     }
     expect(processes.signals).toEqual(['SIGTERM', 'SIGCONT']);
-    command.extendLease(LEASE_MS);
+    command.extendLease(leaseOf(clock, LEASE_MS));
     await clock.advance(10);
     expect(processes.received.at(-1)).toEqual([625 + 2000, 'SIGKILL']);
   });
@@ -93,16 +99,30 @@ describe('a kept command', () => {
     expect(warnings).toEqual([60_000]);
   });
 
+  it('is killed before its lease ends also where the keeper stands still between two readings of its clock', async () => {
+    const { clock, processes, command } = keep();
+    const lease = leaseOf(clock, 2000);
+    let pauseMs = 400;
+    command.extendLease(() => {
+      clock.jump(pauseMs);
+      pauseMs = 0;
+      return lease();
+    });
+    await clock.advance(2000);
+    const killedAt = processes.received.find(([, name]) => name === 'SIGKILL')?.[0];
+    expect(killedAt).toBeLessThanOrEqual(2000 - MARGIN_MS);
+  });
+
   it('goes by the latest end of its lease, in whatever order the messages come', async () => {
     const { clock, processes, command } = keep();
-    command.extendLease(2000);
-    command.extendLease(10);
+    command.extendLease(leaseOf(clock, 2000));
+    command.extendLease(leaseOf(clock, 10));
     await clock.advance(1500);
     expect(processes.received).toEqual([]);
   });
 
   it('is sent each signal that asks for its end, and is killed when the shortest grace is over', async () => {
-    const { clock, processes, command } = keep({ remainingMs: 60_000 });
+    const { clock, processes, command } = keep({ remainingMs: () => 60_000 });
     command.end('SIGINT', 4000);
     command.end('SIGTERM', 1000);
     command.end('SIGINT', 30_000);
@@ -135,7 +155,7 @@ describe('a kept command', () => {
     processes.isEmpty = true;
     command.onExit();
     command.end('SIGTERM');
-    command.extendLease(LEASE_MS);
+    command.extendLease(leaseOf(clock, LEASE_MS));
     await clock.advance(LEASE_MS);
     expect(isGone()).toBe(true);
     expect(processes.received).toEqual([]);

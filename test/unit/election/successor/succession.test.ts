@@ -104,9 +104,9 @@ describe('a leader whose term ends', () => {
   it('finds the candidate that came after its claim, by looking again', async () => {
     const { succession, reads, asked } = await setUp(undefined, nodeOf(PLAIN), { foundLater: late });
     const [reader] = reads;
-    reader?.nextRead().answered('nobody', 0);
+    reader?.nextRead().answered('nobody');
     expect(reads.size).toBe(1);
-    reader?.nextRead().answered('a later listing', 0);
+    reader?.nextRead().answered('a later listing');
     expect(reads.size).toBe(0);
     expect(await succession.next()).toEqual({ successor: late, ifAt: 3 });
     expect(asked).toEqual(['the listing', 'the listing', 'the node of the first']);
@@ -115,7 +115,7 @@ describe('a leader whose term ends', () => {
   it('reads the node of one with a priority that came after its claim', async () => {
     const { succession, reads, asked } = await setUp(undefined, nodeOf(PLAIN));
     const [reader] = reads;
-    reader?.nextRead().answered('one with a priority', 0);
+    reader?.nextRead().answered('one with a priority');
     await settle();
     expect(reads.size).toBe(0);
     expect(await succession.next()).toEqual({ successor: other, ifAt: 3 });

@@ -44,9 +44,8 @@ function setUp() {
   };
   const answer = async (value: unknown) => {
     const { request, answered } = detector.nextRead();
-    const sentAt = clock.now();
     await clock.advance(ANSWER_MS);
-    answered(value, sentAt);
+    answered(value);
     return request.name;
   };
   const record = { state: 'held', term: 1, id: 'a', node: LEADER, leaseMs: LEASE_MS } as const;

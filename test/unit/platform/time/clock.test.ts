@@ -5,6 +5,9 @@ import { build } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 import {
   afterPendingInput,
+  type LeaseInstant,
+  leaseAgeMs,
+  leaseStart,
   machineInstantIn,
   msUntil,
   SystemClock,
@@ -14,15 +17,26 @@ import {
 } from '../../../../src/platform/time/clock.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
-/** A machine with two clocks. One leaves out the time for which the machine was suspended, the other one counts it. */
-function machine() {
+/**
+ * A machine with two clocks. One leaves out the time for which the machine was suspended, the other one counts it. The process
+ * stands still for a while after a reading of either, as long as there are pauses.
+ */
+function machine({ stepMs = 10, pauses = [] as number[] } = {}) {
   const state = { running: 5000, suspended: 0 };
-  const sources = {
-    monotonicMs: () => state.running,
-    // In steps of 10 ms, like the system's.
-    uptimeMs: () => Math.floor((state.running + state.suspended) / 10) * 10,
+  const left = [...pauses];
+  const read = (ms: number) => {
+    state.running += left.shift() ?? 0;
+    return ms;
   };
-  return { state, sources, clock: new SystemClock(sources) };
+  const sources = {
+    monotonicMs: () => read(state.running),
+    // In steps of 10 ms, like the system's.
+    uptime: {
+      stepMs,
+      readMs: () => read(Math.floor((state.running + state.suspended) / stepMs) * stepMs),
+    },
+  };
+  return { state, sources, clock: new SystemClock(sources), truth: () => state.running + state.suspended };
 }
 
 // After this a machine looks as if it had been suspended for an hour: one of its clocks is ahead by an hour, the other one isn't.
@@ -56,52 +70,88 @@ function namespacesAllowed(): boolean {
 }
 
 describe("the machine's clock", () => {
-  it('goes as the monotonic clock does while nothing is suspended', () => {
+  const stepsAndPauses = {
+    steps: fc.array(fc.record({ ms: fc.nat(10_000), isSuspended: fc.boolean() }), { minLength: 1 }),
+    pauses: fc.array(fc.oneof(fc.constant(0), fc.nat(2000))),
+  };
+
+  it('never runs ahead for waits, also where the process stands still between two readings', () => {
     fc.assert(
-      fc.property(fc.array(fc.double({ min: 0, max: 1000, noNaN: true })), (steps) => {
-        const { state, clock } = machine();
-        const start = clock.now() - state.running;
-        for (const step of steps) {
-          state.running += step;
-          expect(clock.now() - state.running).toBe(start);
+      fc.property(fc.record(stepsAndPauses), ({ steps, pauses }) => {
+        const { state, clock, truth } = machine({ pauses });
+        let [begun, since] = [truth(), clock.now()];
+        for (const { ms, isSuspended } of steps) {
+          state[isSuspended ? 'suspended' : 'running'] += ms;
+          leaseAgeMs(clock, leaseStart(clock)); // Leases and waits go by one object.
+          expect(clock.now() - since).toBeLessThanOrEqual(truth() - begun);
+          [begun, since] = [truth(), clock.now()];
         }
       }),
     );
   });
 
-  it('has an early reading that is never later than the other one, nor earlier than the last of those', () => {
+  it('never lags behind for leases by more than 30 ms, also where the process stands still between two readings', () => {
+    fc.assert(
+      fc.property(fc.record(stepsAndPauses), ({ steps, pauses }) => {
+        const { state, clock, truth } = machine({ pauses });
+        const begun: [LeaseInstant, number][] = [];
+        for (const { ms, isSuspended } of steps) {
+          const since = leaseStart(clock);
+          begun.push([since, truth()]); // What is sent after that is sent then or later.
+          state[isSuspended ? 'suspended' : 'running'] += ms;
+          for (const [instant, sentAt] of begun) {
+            const askedAt = truth();
+            expect(leaseAgeMs(clock, instant)).toBeGreaterThan(askedAt - sentAt - 30);
+          }
+        }
+      }),
+    );
+  });
+
+  it('goes on for leases as the monotonic clock does after a pause between two readings', () => {
+    const { state, clock } = machine({ pauses: [0, 0, 700] });
+    leaseAgeMs(clock, leaseStart(clock)); // It stood still in here.
+    const since = leaseStart(clock);
+    state.running += 1000;
+    expect(leaseAgeMs(clock, since)).toBe(1000);
+  });
+
+  it('never runs ahead where the uptime has whole seconds, and counts a suspension of three seconds', () => {
+    const { state, clock, truth } = machine({ stepMs: 1000 });
+    const [begun, since, lease] = [truth(), clock.now(), leaseStart(clock)];
+    for (let count = 0; count < 100; count++) {
+      state.running += 37;
+      expect(clock.now() - since).toBe(truth() - begun);
+      expect(leaseAgeMs(clock, lease)).toBe(truth() - begun);
+    }
+    state.suspended += 3000;
+    expect(leaseAgeMs(clock, lease)).toBeGreaterThan(truth() - begun - 2020);
+    expect(clock.now() - since).toBe(truth() - begun - 3000);
+  });
+
+  it('goes by one reading where the machine has no other', () => {
+    const state = { ms: 5000 };
+    const clock = new SystemClock({ monotonicMs: () => state.ms });
+    const since = leaseStart(clock);
+    state.ms += 1000;
+    expect([clock.now(), leaseAgeMs(clock, since)]).toEqual([6000, 1000]);
+  });
+
+  it('begins a lease no later than its present, nor earlier than any present that was asked for before', () => {
     const step = fc.record({ ms: fc.nat(10_000), asleep: fc.boolean(), read: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step), (steps) => {
         const { state, clock } = machine();
-        let last = clock.now();
+        let last = clock.leaseNow();
         for (const { ms, asleep, read } of steps) {
           state[asleep ? 'suspended' : 'running'] += ms;
-          const early = clock.early();
-          expect(early).toBeGreaterThanOrEqual(last);
+          const start = clock.leaseStart();
+          expect(start).toBeGreaterThanOrEqual(last);
           if (!read) continue;
-          last = clock.now();
-          expect(early).toBeLessThanOrEqual(last);
-          expect(clock.early()).toBe(last);
+          last = clock.leaseNow();
+          expect(start).toBeLessThanOrEqual(last);
+          expect(clock.leaseStart()).toBe(last);
         }
-      }),
-    );
-  });
-
-  it('counts the time that the machine was suspended, but for 30 ms at most', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(100_000)), (pauses) => {
-        const { state, clock } = machine();
-        const start = clock.now();
-        for (const pause of pauses) {
-          state.suspended += pause;
-          state.running += 1;
-          clock.now();
-        }
-        const elapsed = clock.now() - start;
-        const truth = state.suspended + pauses.length;
-        expect(elapsed).toBeLessThanOrEqual(truth + 1e-6);
-        expect(elapsed).toBeGreaterThan(truth - 31);
       }),
     );
   });
@@ -112,14 +162,14 @@ describe("the machine's clock", () => {
       let reading = readClocks();
       const clock = new SystemClock({
         monotonicMs: () => reading.monotonicMs,
-        uptimeMs: () => reading.uptimeMs,
+        uptime: { stepMs: 10, readMs: () => reading.uptimeMs },
       });
-      const [start, before] = [clock.now(), reading];
+      const [start, before] = [leaseStart(clock), reading];
       reading = readClocks(...HOUR_LATER);
       const awakeMs = reading.monotonicMs - before.monotonicMs;
       expect(awakeMs).toBeLessThan(60_000);
-      expect(clock.now() - start).toBeGreaterThan(3_600_000 + awakeMs - 31);
-      expect(clock.now() - start).toBeLessThan(3_600_000 + awakeMs + 11);
+      expect(leaseAgeMs(clock, start)).toBeGreaterThan(3_600_000 + awakeMs - 31);
+      expect(leaseAgeMs(clock, start)).toBeLessThan(3_600_000 + awakeMs + 11);
     },
   );
 
@@ -128,14 +178,18 @@ describe("the machine's clock", () => {
     fc.assert(
       fc.property(sources, (readings) => {
         const state = { monotonic: 0, uptime: 0 };
-        const clock = new SystemClock({ monotonicMs: () => state.monotonic, uptimeMs: () => state.uptime });
-        let last = clock.now();
+        const clock = new SystemClock({
+          monotonicMs: () => state.monotonic,
+          uptime: { stepMs: 10, readMs: () => state.uptime },
+        });
+        let last = [clock.now(), clock.leaseNow()] as const;
         for (const [step, uptime] of readings) {
           state.monotonic += step;
           state.uptime = uptime;
-          const now = clock.now();
-          expect(now).toBeGreaterThanOrEqual(last);
-          last = now;
+          const [now, leaseNow] = [clock.now(), clock.leaseNow()];
+          expect(now).toBeGreaterThanOrEqual(last[0]);
+          expect(leaseNow).toBeGreaterThanOrEqual(last[1]);
+          last = [now, leaseNow];
         }
       }),
     );

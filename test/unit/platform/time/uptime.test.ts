@@ -40,18 +40,18 @@ describe('uptime', () => {
   });
 
   it('is read from the file, anew each time, while that is in step with the monotonic clock', () => {
-    // The monotonic clock stands still here, so any further hundredth of a second must come from the file.
-    const startedAt = monotonicMs();
-    const clock = new Uptime(() => startedAt, file);
-    expectNow(clock.readMs());
-    const uptimeMs = Math.round(uptime() * 100) * 10;
-    writeFileSync(file, lineOf(uptimeMs));
-    const reader = new Uptime(() => startedAt, file);
-    const first = reader.readMs();
-    writeFileSync(file, lineOf(first + 10));
-    expect(reader.readMs()).toBeCloseTo(first + 10, 3);
-    writeFileSync(file, lineOf(first));
-    expect(reader.readMs()).toBeCloseTo(first, 3);
+    const systemMs = 5_000_120;
+    writeFileSync(file, lineOf(systemMs));
+    const reader = new Uptime(
+      () => 0,
+      file,
+      () => systemMs,
+    );
+    expect(reader.readMs()).toBeCloseTo(systemMs, 3);
+    writeFileSync(file, lineOf(systemMs + 10));
+    expect(reader.readMs()).toBeCloseTo(systemMs + 10, 3);
+    writeFileSync(file, lineOf(systemMs));
+    expect(reader.readMs()).toBeCloseTo(systemMs, 3);
   });
 
   it('is what the system says after the machine was suspended', () => {
@@ -61,6 +61,22 @@ describe('uptime', () => {
     suspendedMs = 3_600_000;
     expectNow(clock.readMs());
     expectNow(clock.readMs());
+  });
+
+  it('counts as one in whole seconds until a reading has hundredths', () => {
+    let systemMs = 5000;
+    const clock = new Uptime(
+      () => 0,
+      join(folder, 'none'),
+      () => systemMs,
+    );
+    expect([clock.readMs(), clock.stepMs]).toEqual([5000, 1000]);
+    systemMs = 7000;
+    expect([clock.readMs(), clock.stepMs]).toEqual([7000, 1000]);
+    systemMs = 7010;
+    expect([clock.readMs(), clock.stepMs]).toEqual([7010, 10]);
+    systemMs = 8000;
+    expect([clock.readMs(), clock.stepMs]).toEqual([8000, 10]);
   });
 
   it('is asked of the system where there is no such file', () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError } from '../../../../src/errors.js';
+import type { Reply } from '../../../../src/session/connection/reply.js';
 import { deleteRequest, existsRequest, multiRequest } from '../../../../src/session/protocol/requests.js';
 import { settle } from '../../../support/fake-clock.js';
+import { msOf } from '../../../support/lease-instant.js';
 import { reply } from '../../../support/wire/fake-server.mjs';
 import { openConnection } from '../../../support/wire/fake-socket.js';
 import { GOOD_BODIES, GREETING } from '../../../support/wire/hostile-frames.js';
@@ -77,18 +79,22 @@ describe('a connection', () => {
 
   it('counts a request from no later than when it is written, also one that comes after a deletion', async () => {
     const { socket, clock, connection } = await setUp();
-    const sentAt: (number | undefined)[] = [];
-    const outcome = { resolve: () => undefined, reject: () => undefined };
-    const ask = (request: Parameters<typeof connection.dispatch>[0]) =>
-      sentAt.push(connection.dispatch(request, outcome));
+    const sentAt: number[] = [];
+    const outcome = {
+      resolve: (answer: Reply<unknown>) => sentAt.push(msOf(answer.sentAt)),
+      reject: (reason: unknown) => expect.fail(String(reason)),
+    };
+    const ask = (request: Parameters<typeof connection.dispatch>[0]) => connection.dispatch(request, outcome);
     ask(existsRequest('/a'));
     clock.jump(10);
     ask(deleteRequest('/a'));
     clock.jump(10);
     ask(existsRequest('/b'));
     await settle();
-    expect(sentAt).toEqual([0, 0, 20]);
     expect(socket.written).toHaveLength(2);
+    const there = { body: GOOD_BODIES[EXISTS] as Buffer };
+    socket.emit('data', Buffer.concat([reply(1, there), reply(2), reply(3, there)]));
+    expect(sentAt).toEqual([0, 0, 20]);
     connection.destroy(new Error('over'));
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
+import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
 import {
   HeartbeatBatch,
   type ProvenNode,
@@ -7,6 +8,7 @@ import {
 } from '../../../../src/session/connection/heartbeat-batch.js';
 import type { PartResult, Stat, TransactionPart } from '../../../../src/session/protocol/records.js';
 import { TransactionError } from '../../../../src/session/protocol/requests.js';
+import { instantAt, msOf } from '../../../support/lease-instant.js';
 
 class Version implements RaisedVersion {
   readonly results: PartResult[] = [];
@@ -31,8 +33,8 @@ class Node implements ProvenNode {
     readonly absolutePath: string,
     readonly raised?: Version,
   ) {}
-  confirmed(sentAt: number): void {
-    this.told.push(sentAt);
+  confirmed(sentAt: LeaseInstant): void {
+    this.told.push(msOf(sentAt));
   }
   gone(): void {
     this.told.push('gone');
@@ -59,7 +61,7 @@ describe('a heartbeat of several nodes', () => {
     const [plain, other] = [new Node('/a'), raising('/b')];
     const batch = onlyBatchOf([plain, other]);
     expect(batch.nodes).toEqual([plain, other]);
-    batch.confirmed({ value: [{}, {}, result(7)], zxid: 1n, sentAt: 42 }, () => true);
+    batch.confirmed({ value: [{}, {}, result(7)], zxid: 1n, sentAt: instantAt(42) }, () => true);
     expect([plain.told, other.told, other.raised?.results]).toEqual([[42], [42], [result(7)]]);
   });
 
@@ -67,7 +69,7 @@ describe('a heartbeat of several nodes', () => {
     const [plain, claiming] = [new Node('/a'), new Node('/b', new Version(undefined))];
     const batch = onlyBatchOf([plain, claiming]);
     expect(batch.nodes).toEqual([plain]);
-    batch.confirmed({ value: [{}], zxid: 1n, sentAt: 42 }, () => true);
+    batch.confirmed({ value: [{}], zxid: 1n, sentAt: instantAt(42) }, () => true);
     expect(claiming.told).toEqual([]);
     expect(batchesOf([claiming])).toEqual([]);
   });
@@ -75,14 +77,17 @@ describe('a heartbeat of several nodes', () => {
   it('proves none for which the write begins no lease', () => {
     const [plain, repeated] = [new Node('/a'), raising('/b')];
     (repeated.raised as Version).beginsLease = false;
-    onlyBatchOf([plain, repeated]).confirmed({ value: [{}, {}, {}], zxid: 1n, sentAt: 42 }, () => true);
+    onlyBatchOf([plain, repeated]).confirmed(
+      { value: [{}, {}, {}], zxid: 1n, sentAt: instantAt(42) },
+      () => true,
+    );
     expect([plain.told, repeated.told]).toEqual([[42], []]);
   });
 
   it('tells a node nothing that was taken off while it was on its way', () => {
     const [left, stays] = [raising('/a'), raising('/b')];
     onlyBatchOf([left, stays]).confirmed(
-      { value: [{}, result(1), {}, result(2)], zxid: 1n, sentAt: 42 },
+      { value: [{}, result(1), {}, result(2)], zxid: 1n, sentAt: instantAt(42) },
       (node) => node === stays,
     );
     expect([left.told, left.raised?.results]).toEqual([[], []]);

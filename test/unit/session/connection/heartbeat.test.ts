@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
+import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
 import type { Connection } from '../../../../src/session/connection/connection.js';
 import {
   Heartbeat,
@@ -11,6 +12,7 @@ import type { ProvenNode } from '../../../../src/session/connection/heartbeat-ba
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import { existsRequest, type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
 import { FakeClock, settle } from '../../../support/fake-clock.js';
+import { instantAt, msOf } from '../../../support/lease-instant.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
 
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
@@ -35,7 +37,7 @@ class FakeConnection {
       this.sent.push({
         name: request.name,
         at,
-        answer: () => resolve({ value: undefined, zxid: 1n, sentAt: at }),
+        answer: () => resolve({ value: undefined, zxid: 1n, sentAt: instantAt(at) }),
         fail: reject,
       });
     });
@@ -65,8 +67,8 @@ class FakeNode implements ProvenNode {
   readonly sentAts: number[] = [];
   lost = 0;
   constructor(readonly absolutePath: string) {}
-  confirmed(sentAt: number): void {
-    this.sentAts.push(sentAt);
+  confirmed(sentAt: LeaseInstant): void {
+    this.sentAts.push(msOf(sentAt));
   }
   gone(): void {
     this.lost++;

@@ -5,6 +5,7 @@ import { Outbox } from '../../../../src/session/connection/outbox.js';
 import type { Outcome } from '../../../../src/session/connection/reply.js';
 import { existsRequest } from '../../../../src/session/protocol/requests.js';
 import { FakeClock } from '../../../support/fake-clock.js';
+import { instantAt } from '../../../support/lease-instant.js';
 
 /** Makes an outbox without a connection, and records the times at which it gives requests up. */
 function setUp() {
@@ -23,7 +24,6 @@ function setUp() {
     const sent: Outcome<unknown>[] = [];
     const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
       sent.push(outcome);
-      return clock.now();
     };
     outbox.open({ dispatch } as unknown as Connection);
     return sent;
@@ -45,7 +45,7 @@ describe('operations that the server does not answer', () => {
     const { clock, gaveUpAt, ask, connect } = setUp();
     const sent = connect();
     const answered = ask(9000);
-    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
+    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: instantAt(0) });
     await answered;
     void ask(1000);
     await clock.advance(10_000);
@@ -59,7 +59,7 @@ describe('operations that the server does not answer', () => {
     void ask(1000);
     clock.jump(1400);
     await clock.advance(0); // Due timers run before the process reads anything.
-    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
+    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: instantAt(0) });
     await expect(answered).resolves.toBeDefined();
     await clock.advance(5000);
     expect(gaveUpAt).toEqual([1800]);
@@ -79,8 +79,7 @@ describe('operations that the server does not answer', () => {
   it('leave nothing behind when the answer comes while they are written', async () => {
     const { clock, outbox } = setUp();
     const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
-      outcome.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
-      return clock.now();
+      outcome.resolve({ value: undefined, zxid: 1n, sentAt: instantAt(0) });
     };
     outbox.open({ dispatch } as unknown as Connection);
     await outbox.submit(existsRequest('/a'), 1000);

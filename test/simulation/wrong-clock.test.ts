@@ -1,0 +1,60 @@
+import { SystemClock, type TimeSources } from '../../src/platform/time/clock.js';
+import { findEach, replace, type Wrong } from './wrong.js';
+
+const TWO_LEADERS = /^two leaders: /;
+const MARGIN_MS = 20;
+
+/** A clock that keeps the largest difference of its sources, read in this order, as the time for which the machine was suspended. */
+function readingFirst(first: 'monotonic' | 'uptime', marginMs = MARGIN_MS): (sources: TimeSources) => number {
+  const suspendedMs = new WeakMap<TimeSources, number>();
+  const uptimeOf = ({ uptime }: TimeSources) => uptime?.readMs() ?? 0;
+  return (sources) => {
+    let uptimeMs = first === 'uptime' ? uptimeOf(sources) : 0;
+    const monotonicMs = sources.monotonicMs();
+    if (first === 'monotonic') uptimeMs = uptimeOf(sources);
+    const before = suspendedMs.get(sources) ?? uptimeMs - monotonicMs;
+    const after = Math.max(before, uptimeMs - monotonicMs - marginMs);
+    suspendedMs.set(sources, after);
+    return monotonicMs + after;
+  };
+}
+
+/** Makes all waits go by that clock. */
+function waitBy(clock: (sources: TimeSources) => number): () => void {
+  return replace(SystemClock.prototype, 'now', () => {
+    return function (this: SystemClock) {
+      return clock(this.sources);
+    };
+  });
+}
+
+const WRONG: readonly Wrong[] = [
+  {
+    what: 'a wait by a clock that reads its monotonic source first, and keeps what a pause adds',
+    hint: 2,
+    found: TWO_LEADERS,
+    faultRate: 'takeover',
+    make: () => waitBy(readingFirst('monotonic')),
+  },
+  {
+    what: 'a wait by a clock that trusts an uptime in whole seconds',
+    hint: 4,
+    found: TWO_LEADERS,
+    faultRate: 'takeover',
+    make: () => waitBy(readingFirst('uptime')),
+  },
+  {
+    what: 'a lease by a clock that stops while the machine is suspended',
+    hint: 12,
+    found: TWO_LEADERS,
+    faultRate: 'takeover',
+    make: () =>
+      replace(SystemClock.prototype, 'leaseNow', () => {
+        return function (this: SystemClock) {
+          return this.leaseStart();
+        };
+      }),
+  },
+];
+
+findEach(WRONG);
