@@ -66,15 +66,19 @@ export class Membership implements Participation<LostShards> {
       onGivenUp: ({ id }) => refusals.refuse(id),
       onWell: ({ id }) => refusals.forget(id),
     });
-    const { prepare, acquireConcurrency } = options;
+    const { prepare, acquireConcurrency: concurrency, prepareTimeoutMs: timeoutMs } = options;
     if (prepare !== undefined)
-      this.#preparations = new Preparations(prepare, acquireConcurrency, {
-        onReady: (shards) => this.#member?.report({ ready: shards }),
-        onFailed: (id, cause) => {
-          port.report(new ShardFailedError(id, cause));
-          refusals.refuse(id);
+      this.#preparations = new Preparations(
+        prepare,
+        { clock: session.clock, concurrency, timeoutMs },
+        {
+          onReady: (shards) => this.#member?.report({ ready: shards }),
+          onFailed: (id, cause) => {
+            port.report(new ShardFailedError(id, cause));
+            refusals.refuse(id);
+          },
         },
-      });
+      );
     if (options.guardian) registerWithGuardian(session);
     onAbort(session.ended, () => {
       if (session.ended.reason instanceof SessionExpiredError) nextTick(() => port.onExpired()); // Behind what is told of the shards.

@@ -60,7 +60,10 @@ export interface ShardSupervisorOptions {
   readonly prepare?: (shard: ComingShard) => unknown;
   /** How long `prepare` may hold up a move: then the shard is taken all the same. @default 30000 */
   readonly prepareTimeoutMs?: number;
-  /** How many calls of `prepare` may be under way at a time. @default 16 */
+  /**
+   * How many calls of `prepare` may be under way at a time. A call doesn't count any more when its signal has aborted, or after
+   * `prepareTimeoutMs`: calls that hang don't keep others from being made. @default 16
+   */
   readonly acquireConcurrency?: number;
   /**
    * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It
