@@ -5,6 +5,7 @@ import type { Session } from '../session/session.js';
 import { type GroupStatus, readGroupStatus } from './group-status.js';
 import type { GroupPaths } from './nodes/group-paths.js';
 import { changePins } from './pins.js';
+import { unitOf } from './planning/targets.js';
 
 const LOOK_EVERY_MS = 100;
 
@@ -67,7 +68,8 @@ export function pinsOfMove(
     throw new InvalidStateError(`shard ${shard} has no owner now: try again when it has one`);
   const pins = new Map([[shard, member]]);
   // With one more, the member has no more for its weight than the other one had: nothing has to go the other way.
-  if ((to.owned + 1) / to.weight <= from.owned / from.weight) return pins;
+  const unit = unitOf([to.weight, from.weight]);
+  if ((to.owned + 1) / (to.weight / unit) <= from.owned / (from.weight / unit)) return pins;
   const other = shards.find(({ owner, pinned }) => owner === member && pinned === undefined);
   if (other !== undefined) pins.set(other.id, from.id);
   return pins;

@@ -1,4 +1,5 @@
 import { type PlanMember, plan } from './plan.js';
+import { unitOf } from './targets.js';
 
 /** A member that shards can be planned for. */
 export interface AbleMember extends PlanMember {
@@ -111,6 +112,7 @@ function redirect(
 
 /** The first of those that would have the fewest shards for its weight with one more. */
 function leastLoaded(members: readonly AbleMember[], counts: ReadonlyMap<string, number>): AbleMember {
-  const loadOf = ({ id, weight }: AbleMember) => ((counts.get(id) ?? 0) + 1) / weight;
+  const unit = unitOf(members.map(({ weight }) => weight));
+  const loadOf = ({ id, weight }: AbleMember) => ((counts.get(id) ?? 0) + 1) / (weight / unit);
   return members.reduce((least, member) => (loadOf(member) < loadOf(least) ? member : least));
 }

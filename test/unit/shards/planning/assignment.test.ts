@@ -109,6 +109,10 @@ describe('an assignment', () => {
     const members = [able('a', named(12)), able('b'), able('c', [], 2)];
     const assigned = assign({ shards: named(12), members, owners });
     expect(['a', 'b', 'c'].map((id) => idsOwning(assigned, id).length)).toEqual([0, 4, 8]);
+    for (const unit of [2 ** 1022, Number.MIN_VALUE]) {
+      const extreme = members.map((member) => ({ ...member, weight: member.weight * unit }));
+      expect(assign({ shards: named(12), members: extreme, owners })).toEqual(assigned);
+    }
     // And it stays so.
     expect(assign({ shards: named(12), members, owners: assigned })).toEqual(assigned);
   });
