@@ -179,7 +179,11 @@ export class Planner {
     const handovers = this.#handovers.update(handoversOf(facts, holders, planned), now);
     this.#wakeIn(Math.min(handovers.nextMs, homes.nextMs));
     this.#awaited = new Set(homes.awaited.map(({ id }) => id));
-    const isComplete = await writePlans(this.#term, this.#changes(facts, planned, handovers.waiting));
+    const isComplete = await writePlans(
+      session,
+      this.#term,
+      this.#changes(facts, planned, handovers.waiting),
+    );
     if (!isComplete) this.#isDue = true;
     this.#planned = new Set(present.map(({ node }) => node));
     if (this.#hasReturned) this.#isDue = true; // It came before it was known that it is awaited.

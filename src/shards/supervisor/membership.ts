@@ -172,6 +172,11 @@ export class Membership implements Participation<LostShards> {
     return this.#member !== undefined && !this.#member.lost.aborted && !this.#withdrawn.aborted;
   }
 
+  /** How many shards the group has, once it has joined. */
+  get shardCount(): number | undefined {
+    return this.#member?.list.count;
+  }
+
   get isPlanner(): boolean {
     return this.isMember && this.#member?.isPlanner === true;
   }

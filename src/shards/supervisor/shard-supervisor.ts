@@ -291,7 +291,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /** @internal What it takes part with now. */
-  get membership(): Pick<Membership, 'session' | 'owned'> | undefined {
+  get membership(): Pick<Membership, 'session' | 'owned' | 'shardCount'> | undefined {
     return this.#loop.participation;
   }
 
