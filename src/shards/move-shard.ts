@@ -10,13 +10,12 @@ import { unitOf } from './planning/targets.js';
 const LOOK_EVERY_MS = 100;
 
 /**
- * Moves a shard to a member once, without pinning it for good: where the shares would be uneven after that, a shard of that member goes the
- * other way. For the time of the move both are pinned. Resolves with the ids of the shards that have moved; none if the member owned it
- * already.
+ * Moves a shard to a member once, without pinning it for good. If the shares would be uneven after that, a shard of that member goes the
+ * other way. For the time of the move both are pinned. Resolves with the ids of the shards that have moved; with none if the member owned
+ * the shard already.
  * @param signal - ends the waiting; the pins are taken back
  * @throws InvalidOptionError for a shard or a member that isn't there; InvalidStateError if the shard has no owner, or is pinned; the
- * signal's reason; what ended the
- *   session; or a server's refusal
+ *   signal's reason; what ended the session; or a server's refusal
  */
 export async function moveShard(
   session: Session,

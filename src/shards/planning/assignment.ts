@@ -35,7 +35,7 @@ const NONE: ReadonlyMap<string, string> = new Map();
  * A member that is awaited counts with its weight, and keeps those of its shards that have no owner. It gets no others, like a member that
  * refuses them. So nothing moves because it is away.
  *
- * The same input gives the same answer, and so does the answer as the owners, where no member is awaited.
+ * The same input gives the same answer. If no member is awaited, a second assignment with this answer as the owners moves nothing.
  */
 export function assign(input: AssignmentInput): Map<string, string> {
   const { shards, members, awaited = [], owners, homes = NONE } = input;
