@@ -3,7 +3,7 @@ import { LeaderElector } from '../election/elector.js';
 import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
 import { deferred } from '../platform/async/promises.js';
-import { checkMs, checkOptions, checkPath } from '../platform/checks.js';
+import { checkMs, checkOptions, checkPath, checkUtf8 } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
 import { dateAt } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
@@ -229,6 +229,6 @@ function checkTask(task: CatchUpTask): string {
     typeof task.name === 'string' &&
     methods.every((method) => typeof task[method] === 'function')
   )
-    return task.name;
+    return checkUtf8('task', task.name);
   throw new InvalidOptionError('task', task, "node-cron's task, with a name");
 }

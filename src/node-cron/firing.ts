@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../errors.js';
+import { checkUtf8 } from '../platform/checks.js';
 import { parseJsonObject } from '../platform/json.js';
 import { dateAt } from '../platform/time/timers.js';
 
@@ -46,9 +47,9 @@ export function isDue({ at }: Firing, last?: LastRun): 'due' | 'done' | 'due, ag
   return last.at - at > MOST_SKEW_MS ? 'due, against a wrong clock' : 'done';
 }
 
-/** The name of the node that holds a task's last run. */
+/** The name of the node that holds a task's last run. @throws InvalidOptionError for a name without a UTF-8 form */
 export function nodeNameOf(task: string): string {
-  return encodeURIComponent(task).replaceAll('.', '%2E');
+  return encodeURIComponent(checkUtf8('task', task)).replaceAll('.', '%2E');
 }
 
 export function serializeLastRun({ at, id, expression }: LastRun, token: bigint): Buffer {

@@ -118,7 +118,20 @@ export function checkId(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || value.length < 1 || value.length > 256 || CONTROL_CHARACTERS.test(value))
     throw new InvalidOptionError(name, value, 'a string of 1 to 256 printable characters');
-  return value;
+  return checkUtf8(name, value);
+}
+
+const HALF_CHARACTER = /\p{Surrogate}/u;
+
+/** Whether a string has a UTF-8 form: half a surrogate pair has none, and can't be in the name of a node. */
+export function hasUtf8(text: string): boolean {
+  return !HALF_CHARACTER.test(text);
+}
+
+/** @throws InvalidOptionError for a string without a UTF-8 form */
+export function checkUtf8(name: string, value: string): string {
+  if (hasUtf8(value)) return value;
+  throw new InvalidOptionError(name, value, 'a string that has a UTF-8 form, without half a surrogate pair');
 }
 
 /** The limit for a candidate's data. It is small, because a listing of candidates reads the data of each. */

@@ -78,9 +78,8 @@ export class GroupMember {
 
   /**
    * Joins the group at that path, and makes it if it is missing. Resolves when it is a member: it owns shards as soon as it is planned for.
-   * @throws InvalidOptionError if it keeps its home, and its id can be no node's name; ShardsMismatchError if the group has other shards,
-   * and had these at no time; InvalidStateError if no shards are given, and there is no group; what ended the session; the signal's reason;
-   *   or a server's refusal
+   * @throws ShardsMismatchError if the group has other shards, and had these at no time; InvalidStateError if no shards are given, and
+   *   there is no group; what ended the session; the signal's reason; or a server's refusal
    */
   static async join(
     session: Session,

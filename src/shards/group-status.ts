@@ -10,6 +10,7 @@ import { parseMember } from './nodes/member-data.js';
 import { readRecords } from './ownership/shard-records.js';
 import { type Facts, readFacts } from './planning/facts.js';
 import { readGroup } from './read-group.js';
+import { type RemovedShard, readRemoved } from './removed-shards.js';
 
 /** One shard, by its record. */
 export interface ShardStatus {
@@ -33,6 +34,8 @@ export interface MemberStatus {
   readonly data?: string;
   /** How many shards it owns. */
   readonly owned: number;
+  /** Their ids. */
+  readonly shards: readonly string[];
   readonly draining: boolean;
   /** The ids of shards that it doesn't take for now, since their work fails there. */
   readonly refused: readonly string[];
@@ -42,6 +45,8 @@ export interface MemberStatus {
 export interface GroupStatus {
   readonly group: string;
   readonly shards: readonly ShardStatus[];
+  /** Those that the group has no more, and that members have still to give back. */
+  readonly removed: readonly ShardStatus[];
   readonly members: readonly MemberStatus[];
   /** The id of the member that plans; `null`: none does. */
   readonly planner: string | null;
@@ -62,12 +67,28 @@ export async function readGroupStatus(session: Session, paths: GroupPaths): Prom
       refusal ??= error;
     },
   };
-  const [facts, planner] = await Promise.all([
+  const [facts, planner, removed] = await Promise.all([
     readFacts(source, present, new LazyAbortController()),
     new ElectionReader(session, paths.planner).snapshot(),
+    readRemoved(session, paths, shards.list),
   ]);
   if (refusal !== undefined) throw refusal;
-  return { group: paths.group, ...statusOf(facts), planner: leaderOf(planner)?.id ?? null };
+  return {
+    ...{ group: paths.group, ...statusOf(facts) },
+    removed: removedOf(removed, present),
+    planner: leaderOf(planner)?.id ?? null,
+  };
+}
+
+/** Of a member that is gone nothing is known: it may have ended long ago, since no member claims the shard after it. */
+function removedOf(removed: readonly RemovedShard[], present: readonly SeenMember[]): ShardStatus[] {
+  const ids = new Map(present.map(({ node, id }) => [node, id]));
+  return removed.flatMap(({ shard, record }): ShardStatus[] => {
+    const owner = ids.get(record.node);
+    if (owner === undefined) return [];
+    const problem = `${owner} has still to give it back`;
+    return [{ id: shard, owner, term: record.term, planned: null, problem }];
+  });
 }
 
 async function readMembers(session: Session, { members }: GroupPaths): Promise<SeenMember[]> {
@@ -101,13 +122,13 @@ export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> 
     const record = records.get(shard);
     return record?.state !== 'held' || record.node !== node;
   }
-  const owned = new Map<string, number>();
+  const owned = new Map([...members.keys()].map((node): [string, string[]] => [node, []]));
   const shards = facts.shards.list.ids.map((id): ShardStatus => {
     const record = records.get(id);
     const isHeld = record?.state === 'held';
     const isThere = isHeld && members.has(record.node);
     const owner = record?.state === 'held' ? (record.id ?? null) : null;
-    if (isThere) owned.set(record.node, (owned.get(record.node) ?? 0) + 1);
+    if (isThere) owned.get(record.node)?.push(id);
     const next = planned.get(id) ?? null;
     const pinned = pins.get(id);
     const problem = problemOf();
@@ -138,8 +159,11 @@ export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> 
     shards,
     members: [...members.values()].map(({ node, id, weight, data }) => {
       const { draining = false, refused = [] } = reports.get(node) ?? {};
-      const count = owned.get(node) ?? 0;
-      return { id, weight, ...(data !== undefined && { data }), owned: count, draining, refused };
+      const own = owned.get(node) ?? [];
+      return {
+        ...{ id, weight, ...(data !== undefined && { data }) },
+        ...{ owned: own.length, shards: own, draining, refused },
+      };
     }),
   };
 }

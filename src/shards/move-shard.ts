@@ -5,17 +5,17 @@ import type { Session } from '../session/session.js';
 import { type GroupStatus, readGroupStatus } from './group-status.js';
 import type { GroupPaths } from './nodes/group-paths.js';
 import { changePins } from './pins.js';
+import { unitOf } from './planning/targets.js';
 
 const LOOK_EVERY_MS = 100;
 
 /**
- * Moves a shard to a member once, without pinning it for good: where the shares would be uneven after that, a shard of that member goes the
- * other way. For the time of the move both are pinned. Resolves with the ids of the shards that have moved; none if the member owned it
- * already.
+ * Moves a shard to a member once, without pinning it for good. If the shares would be uneven after that, a shard of that member goes the
+ * other way. For the time of the move both are pinned. Resolves with the ids of the shards that have moved; with none if the member owned
+ * the shard already.
  * @param signal - ends the waiting; the pins are taken back
  * @throws InvalidOptionError for a shard or a member that isn't there; InvalidStateError if the shard has no owner, or is pinned; the
- * signal's reason; what ended the
- *   session; or a server's refusal
+ *   signal's reason; what ended the session; or a server's refusal
  */
 export async function moveShard(
   session: Session,
@@ -67,7 +67,8 @@ export function pinsOfMove(
     throw new InvalidStateError(`shard ${shard} has no owner now: try again when it has one`);
   const pins = new Map([[shard, member]]);
   // With one more, the member has no more for its weight than the other one had: nothing has to go the other way.
-  if ((to.owned + 1) / to.weight <= from.owned / from.weight) return pins;
+  const unit = unitOf([to.weight, from.weight]);
+  if ((to.owned + 1) / (to.weight / unit) <= from.owned / (from.weight / unit)) return pins;
   const other = shards.find(({ owner, pinned }) => owner === member && pinned === undefined);
   if (other !== undefined) pins.set(other.id, from.id);
   return pins;

@@ -27,10 +27,9 @@ export async function readPins(session: Session, paths: GroupPaths): Promise<Map
 }
 
 /**
- * Changes the pins of a group. The planner sees to them at once, where their members are there, and take the shards. What others write at
- * the same time isn't lost: the change is made again on what they have written.
- * @param change - gets the present pins and gives those that are to be. May be called several times; must be the same each time for the
- * same
+ * Changes the pins of a group. The planner follows them at once, if their members are there and take the shards. What others write at the
+ * same time isn't lost: the change is made again on what they have written.
+ * @param change - gets the present pins, and returns those that are to be. May be called several times. Must return the same for the same
  *   pins, and change nothing when the pins are as it would have them
  * @returns the pins that there are now
  * @throws InvalidOptionError for a new pin of a shard that the group hasn't, or to an empty id, and if they take more than 500 kB;

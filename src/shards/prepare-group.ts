@@ -14,8 +14,7 @@ import { readGroup } from './read-group.js';
  * @param given - its shards; `undefined`: those that it has
  * @returns the shards that it has. They are others than the given ones if it had those before
  * @throws ShardsMismatchError if it has other shards, and had the given ones at no time; InvalidStateError if none are given, and there is
- * no
- *   such group; what ended the session; the signal's reason; or a server's refusal
+ *   no such group; what ended the session; the signal's reason; or a server's refusal
  */
 export async function prepareGroup(
   session: Session,

@@ -1,3 +1,4 @@
+import { takeoverDelayMs } from '../election/term/takeover-delay.js';
 import { BadVersionError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { sleep } from '../platform/time/clock.js';
@@ -6,8 +7,9 @@ import type { Session } from '../session/session.js';
 import type { GroupPaths } from './nodes/group-paths.js';
 import type { GroupShards } from './nodes/group-shards.js';
 import { ShardList } from './nodes/shard-list.js';
-import { createRecords, readRecords } from './ownership/shard-records.js';
+import { createRecords } from './ownership/shard-records.js';
 import { readGroup } from './read-group.js';
+import { type HeldRecord, readRemoved } from './removed-shards.js';
 
 /**
  * Gives a group other shards, while its members work. They follow at once: new shards are shared out, and those that go are given back when
@@ -45,16 +47,28 @@ export async function resizeGroup(
 
 const LOOK_EVERY_MS = 100;
 
-/** Resolves when no member owns any of these shards, which have left the group. @throws the signal's reason, or what ended the session */
-export async function untilGivenBack(
-  session: Session,
-  paths: GroupPaths,
-  shards: readonly string[],
-  signal: Abortable,
-): Promise<void> {
-  for (let left = shards; left.length > 0; ) {
-    const seen = await readRecords(session, paths, left, signal);
-    left = seen.filter(({ record }) => record.state === 'held').map(({ shard }) => shard);
-    if (left.length > 0) await sleep(session.clock, LOOK_EVERY_MS, signal);
+/**
+ * Resolves when no member acts for a shard that the group has no more, also for those of an earlier change. A member that is gone may act
+ * until a takeover delay after this has first seen that it is gone.
+ * @throws InvalidStateError if there is no such group; the signal's reason; what ended the session; or a server's refusal
+ */
+export async function untilGivenBack(session: Session, paths: GroupPaths, signal: Abortable): Promise<void> {
+  const { clock } = session;
+  const goneSince = new Map<string, number>();
+  const mayAct = ({ node, leaseMs }: HeldRecord, present: ReadonlySet<string>) => {
+    if (present.has(node)) return true;
+    const since = goneSince.get(node) ?? clock.now();
+    goneSince.set(node, since);
+    return clock.now() - since < takeoverDelayMs(leaseMs);
+  };
+  for (;;) {
+    const { list } = await readGroup(session, paths, signal);
+    const removed = await readRemoved(session, paths, list, signal);
+    if (removed.length === 0) return;
+    // After the records: a member that one names has joined before.
+    const listing = session.retryUntilAnswered(() => session.getChildren(paths.members), signal);
+    const present = new Set(await listing);
+    if (!removed.some(({ record }) => mayAct(record, present))) return;
+    await sleep(clock, LOOK_EVERY_MS, signal);
   }
 }

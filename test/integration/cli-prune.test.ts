@@ -76,6 +76,67 @@ describe('conclave prune', () => {
     expect(await isThere(session, `${root}/group/planner`)).toBe(true);
   });
 
+  describe('of a path below a group of shards', () => {
+    /** A group as its members leave it: shard 3 was owned and given back, and so was the planner's election. */
+    async function leaveGroup() {
+      const group = uniquePath('prune');
+      const session = await openSession();
+      for (const folder of ['shards', 'planner']) await session.ensurePath(`${group}/${folder}`);
+      await session.setData(group, Buffer.from('{"format":"conclave.shards.1","count":4}'));
+      const record = `${group}/shards/3`;
+      await session.create(record);
+      await session.setData(record, serializeRecord({ state: 'vacant', term: 2 }));
+      await session.setData(`${group}/planner`, serializeRecord({ state: 'vacant', term: 2 }));
+      return { group, session };
+    }
+
+    it.each([
+      ['a shard that is named', (group: string) => [`${group}/shards/3`]],
+      ['the folder of the shards as the root', (group: string) => ['--root', `${group}/shards`]],
+      ['a shard as the root', (group: string) => ['--root', `${group}/shards/3`]],
+      ['the election of the planner that is named', (group: string) => [`${group}/planner`]],
+      ['a path that is there no more', (group: string) => ['--root', `${group}/shards/none/of/these`]],
+    ])('removes nothing, and names the group: %s', async (_, words) => {
+      const { group, session } = await leaveGroup();
+      const path = words(group).at(-1) as string;
+      expect(await conclave('prune', ...words(group), '--yes')).toEqual({
+        exitCode: 64,
+        stdout: [],
+        stderr: `conclave: ${path} is below ${group}, a group of shards: prune removes nothing of a group`,
+      });
+      expect(await isThere(session, `${group}/shards/3`)).toBe(true);
+      expect(await isThere(session, `${group}/planner`)).toBe(true);
+    });
+
+    it('removes nothing, also if the chroot hides the group', async () => {
+      const { group, session } = await leaveGroup();
+      const below = `${connectString()}${group}/shards`;
+      for (const words of [['/3'], ['--root', '/']])
+        expect(await conclave('prune', ...words, '--yes', '-c', below)).toMatchObject({
+          exitCode: 64,
+          stdout: [],
+          stderr: expect.stringContaining(`below ${group}, a group of shards`),
+        });
+      expect(await isThere(session, `${group}/shards/3`)).toBe(true);
+    });
+
+    it('removes nothing, and says so, if it may not read whether a node above is a group', async () => {
+      const auth = { scheme: 'digest', credentials: 'alice:wonder' };
+      const owner = await openSession({ auth });
+      const path = uniquePath('prune');
+      const everyone = [{ scheme: 'world', id: 'anyone', permissions: 31 }];
+      await owner.create(path, { access: [{ scheme: 'auth', id: '', permissions: 31 }] });
+      await owner.create(`${path}/election`, { access: everyone });
+      await owner.setData(`${path}/election`, serializeRecord({ state: 'vacant', term: 3 }));
+      expect(await conclave('prune', `${path}/election`, '--yes')).toEqual({
+        exitCode: 77,
+        stdout: [],
+        stderr: `conclave: ${path} can not be read: it may be a group of shards, of which prune removes nothing`,
+      });
+      expect(await isThere(owner, `${path}/election`)).toBe(true);
+    });
+  });
+
   it('removes one that is named, and says why it keeps it otherwise', async () => {
     const path = uniquePath('prune');
     const session = await openSession();

@@ -55,15 +55,19 @@ describe('conclave shards', () => {
     expect(await shards('status', path)).toEqual({
       exitCode: 0,
       stderr: '',
-      stdout: ['4 shards, 4 owned; a plans', 'member a  owns 2  10.0.0.1:80', 'member b  owns 2'].join('\n'),
+      stdout: [
+        '4 shards, 4 owned; a plans',
+        'member a  owns 2: 0-1  10.0.0.1:80',
+        'member b  owns 2: 2-3',
+      ].join('\n'),
     });
     const status = await statusOf(path);
     expect(status).toMatchObject({
       group: path,
       planner: 'a',
       members: [
-        { id: 'a', data: '10.0.0.1:80', owned: 2 },
-        { id: 'b', owned: 2 },
+        { id: 'a', data: '10.0.0.1:80', owned: 2, shards: ['0', '1'] },
+        { id: 'b', owned: 2, shards: ['2', '3'] },
       ],
     });
     expect(status.shards.map(({ id, owner, term, planned }) => [id, owner, term, planned])).toEqual([
@@ -135,6 +139,38 @@ describe('conclave shards', () => {
     await until(() => first.owned.size === 1 && second.owned.size === 1);
     const again = await start(path, 'c'); // With the former number of shards.
     expect(again.health().ready).toBe(true);
+  });
+
+  it('resize to fewer is not done, and status says why, as long as a shard that was removed has an owner', async () => {
+    const path = uniquePath('cli-shards');
+    let settle: () => void = () => undefined;
+    const member = await start(path, 'a', {
+      run: ({ id }) => (id === '3' ? new Promise<void>((resolve) => (settle = resolve)) : undefined),
+    });
+    await until(() => member.owned.size === 4);
+    const resize = () => shards('resize', path, '2', '--timeout', '500ms');
+    for (const call of ['first', 'second']) {
+      const { exitCode, stderr } = await resize();
+      expect([call, exitCode, stderr]).toEqual([
+        call,
+        75,
+        'conclave: some shards have still to be given back within 500 ms: conclave shards status says why',
+      ]);
+    }
+    const { exitCode, stdout } = await shards('status', path);
+    expect([exitCode, stdout.split('\n').at(-1)]).toEqual([
+      1,
+      'shard 3, which the group has no more: a has still to give it back',
+    ]);
+    const { removed, shards: left } = await statusOf(path);
+    expect(removed).toEqual([
+      { id: '3', owner: 'a', term: 1, planned: null, problem: 'a has still to give it back' },
+    ]);
+    expect(left.map(({ id }) => id)).toEqual(['0', '1']);
+    settle();
+    expect(await resize()).toMatchObject({ exitCode: 0, stdout: 'the group has 2 shards' });
+    expect((await shards('status', path)).exitCode).toBe(0);
+    expect((await statusOf(path)).removed).toEqual([]);
   });
 
   it.each([

@@ -1,3 +1,4 @@
+// Imports more than 15 modules: 16, each for one of the steps: read, refuse, decide, ask, wait, remove.
 import type { Command } from 'commander';
 import { checkPath } from '../../platform/checks.js';
 import { sleep } from '../../platform/time/clock.js';
@@ -11,6 +12,7 @@ import { printable, printError } from '../process/output.js';
 import { isConfirmed } from '../process/question.js';
 import { UserError } from '../process/user-error.js';
 import type { ElectionNodes } from '../prune/election-nodes.js';
+import { refuseBelowGroup } from '../prune/refuse-below-group.js';
 import { decide, type PruneDecision } from '../prune/removable.js';
 import { remove } from '../prune/removal.js';
 import { findElections, readElection } from '../prune/search.js';
@@ -30,8 +32,8 @@ It removes an election that was led or has seats, if the election has no candida
 records of the seats as well and, if no task ran for an hour, the notes of node-cron's coordinator. If a candidate joins meanwhile, the \
 election stays. If a leader ended uncleanly, the command first waits until the lease is over, as a candidate would.
 
-It never removes elections with candidates, elections that were never led, locks, semaphores, groups of shards with their pins and their \
-planners' elections, the nodes above, or nodes that other clients have written.
+It never removes elections with candidates, elections that were never led, locks, semaphores, groups of shards and anything below them, \
+the nodes above, or nodes that other clients have written. A path below a group of shards is refused.
 
 If you use a removed election again, it begins with term 1. Its fencing tokens go on rising: they are transaction numbers of the servers. \
 Stop the processes of an election before you prune it: a process that stands still while it joins doesn't learn that the election was \
@@ -43,9 +45,10 @@ between the servers' clock at its last change and this machine's clock now.
 
 Prints a line for each election that it has removed, or with --dry-run for each
 that it would remove. Exits with 0 if it has removed them or there are none, 1 if
-you answered no, 64 if the command line is wrong, if there is no such election, or
-if there is neither a terminal to ask nor --yes, 69 if it reached no server, 75 if
-it can't now remove the election that you named, 77 if the servers refuse.
+you answered no, 64 if the command line is wrong, if there is no such election, if
+the path is below a group of shards, or if there is neither a terminal to ask nor
+--yes, 69 if it reached no server, 75 if it can't now remove the election that you
+named, 77 if the servers refuse.
 
 Examples:
   conclave prune --root /elections -c zk1:2181 --older-than 30d
@@ -76,8 +79,17 @@ export function addPrune(program: Command, setExitCode: (code: number) => void):
     .action(async (election: string | undefined, options: PruneOptions) => {
       if ((election === undefined) === (options.root === undefined))
         throw new UserError(EXIT.usage, 'which elections? Give the path of one, or --root.');
-      setExitCode(await withSession(options, (session) => prune(session, election, options)));
+      const exitCode = await withSession(options, async (session) => {
+        const path = session.absolute(election ?? (options.root as string));
+        await withSession(withoutChroot(options), (whole) => refuseBelowGroup(whole, path));
+        return await prune(session, election, options);
+      });
+      setExitCode(exitCode);
     });
+}
+
+function withoutChroot(options: PruneOptions): PruneOptions {
+  return { ...options, connect: options.connect?.replace(/\/.*/s, '') ?? '' };
 }
 
 /** An election to remove. */

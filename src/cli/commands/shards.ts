@@ -5,8 +5,8 @@ import type { Session } from '../../session/session.js';
 import { type GroupStatus, readGroupStatus, type ShardStatus } from '../../shards/group-status.js';
 import { moveShard } from '../../shards/move-shard.js';
 import { GroupPaths } from '../../shards/nodes/group-paths.js';
+import { rangesOf } from '../../shards/nodes/ranges.js';
 import { changePins } from '../../shards/pins.js';
-import { readGroup } from '../../shards/read-group.js';
 import { resizeGroup, untilGivenBack } from '../../shards/resize-group.js';
 import { checked, duration } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
@@ -63,18 +63,18 @@ function addStatus(shards: Command, setExitCode: (code: number) => void): void {
     shards,
     'status',
     'print which member owns which shard',
-    'Prints the members of a group and how many shards each owns. Prints each shard that is not as the plan says, with the reason. The command reads the records themselves. The output may be a moment old.',
+    'Prints the members of a group and the shards that each owns. Prints each shard that is not as the plan says, with the reason, and each shard that the group has no more and that a member has still to give back. The command reads the records themselves. The output may be a moment old.',
   )
     .addHelpText(
       'after',
       `
 With --json it prints an object: group, planner (an id, or null), members (id,
-weight, data, owned, draining, refused), shards (id, owner, term, planned, pinned,
-problem).
+weight, data, owned, shards, draining, refused), shards (id, owner, term, planned,
+pinned, problem), removed (as shards).
 
-Exits with 0 if each shard has the owner that is planned, 1 if not, 64 if the
-command line is wrong or there is no such group, 69 if it reached no server, 77 if
-the servers refuse.
+Exits with 0 if each shard has the owner that is planned and all removed shards were
+given back, 1 if not, 64 if the command line is wrong or there is no such group, 69
+if it reached no server, 77 if the servers refuse.
 
 Example:
   conclave shards status /shards/orders -c zk1:2181 --json | jq '.shards[] | select(.problem)'`,
@@ -82,7 +82,8 @@ Example:
     .action(async (group: string, options: JsonOptions) => {
       const status = await withGroup(group, options, readGroupStatus);
       console.log(options.json ? JSON.stringify(status) : asText(status));
-      if (status.shards.some(({ problem }) => problem !== undefined)) setExitCode(EXIT.noLeader);
+      if (status.removed.length > 0 || status.shards.some(({ problem }) => problem !== undefined))
+        setExitCode(EXIT.noLeader);
     });
 }
 
@@ -165,11 +166,9 @@ function addResize(shards: Command): void {
       const [first = ''] = given;
       const wanted = given.length === 1 && /^\d+$/.test(first) ? Number(first) : given;
       const { list } = await withGroup(group, options, async (session, paths) => {
-        const before = await readGroup(session, paths);
         const after = await resizeGroup(session, paths, wanted);
-        const gone = before.list.ids.filter((id) => after.list.numberOf(id) === undefined);
         await inTime(session, options, 'some shards have still to be given back', (signal) =>
-          untilGivenBack(session, paths, gone, signal),
+          untilGivenBack(session, paths, signal),
         );
         return after;
       });
@@ -216,25 +215,34 @@ function print({ json }: JsonOptions, text: string, result: object): void {
   console.log(json ? JSON.stringify(result) : text.split('\n').map(printable).join('\n'));
 }
 
-function asText({ shards, members, planner }: GroupStatus): string {
+function asText({ shards, removed, members, planner }: GroupStatus): string {
   const owned = shards.filter(({ owner }) => owner !== null).length;
   const first = `${shards.length} shards, ${owned} owned; ${planner === null ? 'no member plans' : `${printable(planner)} plans`}`;
-  const lines = members.map(({ id, weight, owned: count, data, draining, refused }) =>
+  const isNumbered = shards.every(({ id }, at) => id === String(at));
+  const listed = (ids: readonly string[]) => (isNumbered ? rangesText(ids) : ids.map(printable).join(', '));
+  const lines = members.map(({ id, weight, owned: count, shards: own, data, draining, refused }) =>
     [
-      `member ${printable(id)}  owns ${count}`,
+      `member ${printable(id)}  owns ${count}${count === 0 ? '' : `: ${listed(own)}`}`,
       ...(weight === 1 ? [] : [`weight ${weight}`]),
       ...(draining ? ['drains'] : []),
-      ...(refused.length > 0 ? [`does not take ${refused.map(printable).join(', ')} for now`] : []),
+      ...(refused.length > 0 ? [`does not take ${listed(refused)} for now`] : []),
       ...(data === undefined ? [] : [printable(data)]),
     ].join('  '),
   );
-  const problems = shards.filter(({ problem }) => problem !== undefined).map(problemLine);
+  const problems = shards.filter(({ problem }) => problem !== undefined).map((each) => problemLine(each));
   const pinned = shards
     .filter((shard) => shard.pinned !== undefined)
     .map(({ id, pinned: to }) => `pinned  shard ${printable(id)} to ${printable(to as string)}`);
-  return [first, ...lines, ...pinned, ...problems].join('\n');
+  const late = removed.map((each) => problemLine(each, ', which the group has no more'));
+  return [first, ...lines, ...pinned, ...problems, ...late].join('\n');
 }
 
-function problemLine({ id, problem }: ShardStatus): string {
-  return `shard ${printable(id)}: ${printable(problem as string)}`;
+/** Of numbers, which are written as a member's many shards are: 0-15, 20. */
+function rangesText(ids: readonly string[]): string {
+  const ranges = rangesOf(ids.map(Number));
+  return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(', ');
+}
+
+function problemLine({ id, problem }: ShardStatus, which = ''): string {
+  return `shard ${printable(id)}${which}: ${printable(problem as string)}`;
 }

@@ -20,6 +20,11 @@ export class ShardCollector implements Collector {
   readonly #sessions: SessionTaps;
   readonly #port: CollectorPort;
   readonly #untap: () => void;
+  /**
+   * How many shards the group has, as the newest membership knew: alerts compare with it while no process is a member. A source that has
+   * stopped hears of no change, so it doesn't report it.
+   */
+  #shardCount: number | undefined;
   #hasStopped = false;
 
   constructor(source: ShardSupervisor, port: CollectorPort) {
@@ -47,6 +52,8 @@ export class ShardCollector implements Collector {
     const { owned, lacking, stuck, planner } = this.#source.health();
     const result: Map<FamilyName, Series[]> = this.#measurements.snapshot();
     const set = (name: FamilyName, value: number) => result.set(name, [{ labels: this.#labels, value }]);
+    this.#shardCount = this.#source.membership?.shardCount ?? this.#shardCount;
+    if (this.#shardCount !== undefined) set('conclave_shards', this.#shardCount);
     set('conclave_shards_owned', owned);
     set('conclave_shards_lacking', lacking.length);
     set('conclave_shards_stuck', stuck.length);
@@ -79,6 +86,7 @@ export class ShardCollector implements Collector {
     else if (SHARD_TRANSITIONS.has(event)) this.#shardChanged(event, second as string | undefined);
     if (event !== 'stopped') return;
     this.#hasStopped = true;
+    this.#shardCount = undefined;
     this.#port.stopped();
   }
 

@@ -143,6 +143,11 @@ const TABLE = {
     help: 'How often work still ran at the end of its lease, or at the end of the time that it had to settle.',
     labels: EITHER,
   },
+  conclave_shards: {
+    type: 'gauge',
+    help: 'How many shards the group has, as far as this member knows. Reported from when it has joined the group until its supervisor stops.',
+    labels: GROUP,
+  },
   conclave_shards_owned: {
     type: 'gauge',
     help: 'How many shards this member owns at this moment, by its lease.',

@@ -1,8 +1,6 @@
-import { InvalidOptionError } from '../../errors.js';
 import { type GroupPaths, uuidOf } from '../nodes/group-paths.js';
 import type { GroupShards } from '../nodes/group-shards.js';
 import { serializeHome } from '../nodes/home-data.js';
-import { hasUtf8 } from '../nodes/shard-list.js';
 import type { HomeNode } from './membership.js';
 
 /** What a member says about coming back. */
@@ -19,10 +17,7 @@ export class HomeKeeper {
   /** While it drains, what it owned before. */
   #ownedBefore: readonly string[] | undefined;
 
-  /** @throws InvalidOptionError if the member keeps its home, and its id can be no node's name */
   constructor(options: HomeOptions) {
-    const { id, keepsHome } = options;
-    if (keepsHome && !hasUtf8(id)) throw new InvalidOptionError('id', id, 'a name that has a UTF-8 form');
     this.#options = options;
   }
 

@@ -42,10 +42,9 @@ export interface MemberWatchListener {
 const NO_DATA = Buffer.alloc(0);
 
 /**
- * Watches all members for a planner, and for the one that comes after it: who is there, and whose lease is over. A member that is silent
- * for longer than its lease loses its node, and has a tombstone from then on. So has one that a record names and that is gone, when its
- * lease is
- * over. That it is gone the servers prove: what a listing doesn't show proves nothing.
+ * Watches all members for the planner, and for the next two in line: who is there, and whose lease is over. A member that is silent for
+ * longer than its lease loses its node, and has a tombstone from then on. A member that a record names and that is gone gets a tombstone
+ * when its lease is over. The servers prove that it is gone: that a listing doesn't show it proves nothing.
  */
 export class MemberWatch {
   readonly #session: Session;
@@ -70,7 +69,7 @@ export class MemberWatch {
   readonly #named = new Set<string>();
   /** Those whose absence is being proved, or whose tombstones are being written. */
   readonly #burying = new Set<string>();
-  /** Of them a server has refused that, which was reported. It is tried again. */
+  /** Those of them for which a server has refused that. The refusal was reported, and is tried again. */
   readonly #refused = new Set<string>();
 
   /** @param own - the name of this member's own node, which it doesn't watch */

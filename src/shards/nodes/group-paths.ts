@@ -64,9 +64,19 @@ export class GroupPaths {
   }
 }
 
-/** The id of a shard or a member as the name of a node: two ids never have the same one. */
-export function nodeNameOf(shard: string): string {
-  return encodeURIComponent(shard).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length));
+/** The id of a shard or a member as the name of a node: two ids never have the same one. @throws URIError for an id without a UTF-8 form */
+export function nodeNameOf(id: string): string {
+  return encodeURIComponent(id).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length));
+}
+
+/** The id that has this name as {@link nodeNameOf} gives it. `undefined` if none has: any client may have made the node. */
+export function idOfNodeName(name: string): string | undefined {
+  try {
+    const id = decodeURIComponent(name);
+    return nodeNameOf(id) === name ? id : undefined;
+  } catch {
+    return undefined; // No UTF-8 form has such a name.
+  }
 }
 
 /** Plans, reports, publications and tombstones are named after the uuid, which no other member ever has. */

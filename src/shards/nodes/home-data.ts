@@ -1,3 +1,4 @@
+import { hasUtf8 } from '../../platform/checks.js';
 import { parseJsonObject } from '../../platform/json.js';
 import { type GroupShards, idsOf } from './group-shards.js';
 import { rangesOf } from './shard-ranges.js';
@@ -32,7 +33,7 @@ export function parseHome(data: Buffer, known: GroupShards): Home | undefined {
   const value = parseJsonObject(data);
   if (value?.format !== FORMAT) return undefined;
   const { id, member, weight, graceMs } = value;
-  if (typeof id !== 'string' || typeof member !== 'string') return undefined;
+  if (typeof id !== 'string' || !hasUtf8(id) || typeof member !== 'string') return undefined;
   if (!isNumber(weight) || weight === 0 || !isNumber(graceMs)) return undefined;
   const shards = idsOf(value.shards, value.list, known);
   return shards && { id, member, weight, graceMs, shards: shards === 'unknown' ? [] : shards };

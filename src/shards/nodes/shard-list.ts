@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError } from '../../errors.js';
+import { checkUtf8 } from '../../platform/checks.js';
 import { parseJsonObject } from '../../platform/json.js';
 
 const FORMAT = 'conclave.shards.1';
 /** Of a group. */
 export const MOST_SHARDS = 100_000;
 const MOST_BYTES = 500_000; // ZooKeeper takes no more than 1 MB for a node.
-const HALF_CHARACTER = /\p{Surrogate}/u;
 const MOST_FORMER = 16;
 const MARK_DIGITS = 16; // Of a SHA-256: enough to tell the few lists of a group apart.
 const LONGEST_ID = 255; // Bytes: of several hundred records in one transaction.
-
-/** Whether a name has a UTF-8 form: half a character has none. */
-export function hasUtf8(name: string): boolean {
-  return !HALF_CHARACTER.test(name);
-}
 
 /** What a list is known by when the group has another one: the number of its shards, or the beginning of the SHA-256 of their names. */
 type Mark = number | string;
@@ -48,7 +43,7 @@ export class ShardList {
     for (const name of shards as unknown[]) {
       if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LONGEST_ID)
         throw new InvalidOptionError('shards', name, `names of 1 to ${LONGEST_ID} bytes`);
-      if (!hasUtf8(name)) throw new InvalidOptionError('shards', name, 'names that have a UTF-8 form');
+      checkUtf8('shards', name);
       if (seen.size === seen.add(name).size)
         throw new InvalidOptionError('shards', name, 'names that differ from each other');
     }

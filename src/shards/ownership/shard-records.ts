@@ -150,9 +150,10 @@ export class ShardRecords {
   }
 
   /**
-   * Claims these shards, which were seen vacant, or held by members that have tombstones. What is refused is left out, and the rest is
-   * claimed. So is what was seen over another connection: in a restored backup the record may be at that version by another member's claim.
-   * @returns the claims, by shard. What isn't among them is to be read again
+   * Claims these shards, which were seen vacant, or held by members that have tombstones. Shards that are refused are left out, and the
+   * rest is claimed. Shards that were seen over another connection are left out, too: in a restored backup the record may be at that
+   * version by another member's claim.
+   * @returns the claims, by shard. Shards that aren't among them are to be read again
    * @throws NodeLostError if the member's node is gone, what ended the session, or a server's refusal of them all
    */
   async claim(seen: readonly SeenRecord[], how: ClaimListener): Promise<Map<string, Claim>> {
@@ -232,9 +233,8 @@ export class ShardRecords {
 
   /**
    * Gives these shards back: their records are vacant, unless they were written since they were claimed. Until that is certain, a write
-   * that was sent may yet be carried out, so the shard mustn't be taken up again. Resolves when it is certain of all; or when the member's
-   * node is gone, the session is
-   * over, or it is given up. What a server refuses is tried again and again.
+   * that was sent may yet be carried out, so the shard mustn't be taken up again. Resolves when it is certain of all shards, when the
+   * member's node is gone, when the session is over, or when the release is given up. What a server refuses is tried again and again.
    * @param how.onCertain - it is certain of this one
    * @param how.onRefused - a server refuses it: called each time
    * @param how.givesUp - whether what is refused isn't tried again

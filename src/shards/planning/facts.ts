@@ -60,8 +60,8 @@ export interface Facts {
 
 /**
  * @param knowsTheGone - records are known to name no member but these. Then a few publications say the same as thousands of records: who
- * owns what. They may be a
- *   moment behind, as records that were read a moment ago are. Where there are tombstones the records are read all the same
+ *   owns what. They may be a moment behind, like records that were read a moment ago. If there are tombstones, the records are read all the
+ *   same
  * @throws what a server refuses, the signal's reason, or what ended the session
  */
 export async function readFacts(
@@ -73,8 +73,8 @@ export async function readFacts(
   const { session, paths } = source;
   const shards = source.shards();
   const { connectionNumber } = session;
-  // A member that has a tombstone writes no record any more: what names none now never will. What goes out behind the listing shows what
-  // was so after it.
+  // A member that has a tombstone writes no record any more. So if no record names it now, none ever will. The reads that are sent behind
+  // the listing show what was so after it.
   const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
   const reading = readNodes(source, shards, present, signal, !knowsTheGone);
   reading.catch(ignore); // It is awaited below, or read anew.
@@ -85,7 +85,7 @@ export async function readFacts(
   const [seen, published, plans, reports, pins, homes] = await (isEnough
     ? reading
     : readNodes(source, shards, present, signal, true));
-  // Its home was written as it left. It may be listed still among those that were seen before.
+  // A member writes its home as it leaves. It may still be among those that were seen before.
   const left = new Set(homes.map(({ member }) => member));
   const there = present.filter(({ node }) => !left.has(uuidOf(node)));
   const members = new Map(oldestOfEachId(there).map((member) => [member.node, member]));

@@ -9,8 +9,8 @@ export interface Handover {
 
 /**
  * The shards whose owners are to keep them until the next ones are ready: of those that are planned for members that prepare, what others
- * own. An owner that was told to give its shard back isn't told otherwise: that has begun.
- * An owner's plan for another list of names doesn't say so. Nor does an owner keep what it refuses.
+ * own. An owner that was told to give its shard back isn't told otherwise, since that has begun: its plan lacks the shard. A plan for
+ * another list of names doesn't tell. An owner doesn't keep what it refuses.
  * @param holders - by shard, the node of the live member that owns it
  * @param planned - by shard, the id of the member that is to own it
  */

@@ -1,5 +1,6 @@
 import type { Term } from '../../election/term/term.js';
 import { NoNodeError } from '../../errors.js';
+import type { Session } from '../../session/session.js';
 
 const MOST_BYTES = 200_000; // Of plans in a transaction; ZooKeeper takes 1 MB. The longest plan of 100,000 shards has 700,000.
 
@@ -10,23 +11,45 @@ export interface PlanChange {
 }
 
 /**
- * Writes plans for a term of the planner, those that fit together in one transaction.
- * @returns `false`: a member has gone meanwhile, and not all of the plans were written
+ * Writes plans for a term of the planner, those that fit together in one transaction. The plan of a member that has gone meanwhile is left
+ * out, and the others are written without it.
+ * @returns `false`: not all of the plans were written
  * @throws TermEndedError if it isn't the planner any more, and what a server refuses
  */
-export async function writePlans(term: Term, changes: readonly PlanChange[]): Promise<boolean> {
+export async function writePlans(
+  session: Session,
+  term: Term,
+  changes: readonly PlanChange[],
+): Promise<boolean> {
   let isComplete = true;
   for (const batch of inBatches(changes)) {
-    const transaction = term.transaction();
-    for (const { path, data } of batch) transaction.setData(path, data);
-    try {
-      await transaction.commit();
-    } catch (error) {
-      if (!(error instanceof NoNodeError)) throw error;
+    for (let left = batch; left.length > 0; ) {
+      const refused = await writeBatch(session, term, left);
+      if (refused === undefined) break;
       isComplete = false;
+      left = left.filter((change) => change !== refused);
     }
   }
   return isComplete;
+}
+
+/** @returns the change whose node isn't there: none was written. `undefined`: all were */
+async function writeBatch(
+  session: Session,
+  term: Term,
+  batch: readonly PlanChange[],
+): Promise<PlanChange | undefined> {
+  const transaction = term.transaction();
+  for (const { path, data } of batch) transaction.setData(path, data);
+  try {
+    await transaction.commit();
+    return undefined;
+  } catch (error) {
+    const gone = error instanceof NoNodeError ? error.path : undefined;
+    const refused = batch.find(({ path }) => session.absolute(path) === gone);
+    if (refused === undefined) throw error;
+    return refused;
+  }
 }
 
 /** As many together as a transaction takes. */

@@ -28,8 +28,8 @@ export interface PlannerOptions extends FactsSource {
 const LONGEST_SETTLING = 10; // Times `settleMs`, if members come all the time.
 
 /**
- * Plans for one term of the group's planner: which member is to own which shard. It keeps nothing that isn't in ZooKeeper but since when
- * something waits, so it may end at any moment, and the next one goes on. Members go on without it.
+ * Plans for one term of the group's planner: which member is to own which shard. All that it knows is in ZooKeeper, except since when
+ * something waits. So it may end at any moment, and the next one goes on. Members go on without it.
  */
 export class Planner {
   readonly #options: PlannerOptions;
@@ -66,9 +66,8 @@ export class Planner {
 
   /**
    * The term has begun.
-   * @param hasFollowed - this member was the next in line, and knows who is there: what the former planner has left is planned at once.
-   * Else more members may
-   *   be about to come
+   * @param hasFollowed - this member was in line before, and knows who is there: what the former planner has left is planned at once.
+   *   Otherwise more members may be about to come
    */
   begin(hasFollowed: boolean): void {
     if (!hasFollowed) return this.changed();
@@ -78,8 +77,8 @@ export class Planner {
   }
 
   /**
-   * Members have come or gone. Those that come mostly do so together: it waits for more of them. For those that
-   * go, which have left shards, and those that were awaited, whose shards wait for them, it plans at once.
+   * Members have come or gone. Members mostly come together, so it waits for more of them. It plans at once for members that have gone,
+   * which have left shards, and for members that were awaited, whose shards wait for them.
    */
   changed(): void {
     if (this.#term.signal.aborted) return;
@@ -95,7 +94,7 @@ export class Planner {
     this.#settling = { since, timer: session.clock.after(Math.max(0, waitMs), () => this.#planNow()) };
   }
 
-  /** Whether a member has come since the last plan whose shards wait for it. */
+  /** Whether a member whose shards wait for it has come since the last plan. */
   get #hasReturned(): boolean {
     const { present } = this.#options.watch;
     return present.some(({ node, id }) => this.#awaited.has(id) && this.#planned?.has(node) === false);
@@ -103,7 +102,8 @@ export class Planner {
 
   /** The group has other shards. */
   relisted(): void {
-    this.#knowsTheGone = false; // The records of shards that have come name members of former times, perhaps; and publications have other numbers.
+    // The records of new shards may name members of former times, and publications may have numbers of the former list.
+    this.#knowsTheGone = false;
     this.#noted();
   }
 
@@ -179,7 +179,11 @@ export class Planner {
     const handovers = this.#handovers.update(handoversOf(facts, holders, planned), now);
     this.#wakeIn(Math.min(handovers.nextMs, homes.nextMs));
     this.#awaited = new Set(homes.awaited.map(({ id }) => id));
-    const isComplete = await writePlans(this.#term, this.#changes(facts, planned, handovers.waiting));
+    const isComplete = await writePlans(
+      session,
+      this.#term,
+      this.#changes(facts, planned, handovers.waiting),
+    );
     if (!isComplete) this.#isDue = true;
     this.#planned = new Set(present.map(({ node }) => node));
     if (this.#hasReturned) this.#isDue = true; // It came before it was known that it is awaited.

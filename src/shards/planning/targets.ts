@@ -33,17 +33,29 @@ export function targetsOf(count: number, { weights, pinned, held }: Shares): num
 function quotasOf(count: number, weights: readonly number[], pinned: Int32Array): (number | undefined)[] {
   let sharing = weights.map(() => true);
   for (;;) {
+    const unit = unitOf(weights.filter((_, at) => sharing[at]));
     let left = count;
     let sum = 0;
     for (let at = 0; at < weights.length; at++)
-      if (sharing[at]) sum += weights[at] as number;
+      if (sharing[at]) sum += (weights[at] as number) / unit;
       else left -= pinned[at] as number;
-    const quotas = weights.map((weight, at) => (sharing[at] ? exact((left * weight) / sum) : undefined));
+    const quotas = weights.map((weight, at) =>
+      sharing[at] ? exact((left * (weight / unit)) / sum) : undefined,
+    );
     const stays = quotas.map((quota, at) => quota !== undefined && (pinned[at] as number) <= quota);
     // Without them there is less for each of the others than before, so none comes back.
     if (stays.every((each, at) => each === sharing[at])) return quotas;
     sharing = stays;
   }
+}
+
+/**
+ * The number by which weights are divided, so that no sum, product or quotient of them overflows: the largest is about 1 then. It is a
+ * power of two, so the division rounds only what is far too small to count.
+ */
+export function unitOf(weights: readonly number[]): number {
+  const largest = weights.reduce((most, weight) => Math.max(most, weight), 0);
+  return 2 ** Math.min(Math.floor(Math.log2(largest)), 1023);
 }
 
 /** A whole number where the quotient is one but for rounding. */

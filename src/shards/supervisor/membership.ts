@@ -66,15 +66,19 @@ export class Membership implements Participation<LostShards> {
       onGivenUp: ({ id }) => refusals.refuse(id),
       onWell: ({ id }) => refusals.forget(id),
     });
-    const { prepare, acquireConcurrency } = options;
+    const { prepare, acquireConcurrency: concurrency, prepareTimeoutMs: timeoutMs } = options;
     if (prepare !== undefined)
-      this.#preparations = new Preparations(prepare, acquireConcurrency, {
-        onReady: (shards) => this.#member?.report({ ready: shards }),
-        onFailed: (id, cause) => {
-          port.report(new ShardFailedError(id, cause));
-          refusals.refuse(id);
+      this.#preparations = new Preparations(
+        prepare,
+        { clock: session.clock, concurrency, timeoutMs },
+        {
+          onReady: (shards) => this.#member?.report({ ready: shards }),
+          onFailed: (id, cause) => {
+            port.report(new ShardFailedError(id, cause));
+            refusals.refuse(id);
+          },
         },
-      });
+      );
     if (options.guardian) registerWithGuardian(session);
     onAbort(session.ended, () => {
       if (session.ended.reason instanceof SessionExpiredError) nextTick(() => port.onExpired()); // Behind what is told of the shards.
@@ -166,6 +170,11 @@ export class Membership implements Participation<LostShards> {
 
   get isMember(): boolean {
     return this.#member !== undefined && !this.#member.lost.aborted && !this.#withdrawn.aborted;
+  }
+
+  /** How many shards the group has, once it has joined. */
+  get shardCount(): number | undefined {
+    return this.#member?.list.count;
   }
 
   get isPlanner(): boolean {

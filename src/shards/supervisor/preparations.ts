@@ -1,3 +1,6 @@
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import type { Clock } from '../../platform/time/clock.js';
+
 /** A shard that is to come from another member. */
 export interface ComingShard {
   /** The shard's id. */
@@ -19,17 +22,27 @@ interface Preparation {
   state: 'waiting' | 'running' | 'ready' | 'failed';
 }
 
+export interface PreparationLimits {
+  readonly clock: Clock;
+  /** How many calls may be under way at a time. A call that hangs doesn't count for longer than its shard is to come, and `timeoutMs`. */
+  readonly concurrency: number;
+  /** How long a call counts, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
 /** Calls the hook `prepare` for the shards that a member is to get from others, some at a time. */
 export class Preparations {
   readonly #prepare: (shard: ComingShard) => unknown;
-  readonly #concurrency: number;
+  readonly #limits: PreparationLimits;
   readonly #port: PreparationsPort;
   readonly #shards = new Map<string, Preparation>();
+  readonly #waiting: { id: string; index: number; preparation: Preparation }[] = [];
+  /** Those that count as under way. */
+  readonly #running = new Set<Preparation>();
 
-  /** @param concurrency - how many calls may be under way at a time */
-  constructor(prepare: (shard: ComingShard) => unknown, concurrency: number, port: PreparationsPort) {
+  constructor(prepare: (shard: ComingShard) => unknown, limits: PreparationLimits, port: PreparationsPort) {
     this.#prepare = prepare;
-    this.#concurrency = concurrency;
+    this.#limits = limits;
     this.#port = port;
   }
 
@@ -53,24 +66,21 @@ export class Preparations {
     this.#next();
   }
 
-  readonly #waiting: { id: string; index: number; preparation: Preparation }[] = [];
-  #running = 0;
-
   #next(): void {
-    while (this.#running < this.#concurrency) {
+    while (this.#running.size < this.#limits.concurrency) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      if (next.preparation.controller.signal.aborted) continue;
-      this.#running++;
-      void this.#call(next.id, next.index, next.preparation); // Never rejects.
+      if (!next.preparation.controller.signal.aborted) void this.#call(next.id, next.index, next.preparation); // Never rejects.
     }
   }
 
   async #call(id: string, index: number, preparation: Preparation): Promise<void> {
     const { signal } = preparation.controller;
+    const leave = this.#enter(preparation);
     preparation.state = 'running';
     try {
       await Promise.resolve(); // The application's code never runs on the caller's stack.
+      if (signal.aborted) return;
       await this.#prepare({ id, index, signal });
       preparation.state = 'ready';
       if (!signal.aborted) this.#tell();
@@ -78,9 +88,22 @@ export class Preparations {
       preparation.state = 'failed';
       if (!signal.aborted) this.#port.onFailed(id, cause);
     } finally {
-      this.#running--;
-      this.#next();
+      leave();
     }
+  }
+
+  /** Counts as under way from now on. @returns the end of that, unless it comes by itself */
+  #enter(preparation: Preparation): () => void {
+    const { clock, timeoutMs } = this.#limits;
+    this.#running.add(preparation);
+    const leave = () => {
+      timer.clear();
+      unsubscribe();
+      if (this.#running.delete(preparation)) this.#next();
+    };
+    const timer = clock.after(timeoutMs, leave);
+    const unsubscribe = onAbort(preparation.controller.signal, leave);
+    return leave;
   }
 
   #tell(): void {

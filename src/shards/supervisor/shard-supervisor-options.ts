@@ -48,9 +48,8 @@ export interface ShardSupervisorOptions {
   /**
    * The work for one shard. Called when the process owns the shard; it should end soon after `shard.signal` aborts: only then is the shard
    * given back. If it returns before, the shard stays owned. If it throws, it is called again, with the pauses of `retry`, in the same
-   * term; after the last try
-   * the shard is given back, and this process doesn't take it again for 10 to 20 s, then for twice as long, up to 10 minutes. Work that has
-   * run for a minute was well: a failure after that is a first one.
+   * term. After the last try the shard is given back, and this process doesn't take it again for 10 to 20 s, then for twice as long, up to
+   * 10 minutes. If the work has run for a minute, the count of failures begins again.
    */
   readonly run?: (shard: Shard) => unknown;
   /**
@@ -60,7 +59,10 @@ export interface ShardSupervisorOptions {
   readonly prepare?: (shard: ComingShard) => unknown;
   /** How long `prepare` may hold up a move: then the shard is taken all the same. @default 30000 */
   readonly prepareTimeoutMs?: number;
-  /** How many calls of `prepare` may be under way at a time. @default 16 */
+  /**
+   * How many calls of `prepare` may be under way at a time. A call doesn't count any more when its signal has aborted, or after
+   * `prepareTimeoutMs`: calls that hang don't keep others from being made. @default 16
+   */
   readonly acquireConcurrency?: number;
   /**
    * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It

@@ -55,15 +55,13 @@ export interface ShardShutdownOptions extends ShutdownLimits {
 
 /**
  * Owns shards as a member of a group, over the end of any session: N pieces of work over M processes, each owned by exactly one of them,
- * with a term of its own. The group's planner, one of the members, says which of them is to own which shard; when members come and go, as
- * few shards as
- * possible move. When the session or the membership is lost, it waits for all work to settle, calls the application's clean-up hook, and
- * only when that has succeeded joins again.
+ * with a term of its own. The group's planner, one of the members, says which of them is to own which shard. When members come and go, as
+ * few shards as possible move. When the session or the membership is lost, the supervisor waits for all work to settle, and calls the
+ * application's clean-up hook. It joins again only when that has succeeded.
  *
  * Guaranteed: two processes never act for the same shard at the same time, if they ask `shard.isHeld()` before each act and their clocks'
- * rates differ by 1 % at most. A shard that stays where it is hears of no change. A shard whose work doesn't end holds up no other one. Not
- * guaranteed is that each
- * shard has an owner at every moment: while it moves, and until a member that died is replaced, it has none.
+ * rates differ by 1 % at most. A shard that stays where it is hears of no change. A shard whose work doesn't end holds up no other one.
+ * Not guaranteed: that each shard has an owner at every moment. It has none while it moves, and until a member that died is replaced.
  *
  * @example
  * ```ts
@@ -204,10 +202,10 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /**
-   * Leaves for good, as deploys should: the planner gives this member's shards to others, which get ready for them first (`prepare`); each
-   * is given back as soon as it is taken from this member's plan and its work has settled. When it owns nothing more, it stops as by {@link
-   * ShardSupervisor.stop}. Without other members
-   * the shards are given back all the same. Takes as long as the planner, the others' `prepare` and the work take.
+   * Leaves for good, as deploys should: the planner gives this member's shards to others, which get ready for them first (`prepare`). Each
+   * is given back as soon as it is taken from this member's plan and its work has settled. When the member owns nothing more, it stops as
+   * by {@link ShardSupervisor.stop}. Without other members the shards are given back all the same. Takes as long as the planner, the
+   * others' `prepare` and the work take.
    *
    * @throws as {@link ShardSupervisor.stop} does; then the drain goes on
    */
@@ -291,7 +289,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /** @internal What it takes part with now. */
-  get membership(): Pick<Membership, 'session' | 'owned'> | undefined {
+  get membership(): Pick<Membership, 'session' | 'owned' | 'shardCount'> | undefined {
     return this.#loop.participation;
   }
 

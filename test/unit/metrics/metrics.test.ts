@@ -4,7 +4,8 @@ import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/
 import { LeaderElector } from '../../../src/election/elector.js';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
 import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
-import { A_WHILE_MS } from '../../support/conclave/group-members.js';
+import { resizeGroup } from '../../../src/shards/resize-group.js';
+import { A_WHILE_MS, PATHS } from '../../support/conclave/group-members.js';
 import { startSupervisors } from '../../support/conclave/shard-supervisors.js';
 import { nextEvent } from '../../support/events.mjs';
 import { ask } from '../../support/metrics.js';
@@ -286,6 +287,7 @@ describe('the metrics of a group of shards', () => {
     const [of, other] = [await ask(a), await ask(b)];
     expect([of('conclave_shards_owned'), other('conclave_shards_owned')]).toEqual([4, 4]);
     expect(of('conclave_shards_owned', { group: '/group', id: 'a' })).toBe(4);
+    expect([of('conclave_shards'), other('conclave_shards')]).toEqual([8, 8]);
     expect([of('conclave_planner'), other('conclave_planner')]).toEqual([1, 0]);
     expect([of('conclave_shards_lacking'), of('conclave_shards_stuck')]).toEqual([0, 0]);
     expect(of('conclave_shard_moves_total')).toBe(4);
@@ -294,6 +296,36 @@ describe('the metrics of a group of shards', () => {
     expect(of('conclave_proof_age_seconds')).toBeLessThanOrEqual(0.5);
     expect(of('conclave_session_state', { state: 'connected' })).toBe(1);
     expect(of('conclave_heartbeat_latency_seconds_count')).toBeGreaterThan(0);
+  });
+
+  it('say how many shards the group has, also after a change, and when no process is a member any more', async () => {
+    const { clock, open, start } = await startSupervisors();
+    const cleaning = deferred();
+    const member = await start('a', { cleanup: () => cleaning.promise });
+    const measured = metrics(member.supervisor);
+    onTestFinished(() => measured.close());
+    await clock.advance(A_WHILE_MS);
+    const counts = async () => {
+      const now = await ask(measured);
+      return [now('conclave_shards'), now('conclave_shards_owned')];
+    };
+    expect(await counts()).toEqual([8, 8]);
+    await clock.advanceUntil(resizeGroup(await open(), PATHS, 12));
+    await clock.advance(A_WHILE_MS);
+    expect(await counts()).toEqual([12, 12]);
+    member.expire();
+    await clock.advance(A_WHILE_MS);
+    expect(await counts()).toEqual([12, 0]);
+    cleaning.resolve();
+    await clock.advanceUntil(member.supervisor.stop());
+    expect(await counts()).toEqual([undefined, 0]);
+  });
+
+  it('do not say how many shards the group has before the process has joined it', async () => {
+    const { make } = await startSupervisors();
+    const measured = metrics(make('a').supervisor);
+    onTestFinished(() => measured.close());
+    expect((await ask(measured))('conclave_shards')).toBeUndefined();
   });
 
   it('go on over the end of a session', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { InvalidOptionError } from '../../../src/errors.js';
 import {
   isDue,
   keyOf,
@@ -62,5 +63,10 @@ describe("a task's last run", () => {
     ['nächtlich', 'n%C3%A4chtlich'],
   ])('is on its own node, whatever the name of the task: %s', (task, node) => {
     expect(nodeNameOf(task)).toBe(node);
+  });
+
+  it('has no node if the name of the task has half a surrogate pair, and the error says so', () => {
+    expect(() => nodeNameOf('a\ud83d')).toThrow(InvalidOptionError);
+    expect(() => nodeNameOf('a\ud83d')).toThrow(/task is .*surrogate pair/s);
   });
 });

@@ -5,8 +5,15 @@ import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import { ShardObserver } from '../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
-import { resizeGroup } from '../../../src/shards/resize-group.js';
-import { A_WHILE_MS, GROUP, PATHS, startGroup, TIMES } from '../../support/conclave/group-members.js';
+import { resizeGroup, untilGivenBack } from '../../../src/shards/resize-group.js';
+import {
+  A_WHILE_MS,
+  DELAY_MS,
+  GROUP,
+  PATHS,
+  startGroup,
+  TIMES,
+} from '../../support/conclave/group-members.js';
 
 async function setUp(shards: number | string[], run?: (shard: OwnedShard) => unknown) {
   const group = await startGroup({ shards });
@@ -89,6 +96,66 @@ describe('a group that gets fewer shards', () => {
     for (const id of ShardList.of(12).ids) expect(ownersOf(id)).toHaveLength(1);
     await clock.advance(10_000);
     expect(members.map(({ errors }) => errors)).toEqual([[], []]);
+  });
+});
+
+describe('the wait for removed shards', () => {
+  /** A wait that begins now. `isOver` says whether it has ended. */
+  function begin({ operator }: Pick<Awaited<ReturnType<typeof setUp>>, 'operator'>) {
+    let isOver = false;
+    void untilGivenBack(operator, PATHS, new AbortController().signal).then(() => {
+      isOver = true;
+    });
+    return { isOver: () => isOver };
+  }
+
+  it('lasts until the work of all of them has settled, also of those of an earlier change', async () => {
+    const work = deferred();
+    const group = await setUp(8, ({ id }) => (id === '7' ? work.promise : undefined));
+    await group.resize(6);
+    await group.resize(4);
+    const wait = begin(group);
+    await group.clock.advance(10_000);
+    expect(wait.isOver()).toBe(false);
+    work.resolve();
+    await group.clock.advance(A_WHILE_MS);
+    expect(wait.isOver()).toBe(true);
+  });
+
+  it('ends for a shard that the group gets again meanwhile', async () => {
+    const work = deferred();
+    const group = await setUp(8, ({ id }) => (id === '7' ? work.promise : undefined));
+    await group.resize(4);
+    const wait = begin(group);
+    await group.resize(8);
+    expect(wait.isOver()).toBe(true);
+    work.resolve();
+  });
+
+  it('ends a takeover delay after it has seen that their owner is gone, which gives nothing back', async () => {
+    const work = deferred();
+    const group = await setUp(8, ({ id }) => (id === '7' ? work.promise : undefined));
+    const { clock, members, ownersOf, resize } = group;
+    const owner = members.find(({ id }) => ownersOf('7').includes(id));
+    await resize(4);
+    owner?.silence();
+    owner?.expire();
+    await clock.advance(0);
+    const wait = begin(group);
+    await clock.advance(DELAY_MS - 100);
+    expect(wait.isOver()).toBe(false);
+    await clock.advance(300);
+    expect(wait.isOver()).toBe(true);
+    work.resolve();
+  });
+
+  it('passes over nodes that other clients have made beside the records', async () => {
+    const group = await setUp(2);
+    for (const name of ['%', '%ud83d', 'a b'])
+      await group.clock.advanceUntil(group.operator.create(`${PATHS.records}/${name}`));
+    const wait = begin(group);
+    await group.clock.advance(0);
+    expect(wait.isOver()).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GroupPaths, nodeNameOf } from '../../../../src/shards/nodes/group-paths.js';
+import { GroupPaths, idOfNodeName, nodeNameOf } from '../../../../src/shards/nodes/group-paths.js';
 
 const MEMBER = '_c_0f8fad5b-d9cb-869f-a165-70867728950e-lock-0000000007';
 
@@ -12,8 +12,13 @@ describe('the nodes of a group', () => {
         expect(nodeNameOf(one)).toMatch(/^[\w.!~*'()%-]+$/);
         expect(nodeNameOf(one)).not.toMatch(/^\.\.?$/);
         expect(nodeNameOf(one) === nodeNameOf(other)).toBe(one === other);
+        expect(idOfNodeName(nodeNameOf(one))).toBe(one);
       }),
     );
+  });
+
+  it.each(['%', '%zz', '%ED%A0%80', 'a b', '%61', '.'])('have the name %j for no shard', (name) => {
+    expect(idOfNodeName(name)).toBeUndefined();
   });
 
   it('are named after a member’s uuid', () => {

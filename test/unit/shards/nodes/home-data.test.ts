@@ -16,6 +16,7 @@ describe('a member’s home', () => {
   it.each([
     { format: 'conclave.home.2' },
     { id: 1 },
+    { id: '\ud83d' },
     { member: undefined },
     { weight: 0 },
     { weight: '1' },

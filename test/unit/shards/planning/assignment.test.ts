@@ -109,6 +109,10 @@ describe('an assignment', () => {
     const members = [able('a', named(12)), able('b'), able('c', [], 2)];
     const assigned = assign({ shards: named(12), members, owners });
     expect(['a', 'b', 'c'].map((id) => idsOwning(assigned, id).length)).toEqual([0, 4, 8]);
+    for (const unit of [2 ** 1022, Number.MIN_VALUE]) {
+      const extreme = members.map((member) => ({ ...member, weight: member.weight * unit }));
+      expect(assign({ shards: named(12), members: extreme, owners })).toEqual(assigned);
+    }
     // And it stays so.
     expect(assign({ shards: named(12), members, owners: assigned })).toEqual(assigned);
   });
@@ -118,6 +122,33 @@ describe('an assignment', () => {
     const owners = new Map(shards.map((shard, at) => [shard, ['a', 'b', 'c'][at % 3] as string]));
     const assigned = assign({ shards, owners, members: [able('a', ['3']), able('b'), able('c')] });
     expect([...assigned].filter(([shard, id]) => owners.get(shard) !== id)).toEqual([['3', 'b']]);
+  });
+
+  it('moves nothing when it is made again', () => {
+    fc.assert(
+      fc.property(groups, (input) => {
+        const assigned = assign(input);
+        expect([...assign({ ...input, owners: assigned })]).toEqual([...assigned]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('gives a member no shard of another one in the place of one that it refuses', () => {
+    const shards = named(8);
+    const owners = new Map(shards.map((shard, at) => [shard, at < 4 ? 'a' : 'b']));
+    const members = [able('a', ['1', '2', '3']), able('b')];
+    const assigned = assign({ shards, members, owners });
+    expect(idsOwning(assigned, 'a')).toEqual(['0']);
+    const later = assign({ shards, members, owners: assigned, pins: new Map([['0', 'a']]) });
+    expect(idsOwning(later, 'a')).toEqual(['0']);
+    const third = [...members, able('c')];
+    const joined = assign({ shards, members: third, owners: assigned });
+    expect(['a', 'b', 'c'].map((id) => idsOwning(joined, id).length)).toEqual([1, 5, 2]);
+    // When it refuses none any more, it gets its share again.
+    expect(
+      idsOwning(assign({ shards, members: [able('a'), able('b')], owners: assigned }), 'a'),
+    ).toHaveLength(4);
   });
 
   it('gives a member that is awaited only those of its shards that have no owner', () => {

@@ -197,6 +197,50 @@ describe('a plan', () => {
     expect(countsOf(plan({ shards: named(9 * 7), members }), ids)).toEqual(ids.map(() => 7));
   });
 
+  it('gives each shard a member whatever the weights are, and is the same if all are doubled again and again', () => {
+    const weights = fc.array(fc.double({ min: Number.MIN_VALUE, max: Number.MAX_VALUE, noNaN: true }), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(fc.nat({ max: 60 }), weights, fc.nat({ max: 60 }), (count, each, pinned) => {
+        const members = each.map((weight, at) => ({ id: `m${at}`, weight }));
+        const pins = new Map(named(pinned).map((shard) => [shard, 'm0']));
+        const planned = plan({ shards: named(count), members, pins });
+        expect([...planned.keys()]).toEqual(named(count));
+        const ids = new Set(members.map(({ id }) => id));
+        expect([...planned.values()].filter((id) => !ids.has(id))).toEqual([]);
+      }),
+    );
+    const small = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 8 });
+    const exponents = fc.integer({ min: -1070, max: 1013 });
+    fc.assert(
+      fc.property(fc.nat({ max: 60 }), small, exponents, (count, each, exponent) => {
+        const membersOf = (scale: number) =>
+          each.map((weight, at) => ({ id: `m${at}`, weight: weight * scale }));
+        const shards = named(count);
+        expect(plan({ shards, members: membersOf(2 ** exponent) })).toEqual(
+          plan({ shards, members: membersOf(1) }),
+        );
+      }),
+    );
+  });
+
+  it('shares evenly among members whose weights are too large to add up, or too small to multiply', () => {
+    for (const weight of [Number.MAX_VALUE, 1e308, Number.MIN_VALUE]) {
+      const members = named(4, 'm').map((id) => ({ id, weight }));
+      const planned = plan({ shards: named(8), members });
+      expect(countsOf(planned, named(4, 'm'))).toEqual([2, 2, 2, 2]);
+    }
+    const uneven = [
+      { id: 'large', weight: Number.MAX_VALUE },
+      { id: 'small', weight: Number.MIN_VALUE },
+    ];
+    expect(countsOf(plan({ shards: named(8), members: uneven }), ['large', 'small'])).toEqual([8, 0]);
+    const pins = new Map(named(8).map((shard) => [shard, 'large']));
+    expect(countsOf(plan({ shards: named(9), members: uneven, pins }), ['large', 'small'])).toEqual([9, 0]);
+  });
+
   it.each([
     ['a shard twice', { shards: ['a', 'b', 'a'], members: equal('m') }, /shards is "a"/],
     ['a member twice', { shards: ['a'], members: equal('m', 'm') }, /members is "m"/],

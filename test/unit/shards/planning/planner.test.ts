@@ -92,6 +92,31 @@ describe('the planner of a group of shards', () => {
     expect(idsOf(other)).toEqual([]);
   });
 
+  it.each([
+    [
+      'homes',
+      '{"format":"conclave.home.1","id":"\\ud83d","member":"m","weight":1,"graceMs":9,"list":0,"shards":[]}',
+    ],
+    ['pins', '{"format":"conclave.pins.1","pins":{"\\ud83d":"\\ud83d","0":"\\ud83d"}}'],
+    ['tombstones', '\\ud83d'],
+    ['members', '{"format":"conclave.member.1","id":"\\ud83d","weight":1}'],
+  ])(
+    'plans on with a node of another client below %s that has half a surrogate pair',
+    async (folder, text) => {
+      const { clock, open, join, idsOf } = await startGroup();
+      const planner = await join('a');
+      const operator = await open(TIMES);
+      const parent = `${PATHS.group}/${folder}`;
+      const data = Buffer.from(text);
+      for (const name of ['%', '%ud83d', '_c_0f8fad5b-d9cb-869f-a165-708677289509-lock-0000000009'])
+        await clock.advanceUntil(operator.create(`${parent}/${name}`, { data }));
+      if (folder === 'pins') await clock.advanceUntil(operator.setData(parent, data));
+      const other = await join('b');
+      await clock.advance(A_WHILE_MS);
+      expect([idsOf(planner).length, idsOf(other).length]).toEqual([4, 4]);
+    },
+  );
+
   it('leaves no report of a member that has left', async () => {
     const { clock, server, join } = await startGroup();
     const { member, session } = await join('a');

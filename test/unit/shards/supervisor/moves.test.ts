@@ -39,6 +39,28 @@ describe('a shard that moves', () => {
     expect([idsOf(first), idsOf(second)]).toEqual([['0'], ['1']]);
   });
 
+  it('is prepared for although as many calls as may be under way hang', async () => {
+    const { clock, start, idsOf } = await startSupervisors();
+    const first = await start('a', { prepareTimeoutMs: 60_000 });
+    await clock.advance(A_WHILE_MS);
+    const called: string[] = [];
+    const second = await start('b', {
+      acquireConcurrency: 2,
+      prepareTimeoutMs: 2000,
+      prepare: ({ id }) => {
+        called.push(id);
+        return called.length <= 2 ? new Promise(() => undefined) : undefined;
+      },
+    });
+    await clock.advance(A_WHILE_MS);
+    expect(called).toHaveLength(2);
+    await clock.advance(2000);
+    expect(called).toHaveLength(4);
+    expect(idsOf(second)).toEqual(called.slice(2).sort());
+    first.expectNoErrors();
+    second.expectNoErrors();
+  });
+
   it('stays where it is when the one that was to have it can not prepare', async () => {
     const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
     const first = await start('a');

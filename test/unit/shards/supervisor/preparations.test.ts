@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { type ComingShard, Preparations } from '../../../../src/shards/supervisor/preparations.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 
+const TIMEOUT_MS = 30_000;
 const coming = (...indexes: number[]) => indexes.map((index) => ({ id: String(index), index }));
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Calls that end when they are told to. */
 function setUp(concurrency = 2) {
+  const clock = new FakeClock();
   const calls = new Map<string, { shard: ComingShard; ready: () => void; fail: (error: Error) => void }>();
   const told: string[] = [];
   const preparations = new Preparations(
@@ -13,7 +16,7 @@ function setUp(concurrency = 2) {
       new Promise<void>((resolve, reject) => {
         calls.set(shard.id, { shard, ready: resolve, fail: reject });
       }),
-    concurrency,
+    { clock, concurrency, timeoutMs: TIMEOUT_MS },
     {
       onReady: (shards) => told.push(`ready ${shards.join()}`),
       onFailed: (id, cause) => told.push(`failed ${id}: ${(cause as Error).message}`),
@@ -25,7 +28,7 @@ function setUp(concurrency = 2) {
     else call?.fail(error);
     await settled();
   };
-  return { calls, told, preparations, end };
+  return { clock, calls, told, preparations, end };
 }
 
 describe('preparations', () => {
@@ -101,5 +104,36 @@ describe('preparations', () => {
     preparations.follow(coming(1));
     await end('1');
     expect([...calls.keys()]).toEqual(['1']);
+  });
+
+  it('go on with others in the place of calls that hang though their shards are not to come any more', async () => {
+    const { calls, clock, told, preparations, end } = setUp(2);
+    preparations.follow(coming(1, 2));
+    await settled();
+    preparations.follow(coming(3, 4, 5));
+    await settled();
+    expect([...calls.keys()]).toEqual(['1', '2', '3', '4']);
+    await end('1'); // It has given up its place before.
+    expect([...calls.keys()]).toEqual(['1', '2', '3', '4']);
+    await end('3');
+    expect([...calls.keys()]).toEqual(['1', '2', '3', '4', '5']);
+    expect(told).toEqual(['ready 3']);
+    await end('4');
+    await end('5');
+    expect(clock.running).toBe(0);
+  });
+
+  it('go on with others when a call has taken as long as it may hold up a move, and take it for ready later', async () => {
+    const { calls, clock, told, preparations, end } = setUp(2);
+    preparations.follow(coming(1, 2, 3, 4));
+    await clock.advance(TIMEOUT_MS - 1);
+    expect([...calls.keys()]).toEqual(['1', '2']);
+    await clock.advance(1);
+    expect([...calls.keys()]).toEqual(['1', '2', '3', '4']);
+    expect(calls.get('1')?.shard.signal.aborted).toBe(false);
+    await end('1');
+    expect(told).toEqual(['ready 1']);
+    preparations.follow([]);
+    expect(clock.running).toBe(0);
   });
 });

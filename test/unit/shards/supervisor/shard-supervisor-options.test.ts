@@ -23,6 +23,7 @@ describe('the options of a supervisor of shards', () => {
     ['no options', undefined, /an object with at least connect and path/],
     ['a misspelt name', { ...LEAST, shard: 5 }, /supervisor\.shard .*no such option/s],
     ['no shards', { ...LEAST, shards: 0 }, /shards/],
+    ['half a surrogate pair in the id', { ...LEAST, id: 'a\ud83d' }, /id is .*surrogate pair/s],
     ['a shard twice', { ...LEAST, shards: ['a', 'a'] }, /shards .*differ/s],
     ['a weight of 0', { ...LEAST, weight: 0 }, /weight.*over 0/s],
     ['an infinite weight', { ...LEAST, weight: Number.POSITIVE_INFINITY }, /weight.*finite/s],

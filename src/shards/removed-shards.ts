@@ -1,0 +1,38 @@
+import type { ReadRecord } from '../election/nodes/record.js';
+import { NoNodeError } from '../errors.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Session } from '../session/session.js';
+import { type GroupPaths, idOfNodeName } from './nodes/group-paths.js';
+import type { ShardList } from './nodes/shard-list.js';
+import { readRecords } from './ownership/shard-records.js';
+
+export type HeldRecord = Extract<ReadRecord, { readonly state: 'held' }>;
+
+/** A shard that the group has no more, and whose record names a member all the same. */
+export interface RemovedShard {
+  readonly shard: string;
+  readonly record: HeldRecord;
+}
+
+/**
+ * The shards that the group has no more, and that weren't given back. Their records stay when the group gets fewer shards. The member that
+ * a record names may be gone: no other member claims the shard.
+ * @param list - the shards that the group has
+ * @throws the signal's reason, what ended the session, or a server's refusal
+ */
+export async function readRemoved(
+  session: Session,
+  paths: GroupPaths,
+  list: ShardList,
+  signal?: Abortable,
+): Promise<RemovedShard[]> {
+  const listing = session.retryUntilAnswered(() => session.getChildren(paths.records), signal);
+  const names = await listing.catch((error: unknown) => {
+    if (error instanceof NoNodeError) return [];
+    throw error;
+  });
+  const ids = names.flatMap((name) => idOfNodeName(name) ?? []);
+  const removed = ids.filter((id) => list.numberOf(id) === undefined);
+  const seen = await readRecords(session, paths, removed, signal);
+  return seen.flatMap(({ shard, record }) => (record.state === 'held' ? [{ shard, record }] : []));
+}
