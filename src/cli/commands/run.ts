@@ -41,7 +41,7 @@ Exits with the command's exit code, or with 128 + n if signal n ended the comman
 or ended this process while it waited in the queue. Else it exits with
   64   the command line is wrong
   69   it reached no server at the start
-  71   the system refuses to start the command
+  71   the system refuses to start the command, or its keeper can't start
   75   it was not elected in time (--wait-timeout, --no-wait)
   76   it lost leadership and ended the command (not with --restart)
   77   the servers refuse: wrong credentials, or no permission
