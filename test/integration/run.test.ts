@@ -4,6 +4,7 @@ import { constants, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
+import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcess } from '../../src/cluster/command/process-table.js';
 import { openSessionOf } from '../../src/cluster/guardian/guarded-process.js';
@@ -72,6 +73,25 @@ describe('conclave run', () => {
     expect(await runner.exit()).toBe(3);
     expect(JSON.parse(runner.stdout)).toEqual(words);
     expect(runner.stderr).toBe('');
+  });
+
+  it('refuses arguments that aren’t UTF-8, and names the variables that aren’t, as the command would get them changed', async () => {
+    const start = `"${process.execPath}" "${PROGRAM}" run ${uniquePath('run')} -- echo`;
+    const shell = async (text: string) => {
+      const env = { ZOOKEEPER: connectString() };
+      const { stdout, stderr, exitCode } = await execa('sh', ['-c', text], { env, reject: false });
+      return { stdout, stderr, exitCode };
+    };
+    expect(await shell(`exec ${start} ü "$(printf 'caf\\351')"`)).toEqual({
+      exitCode: 64,
+      stdout: '',
+      stderr: expect.stringMatching(/^conclave: argument 6 of the command line isn't UTF-8/),
+    });
+    expect(await shell(`CITY="$(printf 'caf\\351')" exec ${start} ü \uFFFD`)).toEqual({
+      exitCode: 0,
+      stdout: 'ü \uFFFD',
+      stderr: "conclave: the command gets the variable CITY changed: its value isn't UTF-8",
+    });
   });
 
   it('gives the command its own standard input, output and error', async () => {
