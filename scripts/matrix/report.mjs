@@ -28,3 +28,24 @@ export function tableOf(results) {
   );
   return ['| Node.js | passed | failed | skipped | took |', '|---|---|---|---|---|', ...rows].join('\n');
 }
+
+/**
+ * @typedef {object} CheckedRuntime - what was found about another runtime
+ * @property {string} version - its name and version
+ * @property {readonly string[]} checks - the names of the checks
+ * @property {ReadonlyMap<string, string>} failures - why a check failed, by its name
+ */
+
+/** A table in Markdown, with a row for each check. @param {readonly CheckedRuntime[]} runtimes @returns {string} */
+export function checksTableOf(runtimes) {
+  const line = (/** @type {readonly string[]} */ cells) => `| ${cells.join(' | ')} |`;
+  const outcome = (/** @type {CheckedRuntime} */ { failures }, /** @type {string} */ check) =>
+    failures.has(check) ? 'failed' : 'passed';
+  const head = [
+    line(['check', ...runtimes.map(({ version }) => version)]),
+    `|${'---|'.repeat(runtimes.length + 1)}`,
+  ];
+  const checks = runtimes[0]?.checks ?? [];
+  const rows = checks.map((check) => line([check, ...runtimes.map((each) => outcome(each, check))]));
+  return [...head, ...rows].join('\n');
+}

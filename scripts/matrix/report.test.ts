@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resultOf, tableOf } from './report.mjs';
+import { checksTableOf, resultOf, tableOf } from './report.mjs';
 
 describe('the report on versions of Node.js', () => {
   const report = { numPassedTests: 7, numFailedTests: 0, numPendingTests: 1, success: true };
@@ -12,5 +12,18 @@ describe('the report on versions of Node.js', () => {
 
   it('counts a file that could not be loaded as a failure', () => {
     expect(resultOf('v22.1.0', { ...report, success: false }, 1).failed).toBe(1);
+  });
+});
+
+describe('the report on other runtimes', () => {
+  it('is a table with a row for each check', () => {
+    const checks = ['leads', 'runs'];
+    const runtimes = [
+      { version: 'Bun 1.4.5', checks, failures: new Map() },
+      { version: 'Deno 2.9.6', checks, failures: new Map([['runs', 'why']]) },
+    ];
+    expect(checksTableOf(runtimes)).toBe(
+      '| check | Bun 1.4.5 | Deno 2.9.6 |\n|---|---|---|\n| leads | passed | passed |\n| runs | passed | failed |',
+    );
   });
 });

@@ -9,6 +9,16 @@ const run = promisify(execFile);
 export const NODE_VERSIONS = ['20.19', '22', '24', 'latest'];
 
 /**
+ * Other runtimes, by the names of their npm packages.
+ *
+ * @type {Readonly<Record<string, { readonly title: string, readonly options: readonly string[] }>>} `options`: how it runs a program
+ */
+export const OTHER_RUNTIMES = {
+  bun: { title: 'Bun', options: [] },
+  deno: { title: 'Deno', options: ['run', '--allow-all'] },
+};
+
+/**
  * Installs a version of Node.js from npm's package `node`, unless the cache has it already.
  *
  * @param {string} version - as npm understands it: `22`, `latest`
@@ -16,18 +26,34 @@ export const NODE_VERSIONS = ['20.19', '22', '24', 'latest'];
  * @returns {Promise<string>} the path of the binary
  */
 export async function installNode(version, cache) {
-  const folder = join(cache, version);
-  const binary = join(folder, 'node_modules/node/bin/node');
+  return await install(`node@${version}`, 'node_modules/node/bin/node', join(cache, version));
+}
+
+/**
+ * Installs the newest version of another runtime from its npm package.
+ *
+ * @param {string} name - of {@link OTHER_RUNTIMES}
+ * @param {string} cache - as above
+ * @returns {Promise<string>} the path of the binary
+ */
+export async function installRuntime(name, cache) {
+  return await install(`${name}@latest`, `node_modules/.bin/${name}`, join(cache, name));
+}
+
+/** @param {string} what @param {string} path @param {string} folder @returns {Promise<string>} */
+async function install(what, path, folder) {
+  const binary = join(folder, path);
   // `latest` is installed again, because there may be a newer version.
-  if (existsSync(binary) && version !== 'latest') return binary;
+  if (existsSync(binary) && !what.endsWith('@latest')) return binary;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
-  const options = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `node@${version}`];
+  const options = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', what];
   await run('npm', options, { cwd: folder });
   return binary;
 }
 
-/** @param {string} binary @returns {Promise<string>} */
+/** @param {string} binary @returns {Promise<string>} as the first line of its output has it: `v22.1.0`, `2.9.6` */
 export async function versionOf(binary) {
-  return (await run(binary, ['--version'])).stdout.trim();
+  const { stdout } = await run(binary, ['--version']);
+  return /v?\d+\.\d+\.\S+/.exec(stdout)?.[0] ?? stdout.trim();
 }

@@ -14,11 +14,13 @@ import { addUi } from './commands/ui.js';
 import { EXIT } from './process/exit-codes.js';
 import { printError } from './process/output.js';
 import { UserError } from './process/user-error.js';
+import { checkWords } from './process/utf8.js';
 
-/** Parses the command line, without the command's own name, and runs its subcommand. Gives the exit code. */
+/** Parses the end of this process's command line, behind the command's own name, and runs its subcommand. Gives the exit code. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   try {
+    checkWords(words);
     await makeProgram((code) => {
       exitCode = code;
     }).parseAsync(words, { from: 'user' });

@@ -45,8 +45,9 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
     const { id, credentials } = client;
     const { timeoutMs } = client.greeting;
     opened.push(credentials);
-    const word = encodeChildMessage({ kind: 'opened', session: sessionName(id), credentials, timeoutMs });
-    const child = fork(fixture('killed-child.sh'), [JSON.stringify(word)], {
+    const message = { kind: 'opened', session: sessionName(id), credentials, timeoutMs } as const;
+    const word = encodeChildMessage({ pid: 0, message });
+    const child = fork(fixture('killed-child.sh'), [JSON.stringify(word).replace('"pid":0', '"pid":%d')], {
       execPath: '/bin/sh',
       execArgv: [],
     });

@@ -56,7 +56,7 @@ async function guardLiar(guardian = makeGuardian()): Promise<{
     guardian,
     child,
     errors,
-    say: (message) => void child.send({ say: encodeChildMessage(message) }),
+    say: (message) => void child.send({ say: encodeChildMessage({ pid: child.pid as number, message }) }),
     dies: async () => {
       const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
       child.kill('SIGKILL');

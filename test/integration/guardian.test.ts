@@ -22,6 +22,8 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/guarded-child.mjs');
+/** It runs a program in a child of its own, and passes messages on between that and its parent. */
+const WRAPPER = join(import.meta.dirname, '../../node_modules/.bin/tsx');
 
 function forkOne(path: string, options: object = {}, connect = connectString()): ChildProcess {
   const child = fork(FIXTURE, [connect, path, JSON.stringify(options)]);
@@ -145,6 +147,35 @@ describe('a guardian', () => {
     await resigned;
     expect(cleanedUp).toEqual([]);
   }, 9000);
+
+  it('does nothing to a leader that lives on behind a wrapper when the wrapper was killed, and says so', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const cleanedUp: CleanupReport[] = [];
+    const errors: Error[] = [];
+    guardian
+      .on('cleanedUp', (report) => void cleanedUp.push(report))
+      .on('error', (error) => void errors.push(error));
+    const wrapper = fork(FIXTURE, [connectString(), path], { execPath: WRAPPER, execArgv: [] });
+    onTestFinished(() => void wrapper.kill('SIGKILL'));
+    const { pid } = await messageWith(wrapper, 'pid');
+    onTestFinished(() => void process.kill(pid as number, 'SIGKILL'));
+    expect(pid).not.toBe(wrapper.pid);
+    const leads = messageWith(wrapper, 'elected');
+    guardian.watch(wrapper);
+    await leads;
+    await until(() => errors.length > 0 || guardian.roleOf(wrapper) === 'leading');
+    const { elector } = await nextInLine(path);
+    const exited = nextEvent(wrapper, 'exit');
+    wrapper.kill('SIGKILL');
+    await exited;
+    await guardian.close(); // The guardian has done all that it does about the death.
+    expect(cleanedUp).toEqual([]);
+    expect((await elector.leader())?.id).toContain(`-${pid}-`);
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringMatching(`^the process ${wrapper.pid} passes on the messages of process ${pid}, `),
+    ]);
+  }, 20_000);
 
   it('leaves a term alone that was given back, whatever it heard last', async () => {
     const path = uniquePath('guarded');

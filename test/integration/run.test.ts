@@ -1,9 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
+import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcess } from '../../src/cluster/command/process-table.js';
 import { openSessionOf } from '../../src/cluster/guardian/guarded-process.js';
@@ -43,6 +44,18 @@ function run(
   return new RunningCommand(words, rest);
 }
 
+/** The built command, without the keeper’s program: Node can’t find it, as in an archive of Yarn’s Plug’n’Play. */
+function copyWithoutKeeper(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-copy-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const root = join(import.meta.dirname, '../..');
+  cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
+  cpSync(join(root, 'package.json'), join(folder, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  rmSync(join(folder, 'dist/cluster/command/keeper.js'));
+  return join(folder, relative(root, PROGRAM));
+}
+
 /** A shell script as a command. `run` itself starts no shell. */
 const script = (text: string) => ['sh', '-c', text];
 const printed = (runner: RunningCommand, text: string) =>
@@ -60,6 +73,25 @@ describe('conclave run', () => {
     expect(await runner.exit()).toBe(3);
     expect(JSON.parse(runner.stdout)).toEqual(words);
     expect(runner.stderr).toBe('');
+  });
+
+  it('refuses arguments that aren’t UTF-8, and names the variables that aren’t, as the command would get them changed', async () => {
+    const start = `"${process.execPath}" "${PROGRAM}" run ${uniquePath('run')} -- echo`;
+    const shell = async (text: string) => {
+      const env = { ZOOKEEPER: connectString() };
+      const { stdout, stderr, exitCode } = await execa('sh', ['-c', text], { env, reject: false });
+      return { stdout, stderr, exitCode };
+    };
+    expect(await shell(`exec ${start} ü "$(printf 'caf\\351')"`)).toEqual({
+      exitCode: 64,
+      stdout: '',
+      stderr: expect.stringMatching(/^conclave: argument 6 of the command line isn't UTF-8/),
+    });
+    expect(await shell(`CITY="$(printf 'caf\\351')" exec ${start} ü \uFFFD`)).toEqual({
+      exitCode: 0,
+      stdout: 'ü \uFFFD',
+      stderr: "conclave: the command gets the variable CITY changed: its value isn't UTF-8",
+    });
   });
 
   it('gives the command its own standard input, output and error', async () => {
@@ -501,6 +533,23 @@ describe('conclave run', () => {
     expect(await ungrateful.exit()).toBe(137);
     expect(isAlive(Number(ungrateful.stdout))).toBe(false);
   });
+
+  it.each(['another process leads', 'it leads itself'])(
+    'ends with 71 when its keeper can’t start, in place of standing for election again and again: %s',
+    async (leads) => {
+      const path = uniquePath('run');
+      if (leads === 'another process leads') await campaign(await openSession(), path);
+      const program = copyWithoutKeeper();
+      const runner = run(['true'], { path, program, options: ['--restart', '-v'] });
+      expect(await runner.exit()).toBe(71);
+      expect(runner.stderr).toContain(
+        "conclave: the keeper can't start: it ended by itself, with exit code 1; ",
+      );
+      expect(runner.stderr.match(/ elected for term /g)?.length ?? 0).toBeLessThanOrEqual(1);
+      expect(await queue(path)).toHaveLength(leads === 'another process leads' ? 1 : 0);
+    },
+    20_000,
+  );
 
   it('authenticates with credentials from the environment, and exits with 77 if the servers refuse', async () => {
     const path = uniquePath('run');

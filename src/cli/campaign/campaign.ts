@@ -21,6 +21,7 @@ export interface Leadership {
 /** What a subcommand does while it leads. */
 export interface LeaderWork {
   readonly signals: readonly NodeJS.Signals[]; // The signals that it handles while it leads.
+  readonly unable?: Promise<string>; // Resolves with the reason when it can't work any more, in whatever term. Never rejects.
   onWaiting?(session: Session): void; // Called when the candidate has a place in the queue, with the session that holds it.
   /** The term is given back when it has settled. Resolves with the exit code, or `undefined` to campaign again. */
   lead(leadership: Leadership): Promise<number | undefined>;
@@ -86,6 +87,7 @@ class Campaign {
     const onSignal = (name: NodeJS.Signals) => this.#onSignal(name);
     for (const signal of signals) process.on(signal, onSignal);
     this.#listen();
+    void this.#work.unable?.then((reason) => this.#finish(EXIT.system, reason));
     this.#supervisor.start().catch((error: unknown) => this.#fail(error));
     const connectTimer = this.#limitFirstConnect();
     if (this.#options.waitTimeout !== undefined)
@@ -107,6 +109,7 @@ class Campaign {
     this.#state = { name: 'leading' };
     this.#printIfVerbose(`elected for term ${term.number}`);
     const exitCode = await this.#work.lead({ term, session, id: this.#supervisor.id });
+    if (this.#isFinished()) return;
     this.#state = { name: 'waiting' };
     if (exitCode !== undefined) this.#finish(exitCode);
   }
@@ -149,6 +152,10 @@ class Campaign {
     const clear = () => timer.clear();
     this.#supervisor.session().then(clear, clear); // Rejects if it was stopped: the reason has been printed then.
     return timer;
+  }
+
+  #isFinished(): boolean {
+    return this.#state.name === 'finished';
   }
 
   #giveUp(when: string): void {

@@ -1,3 +1,4 @@
+// Imports more than 15 modules: 16; a command, its keeper and its term are brought together here.
 import { KeeperHandle } from '../../cluster/command/keeper-handle.js';
 import type { CommandLine } from '../../cluster/command/keeper-messages.js';
 import { runWhileHeld } from '../../cluster/command/run-while-held.js';
@@ -5,6 +6,7 @@ import { openSessionOf } from '../../cluster/guardian/guarded-process.js';
 import type { Term } from '../../election/term/term.js';
 import { describe } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
+import { deferred } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/environment.js';
 import { parseConnectString } from '../../session/connection/connect-string.js';
 import type { Session } from '../../session/session.js';
@@ -16,6 +18,9 @@ import type { Leadership, LeaderWork } from './campaign.js';
 
 const { clock } = systemEnvironment;
 
+const KEEPER_NEEDS =
+  "Node must be able to load Conclave's files from a folder, which it can't with Yarn's Plug'n'Play (set nodeLinker: node-modules)";
+
 /** A command that runs while this process leads. */
 export interface LeaderCommand {
   readonly command: string;
@@ -26,20 +31,20 @@ export interface LeaderCommand {
   readonly target: Target; // Where the servers are, for the keeper.
 }
 
-/** The keeper's environment has no credentials: it is sent them over its channel. */
-function startKeeper(): KeeperHandle {
-  return new KeeperHandle(systemEnvironment, publicEnvironment());
-}
-
 /** The leader's work of `conclave run`: runs a command in each term. */
 export class CommandWork implements LeaderWork {
   readonly signals = [...END_SIGNALS, ...FORWARDED_SIGNALS];
   readonly #options: LeaderCommand;
-  #keeper = startKeeper(); // Waits for the next command, so that a new leader needn't start a keeper first.
+  readonly #unable = deferred<string>();
+  #keeper = this.#startKeeper(); // Waits for the next command, so that a new leader needn't start a keeper first.
   #run: CommandRun | undefined; // While a command runs.
 
   constructor(options: LeaderCommand) {
     this.#options = options;
+  }
+
+  get unable(): Promise<string> {
+    return this.#unable.promise;
   }
 
   onWaiting(session: Session): void {
@@ -48,7 +53,7 @@ export class CommandWork implements LeaderWork {
 
   async lead({ term, session, id }: Leadership): Promise<number | undefined> {
     const { graceMs, restart } = this.#options;
-    if (this.#keeper.hasEnded) this.#keeper = startKeeper(); // It was killed while it waited.
+    if (this.#keeper.hasEnded) this.#keeper = this.#startKeeper(); // It was killed while it waited.
     this.#registerCleanup(session, term);
     const keeper = this.#keeper;
     this.#run = { forwarded: new Set() };
@@ -60,7 +65,7 @@ export class CommandWork implements LeaderWork {
     const exitCode = exitCodeOfRun(outcome, this.#run, restart);
     if (outcome.kind === 'refused') printError(`the command was not started: ${outcome.reason}`);
     this.#run = undefined;
-    if (exitCode === undefined) this.#keeper = startKeeper();
+    if (exitCode === undefined) this.#keeper = this.#startKeeper();
     return exitCode;
   }
 
@@ -84,6 +89,16 @@ export class CommandWork implements LeaderWork {
   /** Dismisses the keeper that waits for the next command. */
   close(): void {
     this.#keeper.dismiss();
+  }
+
+  /** The keeper's environment has no credentials: it is sent them over its channel. */
+  #startKeeper(): KeeperHandle {
+    const keeper = new KeeperHandle(systemEnvironment, publicEnvironment());
+    void keeper.outcome.then((outcome) => {
+      if (outcome.kind === 'no-keeper')
+        this.#unable.resolve(`the keeper can't start: ${outcome.reason}; ${KEEPER_NEEDS}`);
+    });
+    return keeper;
   }
 
   /** Tells the keeper which session to close, and which term to give back, if this process is killed. */

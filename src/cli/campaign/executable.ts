@@ -13,9 +13,10 @@ export function checkExecutable(command: string, searchPath = process.env.PATH ?
   const paths = command.includes('/')
     ? [command]
     : searchPath.split(delimiter).map((folder) => join(folder, command));
-  const files = command === '' ? [] : paths.filter(isFile);
-  if (files.some(isExecutable)) return;
-  if (files.length > 0)
+  const found = command === '' ? [] : paths.map(lookAt);
+  if (found.includes('executable')) return;
+  // Of PATH, folders that this user may not enter are skipped, as `execvp` and shells do. A path that is given is meant.
+  if (found.includes('other') || (command.includes('/') && found.includes('hidden')))
     throw new UserError(
       EXIT.notExecutable,
       `${command} can't be executed: is it a program, and may this user execute it?`,
@@ -23,15 +24,17 @@ export function checkExecutable(command: string, searchPath = process.env.PATH ?
   throw new UserError(EXIT.notFound, `there is no command ${command}`);
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-}
-
-function isExecutable(path: string): boolean {
+/** `other`: a file that can't be executed. `hidden`: this user may not enter a folder on the way. */
+function lookAt(path: string): 'executable' | 'other' | 'absent' | 'hidden' {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return 'absent';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'hidden' : 'absent';
+  }
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return 'executable';
   } catch {
-    return false;
+    return 'other';
   }
 }

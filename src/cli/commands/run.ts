@@ -6,7 +6,9 @@ import { duration, withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
 import { EXIT } from '../process/exit-codes.js';
+import { printable, printError } from '../process/output.js';
 import { UserError } from '../process/user-error.js';
+import { changedVariables } from '../process/utf8.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {
   readonly grace: number;
@@ -17,7 +19,7 @@ const DESCRIPTION = `Runs a command only while this process leads an election. O
 command, or as many as there are seats.
 
 Waits in the queue, and starts the command when elected: without a shell, in a session of its own, with this process's \
-standard input, output and error. When leadership is lost, Conclave sends SIGTERM to the command and its descendants and, \
+standard input, output and error. It passes no other open files on: redirect in the command (sh -c 'exec ./work 3<file'). When leadership is lost, Conclave sends SIGTERM to the command and its descendants and, \
 before the next leader may act, SIGKILL. It does so even if this process is stopped, killed or cut off. It gives \
 leadership back when all of them are gone. It doesn't end a process that begins a session of its own, as daemons do.
 
@@ -41,7 +43,7 @@ Exits with the command's exit code, or with 128 + n if signal n ended the comman
 or ended this process while it waited in the queue. Else it exits with
   64   the command line is wrong
   69   it reached no server at the start
-  71   the system refuses to start the command
+  71   the system refuses to start the command, or its keeper can't start
   75   it was not elected in time (--wait-timeout, --no-wait)
   76   it lost leadership and ended the command (not with --restart)
   77   the servers refuse: wrong credentials, or no permission
@@ -86,6 +88,8 @@ async function run(election: string, name: string, args: string[], options: RunO
     );
   const target = targetOf(options);
   checkExecutable(name);
+  for (const variable of changedVariables())
+    printError(`the command gets the variable ${printable(variable)} changed: its value isn't UTF-8`);
   const { grace: graceMs, restart = false } = options;
   const work = new CommandWork({ command: name, args, election, graceMs, restart, target });
   try {

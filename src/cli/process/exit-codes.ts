@@ -15,7 +15,7 @@ export const EXIT = {
   noLeader: 1, // The answer to the question is no: the election has no leader, say.
   usage: 64, // The command line is wrong.
   unavailable: 69, // A resource isn't available: a port is taken, or no server can be reached.
-  system: 71, // The system refuses to start the command.
+  system: 71, // The system refuses to start the command, or its keeper can't start.
   notInTime: 75, // Not in time: this process wasn't elected, or the leader didn't step down.
   lost: 76, // This process led, and lost leadership.
   refused: 77, // The servers refuse: wrong credentials, or no permission.
@@ -55,7 +55,7 @@ export function exitCodeOfRun(
 ): number | undefined {
   const signal = outcome.kind === 'ended' ? outcome.signal : null;
   const endedByUser = endSignal !== undefined || (signal !== null && forwarded.has(signal));
-  if (restart && !endedByUser) return undefined;
+  if (restart && !endedByUser && outcome.kind !== 'no-keeper') return undefined;
   if (endSignal === undefined && lossReason !== undefined) return EXIT.lost;
   switch (outcome.kind) {
     case 'ended':
@@ -63,6 +63,7 @@ export function exitCodeOfRun(
     case 'too-late':
       return endSignal === undefined ? EXIT.lost : exitCodeOfSignal(endSignal);
     case 'refused':
+    case 'no-keeper':
       return EXIT.system;
   }
 }

@@ -13,6 +13,7 @@ import type {
   KeeperCommand,
   KeeperEvent,
 } from './keeper-messages.js';
+import { pauseBeforePollMs } from './poll-pause.js';
 import { PosixSession } from './posix-session.js';
 import { hasVariable, readProcesses } from './process-table.js';
 
@@ -20,7 +21,8 @@ import { hasVariable, readProcesses } from './process-table.js';
 export type CommandOutcome =
   | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
   | { readonly kind: 'too-late' } // It never ran: leadership was over before it could be started.
-  | { readonly kind: 'refused'; readonly reason: string }; // It never ran: the system refused to start it.
+  | { readonly kind: 'refused'; readonly reason: string } // It never ran: the system refused to start it.
+  | { readonly kind: 'no-keeper'; readonly reason: string }; // It never ran: its keeper can't start, and another one couldn't.
 
 /** The events of a {@link KeeperHandle}. */
 export interface KeeperHandleEvents {
@@ -31,7 +33,7 @@ const KEEPER_EVENTS: EventNames<KeeperHandleEvents> = { 'lease-running-out': tru
 
 // How long a keeper may take to act, beyond the action itself. A stopped one takes for ever, while its runner goes on leading.
 const ACT_WITHIN_MS = 10_000;
-const POLL_MS = 20; // Between two checks whether the command is gone, if the keeper can't report it.
+const SEARCH_MS = 20; // Between two searches for a command whose start the keeper hasn't reported.
 /** If a keeper dies before it has reported its command's start, the command is found by this environment variable. */
 const MARK = 'CONCLAVE_KEEPER';
 
@@ -68,8 +70,8 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
       serialization: 'advanced', // For an ExitCleanup's bigints and buffers.
     });
     this.#child.on('message', (event: KeeperEvent) => this.#onEvent(event));
-    this.#child.once('error', (error) => this.#finish({ kind: 'refused', reason: describe(error) }));
-    this.#child.once('exit', () => void this.#onExit());
+    this.#child.once('error', (error) => this.#finish({ kind: 'no-keeper', reason: describe(error) }));
+    this.#child.once('exit', (code) => void this.#onExit(code));
   }
 
   /** Whether the keeper has ended, or was dismissed. */
@@ -170,22 +172,27 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
   }
 
   /** The keeper has ended. Unless it has reported that the command is gone, the command has to be killed from here. */
-  async #onExit(): Promise<void> {
+  async #onExit(code: number | null): Promise<void> {
     if (this.#child.connected) await once(this.#child, 'disconnect'); // The last messages come before it.
     if (!this.#hasEnded && this.#graceMs !== undefined) await this.#searchProcesses();
-    while (!this.#hasEnded && this.#processes !== undefined && !this.#processes.isGone()) {
+    for (
+      let poll = 1;
+      !this.#hasEnded && this.#processes !== undefined && !this.#processes.isGone();
+      poll++
+    ) {
       this.#processes.signal('SIGKILL');
-      await sleep(this.#clock, POLL_MS);
+      await sleep(this.#clock, pauseBeforePollMs(poll));
     }
-    const died = { kind: 'refused', reason: 'its keeper has died' } as const;
-    this.#finish(this.#processes === undefined ? died : this.#endedOutcome());
+    if (this.#processes !== undefined) this.#finish(this.#endedOutcome());
+    else if (code === null) this.#finish({ kind: 'refused', reason: 'its keeper has died' });
+    else this.#finish({ kind: 'no-keeper', reason: `it ended by itself, with exit code ${code}` });
   }
 
   /** Looks several times: a forked process has its new environment and its session only a moment later. */
   async #searchProcesses(): Promise<void> {
     for (let tries = 0; tries < 5 && this.#processes === undefined; tries++) {
       this.#processes = this.#findProcesses();
-      if (this.#processes === undefined) await sleep(this.#clock, POLL_MS);
+      if (this.#processes === undefined) await sleep(this.#clock, SEARCH_MS);
     }
   }
 

@@ -1,6 +1,7 @@
 import { deferred } from '../../platform/async/promises.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { nextStep } from './command-deadlines.js';
+import { pauseBeforePollMs } from './poll-pause.js';
 import type { CommandProcesses } from './posix-session.js';
 
 /** What is left of a lease at the moment of the call, in milliseconds, also after the machine was suspended. */
@@ -29,10 +30,6 @@ type State =
   | { readonly name: 'killing' }
   | { readonly name: 'gone' };
 
-// The command's descendants aren't children of this process, so no event reports their end: they are polled.
-const FIRST_POLL_MS = 2;
-const LONGEST_POLL_MS = 50;
-
 /**
  * A command that runs only as long as a lease is renewed. If the lease isn't renewed, or on request, the command and its
  * descendants are asked to end, and are killed when their grace is over, before the lease's end in any case.
@@ -44,7 +41,7 @@ export class KeptCommand {
   #remainingMs: RemainingMs;
   #hasExited = false;
   #timer: Timer | undefined;
-  #pollMs = FIRST_POLL_MS;
+  #polls = 0; // Since the command exited, or was last sent another signal.
 
   constructor(options: KeptCommandOptions) {
     this.#options = options;
@@ -56,10 +53,12 @@ export class KeptCommand {
     return this.#gone.promise;
   }
 
-  /** The lease has been renewed. An older message that comes late doesn't shorten it. */
+  /**
+   * The lease has been renewed. An older message that comes late doesn't shorten it. The timer for the former end finds that there is
+   * nothing to do yet.
+   */
   extendLease(remainingMs: RemainingMs): void {
     if (remainingMs() > this.#remainingMs()) this.#remainingMs = remainingMs;
-    this.#proceed();
   }
 
   forward(signal: NodeJS.Signals): void {
@@ -76,6 +75,7 @@ export class KeptCommand {
   /** The command itself has ended. Descendants that are left have to end, too. */
   onExit(): void {
     this.#hasExited = true;
+    this.#polls = 0;
     if (this.#state.name === 'running' && !this.#options.processes.isGone())
       this.#requestEnd('SIGTERM', this.#options.graceMs);
     this.#proceed();
@@ -91,11 +91,11 @@ export class KeptCommand {
       this.#gone.resolve();
       return;
     }
-    const inMs = Math.min(nextInMs, this.#nextPollMs());
+    const inMs = this.#isPolled() ? Math.min(nextInMs, pauseBeforePollMs(++this.#polls)) : nextInMs;
     this.#timer = this.#options.clock.after(inMs, () => this.#proceed());
   }
 
-  /** Returns how long it is until the next step. */
+  /** Returns how long it is until the next step; Infinity if the last one has been taken. */
   #takeSteps(): number {
     const { clock, processes, leaseMs, graceMs, onLeaseRunningOut } = this.#options;
     while (this.#state.name === 'running' || this.#state.name === 'ending') {
@@ -105,11 +105,16 @@ export class KeptCommand {
       const step = nextStep({ now, leaseEnd, leaseMs, ...ending });
       if (step.do === 'wait') return step.ms;
       if (this.#state.name === 'running') onLeaseRunningOut();
-      if (step.do === 'kill') this.#state = { name: 'killing' };
+      if (step.do === 'kill') this.#kill();
       else this.#requestEnd('SIGTERM', graceMs);
     }
-    processes.signal('SIGKILL');
-    return LONGEST_POLL_MS;
+    processes.signal('SIGKILL'); // At each poll: a process that was just being forked may have got none before.
+    return Number.POSITIVE_INFINITY;
+  }
+
+  #kill(): void {
+    this.#state = { name: 'killing' };
+    this.#polls = 0;
   }
 
   #requestEnd(signal: NodeJS.Signals, graceMs: number): void {
@@ -117,15 +122,14 @@ export class KeptCommand {
     const ending = { name: 'ending', endRequestedAt: clock.now(), graceMs } as const;
     if (this.#state.name === 'running') this.#state = ending;
     else if (this.#state.name === 'ending' && endOf(ending) < endOf(this.#state)) this.#state = ending;
+    this.#polls = 0;
     processes.signal(signal);
     processes.signal('SIGCONT'); // A stopped process handles no other signal before this one.
   }
 
-  /** How long until the next poll whether all are gone, at longer and longer intervals. */
-  #nextPollMs(): number {
-    if (!this.#hasExited) return Number.POSITIVE_INFINITY; // The command itself is a child: an event reports its end.
-    this.#pollMs = Math.min(2 * this.#pollMs, LONGEST_POLL_MS);
-    return this.#pollMs;
+  /** Only an exit of the command itself, which is a child, is reported by an event. */
+  #isPolled(): boolean {
+    return this.#hasExited || this.#state.name === 'killing';
   }
 }
 

@@ -86,7 +86,7 @@ export class GuardianLink {
 
   #send(message: ChildMessage | undefined): void {
     if (message === undefined || !this.#isAttached || !this.#channel.connected) return;
-    this.#channel.send?.(encodeChildMessage(message), ignore); // A guardian that is gone guards nothing.
+    this.#channel.send?.(encodeChildMessage({ pid: process.pid, message }), ignore); // A guardian that is gone guards nothing.
   }
 }
 

@@ -33,6 +33,12 @@ export type ChildMessage =
   | { readonly kind: 'gone'; readonly session: string; readonly group: string } // It isn't a member of this group any more.
   | { readonly kind: 'over'; readonly session: string }; // This session has ended.
 
+/** A message, and the process that it is from: a parent may get messages over a channel that its child only passes on. */
+export interface ChildReport {
+  readonly pid: number;
+  readonly message: ChildMessage;
+}
+
 const PROPERTY = 'conclave';
 const FORMAT = 1;
 const WORDS = { attach: 'greeting', detach: 'farewell' } as const; // How the guardian's messages are written.
@@ -53,8 +59,8 @@ export function decodeGuardianMessage(message: unknown): GuardianMessage | undef
   return word === WORDS.detach ? 'detach' : undefined;
 }
 
-export function encodeChildMessage(message: ChildMessage): object {
-  return { [PROPERTY]: { format: FORMAT, ...fieldsOf(message) } };
+export function encodeChildMessage({ pid, message }: ChildReport): object {
+  return { [PROPERTY]: { format: FORMAT, pid, ...fieldsOf(message) } };
 }
 
 function fieldsOf(message: ChildMessage): object {
@@ -68,10 +74,15 @@ function fieldsOf(message: ChildMessage): object {
 }
 
 /** `undefined`: the value isn't a message, or can't be read. A guardian does nothing that it isn't sure of. */
-export function decodeChildMessage(message: unknown): ChildMessage | undefined {
-  const content = contentOf(message);
-  const { kind, session, election, group, node } = content ?? {};
-  if (content === undefined || typeof session !== 'string' || !SESSION_NAME.test(session)) return undefined;
+export function decodeChildMessage(received: unknown): ChildReport | undefined {
+  const content = contentOf(received);
+  const message = content && messageOf(content);
+  return message !== undefined && isWhole(content?.pid) ? { pid: content.pid, message } : undefined;
+}
+
+function messageOf(content: Record<string, unknown>): ChildMessage | undefined {
+  const { kind, session, election, group, node } = content;
+  if (typeof session !== 'string' || !SESSION_NAME.test(session)) return undefined;
   switch (kind) {
     case 'over':
       return { kind, session };

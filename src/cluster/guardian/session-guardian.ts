@@ -13,7 +13,7 @@ import { resolveSessionOptions, type SessionOptions } from '../../session/sessio
 import { isChildProcess } from './child-process.js';
 import { type ElectionRole, GuardedProcess, MOST_ELECTIONS, MOST_SESSIONS } from './guarded-process.js';
 import {
-  type ChildMessage,
+  type ChildReport,
   decodeChildMessage,
   encodeGuardianMessage,
   type GuardianMessage,
@@ -49,7 +49,7 @@ export interface SessionGuardianEvents {
   cleanedUp(report: CleanupReport): void;
   /**
    * The guardian couldn't clean up a session of a dead process: that session ends by its session timeout. Or a process reported
-   * something untrue, or too much. Or a listener failed.
+   * something untrue, or too much, or passed on the messages of another process, which isn't guarded. Or a listener failed.
    */
   error(error: Error): void;
   /** @internal The role of a guarded process has changed. */
@@ -78,7 +78,8 @@ const LAST_MESSAGES_MS = 100;
  * Guaranteed: the guardian does nothing to a process that lives, even if that stands still or has closed its channel. A guardian
  * that dies or can't reach the servers changes nothing. It gives the terms of a dead process back cleanly. The dead process can't
  * act any more, so the successor doesn't wait until the lease is over. The guardian doesn't rely on reports: it writes nothing
- * unless ZooKeeper says that the session to close leads. It drops reports that don't fit, with an `error`.
+ * unless ZooKeeper says that the session to close leads. It drops reports that don't fit, with an `error`: those of a process behind
+ * a wrapper (`execPath: 'tsx'`) too, since it can't see the end of that process.
  *
  * Not guaranteed: anything about the traces of the dead process. Requests that it had sent may still arrive, and processes that
  * it had started may live on: fence with `term.token`. For commands with children of their own, see `conclave run`.
@@ -175,11 +176,11 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
       nextAttach = clock.after(pauseMs, () => attach(nextPauseMs), { background: true });
     };
     const onMessage = (received: unknown) => {
-      const message = decodeChildMessage(received);
-      if (message === undefined) return;
+      const report = decodeChildMessage(received);
+      if (report === undefined) return;
       nextAttach?.clear();
       const before = known.role;
-      const refusal = this.#receive(child, known, message);
+      const refusal = this.#receive(child, known, report);
       if (refusal !== undefined && !hasReported) {
         hasReported = true; // Once: the process may repeat its message.
         this.#report(new Error(`the process ${child.pid} ${refusal}`));
@@ -207,7 +208,10 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   /** Why a message isn't kept, if it isn't. */
-  #receive(child: ChildProcess, known: GuardedProcess, message: ChildMessage): string | undefined {
+  #receive(child: ChildProcess, known: GuardedProcess, { pid, message }: ChildReport): string | undefined {
+    // Nothing tells this process when that one ends. It may live on, and lead, when this child has ended.
+    if (pid !== child.pid)
+      return `passes on the messages of process ${pid}, as a wrapper does (execPath: 'tsx', say): that one isn't guarded. Start it with fork itself, by execArgv: ['--import', 'tsx'], say`;
     const isTaken = [...this.#children].some(
       ([other, guarded]) => other !== child && guarded.known.has(message.session),
     );

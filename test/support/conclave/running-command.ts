@@ -31,6 +31,8 @@ export interface RunningCommandOptions {
   readonly env?: Record<string, string>;
   /** Its standard input. @default nothing */
   readonly stdin?: 'ignore' | 'pipe';
+  /** @default the built command */
+  readonly program?: string;
 }
 
 /** A `conclave` command that is running. It ends with the test, and so does its own command. */
@@ -43,9 +45,9 @@ export class RunningCommand {
 
   constructor(
     words: readonly string[],
-    { connect = connectString(), env = {}, stdin = 'ignore' }: RunningCommandOptions = {},
+    { connect = connectString(), env = {}, stdin = 'ignore', program = PROGRAM }: RunningCommandOptions = {},
   ) {
-    this.process = spawn(process.execPath, [PROGRAM, ...words], {
+    this.process = spawn(process.execPath, [program, ...words], {
       env: { ...process.env, ZOOKEEPER: connect, ...env },
       stdio: [stdin, 'pipe', 'pipe'],
     });

@@ -11,16 +11,19 @@ class FakeProcesses implements CommandProcesses {
   readonly received: [at: number, signal: NodeJS.Signals][] = [];
   readonly #clock: FakeClock;
   isEmpty = false;
+  looks = 0; // How often all processes were looked through, to signal them too.
 
   constructor(clock: FakeClock) {
     this.#clock = clock;
   }
 
   signal(name: NodeJS.Signals): void {
+    this.looks++;
     if (!this.isEmpty) this.received.push([this.#clock.now(), name]);
   }
 
   isGone(): boolean {
+    this.looks++;
     return this.isEmpty;
   }
 
@@ -88,7 +91,7 @@ describe('a kept command', () => {
     expect(processes.signals).toEqual(['SIGTERM', 'SIGCONT']);
     command.extendLease(leaseOf(clock, LEASE_MS));
     await clock.advance(10);
-    expect(processes.received.at(-1)).toEqual([625 + 2000, 'SIGKILL']);
+    expect(processes.received.find(([, signal]) => signal === 'SIGKILL')).toEqual([625 + 2000, 'SIGKILL']);
   });
 
   it('is killed at the first check after its keeper was stopped beyond the lease', async () => {
@@ -167,6 +170,32 @@ describe('a kept command', () => {
     command.end('SIGTERM');
     await clock.advance(500);
     expect(processes.signals.filter((signal) => signal === 'SIGKILL').length).toBeGreaterThan(5);
+  });
+
+  it.each(['before', 'never'])(
+    'that does not die is looked for less and less often; it has exited %s',
+    async (exited) => {
+      const { clock, processes, command } = keep({ graceMs: 0 });
+      if (exited === 'before') command.onExit();
+      command.end('SIGTERM');
+      await clock.advance(10_000);
+      processes.looks = 0;
+      for (let beat = 0; beat < 240; beat++) {
+        command.extendLease(LEASE_MS);
+        await clock.advance(250);
+      }
+      expect(processes.looks).toBeGreaterThan(0);
+      expect(processes.looks).toBeLessThanOrEqual(120);
+    },
+  );
+
+  it('whose descendants take long to end is gone soon after them', async () => {
+    const { clock, processes, command, isGone } = keep({ remainingMs: 60_000, graceMs: 30_000 });
+    command.onExit();
+    await clock.advance(3000);
+    processes.isEmpty = true;
+    await clock.advance(300);
+    expect(isGone()).toBe(true);
   });
 
   it('is sent the signals that are forwarded', () => {

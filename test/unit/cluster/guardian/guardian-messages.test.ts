@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type ChildMessage,
+  type ChildReport,
   decodeChildMessage,
   decodeGuardianMessage,
   encodeChildMessage,
@@ -17,7 +18,7 @@ const path = fc
   )
   .map((parts) => `/${parts.join('/')}`);
 const session = id.map(sessionName);
-const word: fc.Arbitrary<ChildMessage> = fc.oneof(
+const message: fc.Arbitrary<ChildMessage> = fc.oneof(
   fc
     .record({
       id,
@@ -40,13 +41,15 @@ const word: fc.Arbitrary<ChildMessage> = fc.oneof(
   fc.record({ kind: fc.constant('over' as const), session }),
 );
 
+const report: fc.Arbitrary<ChildReport> = fc.record({ pid: fc.integer({ min: 1 }), message });
+
 /** A message as it arrives over a channel with the default serialization. */
 const sent = (message: object): unknown => JSON.parse(JSON.stringify(message));
 
 describe('what a process sends its guardian', () => {
   it('arrives as it was said', () => {
     fc.assert(
-      fc.property(word, (each) => {
+      fc.property(report, (each) => {
         expect(decodeChildMessage(sent(encodeChildMessage(each)))).toEqual(each);
       }),
     );
@@ -84,21 +87,30 @@ describe('what a process sends its guardian', () => {
     { kind: 'opened', session: '0x7', password: 'A'.repeat(129), timeoutMs: 5000 },
     { kind: 'waits', session: '0x7', election: `/${'e'.repeat(4096)}` },
   ])('is not taken for a message when it is incomplete, or too long: %j', (content) => {
-    expect(decodeChildMessage({ conclave: { format: 1, ...content } })).toBeUndefined();
+    expect(decodeChildMessage({ conclave: { format: 1, pid: 7, ...content } })).toBeUndefined();
   });
 
   it('has a form that other versions read: the claim is called a deed in it', () => {
     const claim = { record: '/e', version: 1, term: 1, node: '/e/n' };
     const leads = { kind: 'leads', session: '0x7', election: '/e' } as const;
-    expect(encodeChildMessage({ ...leads, claim })).toEqual({
-      conclave: { format: 1, ...leads, deed: claim },
+    expect(encodeChildMessage({ pid: 7, message: { ...leads, claim } })).toEqual({
+      conclave: { format: 1, pid: 7, ...leads, deed: claim },
     });
   });
 
   it('is not understood when it comes from another format', () => {
-    const message = sent(encodeChildMessage({ kind: 'over', session: '0x7' })) as { conclave: object };
-    expect(decodeChildMessage({ conclave: { ...message.conclave, format: 2 } })).toBeUndefined();
+    const over = { format: 1, pid: 7, kind: 'over', session: '0x7' };
+    expect(decodeChildMessage({ conclave: over })).toBeDefined();
+    expect(decodeChildMessage({ conclave: { ...over, format: 2 } })).toBeUndefined();
   });
+
+  it.each([undefined, '7', -7, 7.5])(
+    'is not understood when it does not say which process it is from: %j',
+    (pid) => {
+      const over = { format: 1, pid, kind: 'over', session: '0x7' };
+      expect(decodeChildMessage({ conclave: over })).toBeUndefined();
+    },
+  );
 });
 
 describe('what a guardian sends', () => {
