@@ -11,6 +11,7 @@ import { EmbeddedZooKeeper } from 'conclave/testing';
 process.env.CONCLAVE_LOG_LEVEL ??= 'silent'; // In a service of your own, keep the warnings.
 const [way = 'block', computeMs = '5000'] = process.argv.slice(2);
 const server = await EmbeddedZooKeeper.start();
+/** @param {'A' | 'B'} name */
 const startReplica = (name) =>
   fork(new URL('replica.mjs', import.meta.url), [name, way, server.connectString, computeMs]);
 
@@ -20,9 +21,10 @@ await once(a, 'message'); // It leads.
 const b = startReplica('B');
 await once(b, 'message'); // It waits.
 const since = Date.now();
+/** @param {unknown} text */
 const say = (text) => console.log(`${((Date.now() - since) / 1000).toFixed(1)} s  ${text}`);
 for (const replica of [a, b]) replica.on('message', say);
-const replaced = new Promise((resolve) => b.on('message', (text) => text === 'B leads' && resolve()));
+const replaced = new Promise((resolve) => b.on('message', (text) => text === 'B leads' && resolve(text)));
 a.send('compute');
 await Promise.all([ended, replaced]);
 b.kill();

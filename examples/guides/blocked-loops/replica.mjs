@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { ElectionSupervisor } from 'conclave';
 import { block, inPieces, inThread } from './compute.mjs';
 
-const [name, way, connect, computeMs] = process.argv.slice(2);
-const say = (text) => process.send(`${name} ${text}`);
+const [name, way, connect = '', computeMs] = process.argv.slice(2);
+/** @param {string} text */
+const say = (text) => process.send?.(`${name} ${text}`);
 
 const supervisor = new ElectionSupervisor({
   connect,
@@ -13,7 +14,10 @@ const supervisor = new ElectionSupervisor({
   watchdog: way === 'watchdog',
   lead: async (term) => {
     say('leads');
-    if (name === 'B') return once(term.signal, 'abort');
+    if (name === 'B') {
+      await once(term.signal, 'abort');
+      return;
+    }
     await once(process, 'message');
     if (way === 'pieces') await inPieces(Number(computeMs), term);
     else if (way === 'thread') await inThread(Number(computeMs), term);
