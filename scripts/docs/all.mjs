@@ -1,4 +1,4 @@
-import { wrongCodeIn } from './code.mjs';
+import { missingImportsIn, wrongCodeIn } from './code.mjs';
 import { brokenLinksIn } from './links.mjs';
 import { markdownFiles } from './pages.mjs';
 import { longSentences } from './sentences.mjs';
@@ -15,6 +15,7 @@ export const CHECKS = {
   commands: () => missingCommandsIn(markdownFiles()),
   workflows: () => missingCommandsOfWorkflows(workflowFiles()),
   code: () => wrongCodeIn(markdownFiles()),
+  imports: () => missingImportsIn(markdownFiles()),
   sentences: () => longSentences(SHORT_SENTENCES, MOST_WORDS),
   spelling: () => misspeltIn(markdownFiles()),
 };

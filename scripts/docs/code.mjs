@@ -54,10 +54,67 @@ export function wrongCodeIn(files) {
   );
 }
 
+/**
+ * Looks for code blocks that use what Conclave exports without importing it: a reader can't copy them. A block that is a part of a
+ * file is looked at, too.
+ *
+ * @param {readonly string[]} files
+ * @returns {string[]} the problems
+ */
+export function missingImportsIn(files) {
+  return snippetsWithoutImports(
+    files.flatMap((file) =>
+      readPage(file)
+        .code.filter(({ language }) => LANGUAGES.includes(language))
+        .map(({ line, text }) => ({ file, line, text })),
+    ),
+  );
+}
+
+/** @param {readonly Snippet[]} snippets @returns {string[]} */
+export function snippetsWithoutImports(snippets) {
+  const ts = loadTypeScript();
+  const known = exportsOfAll();
+  return snippets.flatMap(({ file, line, text }) =>
+    undeclaredNames(text, ts).flatMap((name) => {
+      const specifier = known.get(name);
+      return specifier === undefined
+        ? []
+        : [`${file}:${line}: the block lacks import { ${name} } from '${specifier}'`];
+    }),
+  );
+}
+
+/**
+ * The names that a block uses and doesn't declare anywhere. The block may be a part of a file.
+ * @param {string} text
+ * @param {typeof import('typescript')} ts
+ */
+function undeclaredNames(text, ts) {
+  const used = new Set();
+  const declared = new Set();
+  /** @param {import('typescript').Node} node */
+  const visit = (node) => {
+    if (ts.isIdentifier(node)) {
+      const { parent } = node;
+      const isName = 'name' in parent && parent.name === node && !ts.isShorthandPropertyAssignment(parent);
+      if (!isName) used.add(node.text);
+      else if (!ts.isPropertyAccessExpression(parent)) declared.add(node.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('block.ts', text, ts.ScriptTarget.Latest, true));
+  return [...used].filter((name) => !declared.has(name));
+}
+
+/** Loaded late, because loading it takes half a second. */
+function loadTypeScript() {
+  return /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
+}
+
 /** @param {readonly Snippet[]} snippets @returns {string[]} */
 export function wrongSnippets(snippets) {
-  // Loaded late, because loading it takes half a second.
-  const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
+  const ts = loadTypeScript();
   const parsed = ts.convertCompilerOptionsFromJson(
     { ...OPTIONS, lib: ['ES2023', 'ESNext.Disposable'] },
     ROOT,

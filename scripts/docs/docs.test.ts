@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CHECKS, MOST_WORDS } from './all.mjs';
-import { wrongSnippets } from './code.mjs';
+import { snippetsWithoutImports, wrongSnippets } from './code.mjs';
 import { brokenLinksIn } from './links.mjs';
 import { markdownFiles, parsePage, readPage } from './pages.mjs';
 import { longSentencesIn, sentencesOf } from './sentences.mjs';
@@ -15,6 +15,7 @@ describe('README and docs', () => {
     ['commands', 'exist'],
     ['workflows', 'run commands that exist'],
     ['code', 'compiles'],
+    ['imports', 'are in each block that needs them'],
     ['sentences', 'are short where they have to be'],
     ['spelling', 'is right'],
   ] as const)(
@@ -138,6 +139,21 @@ describe('a workflow', () => {
 });
 
 describe('a code block', () => {
+  it('is reported when it uses what Conclave exports, and does not import it', () => {
+    const texts = [
+      "import { ElectionSupervisor } from 'conclave';\nconst one = new ElectionSupervisor(options);\n",
+      'const one = new ElectionSupervisor(options);\n',
+      '      providers: [{ provide: ElectionSupervisor, metrics: given.metrics }],\n    };\n  }\n',
+      'function metrics() {}\nsay(metrics());\n',
+      'async function start(clock = new TestClock()) {\n  return { clock };\n}\n',
+    ];
+    expect(snippetsWithoutImports(texts.map((text, line) => ({ file: 'a.md', line, text })))).toEqual([
+      "a.md:1: the block lacks import { ElectionSupervisor } from 'conclave'",
+      "a.md:2: the block lacks import { ElectionSupervisor } from 'conclave'",
+      "a.md:4: the block lacks import { TestClock } from 'conclave/testing'",
+    ]);
+  });
+
   it(
     'is compiled against what is published, and names of its own need no declaration',
     () => {

@@ -17,7 +17,7 @@ const RESOLUTIONS = [
   { module: 'NodeNext', moduleResolution: 'NodeNext' },
   { module: 'ESNext', moduleResolution: 'bundler' },
 ];
-/** `node10` ignores `exports`, so users name the files of subpaths in `paths`. TypeScript 7 doesn't have `node10` any more. */
+/** `node10` (also called `node`) ignores `exports`, and finds subpaths by `typesVersions`. TypeScript 7 doesn't have it any more. */
 const NODE10 = { module: 'ESNext', moduleResolution: 'node10' };
 const COMPILERS_WITH_NODE10 = COMPILERS.filter((name) => name !== 'typescript-7');
 /** All strict options. The compiler checks the packages' declarations, too. */
@@ -69,7 +69,8 @@ export function compilations(installed, folderFor) {
   const ways = COMPILERS.flatMap((compiler) => RESOLUTIONS.map((resolution) => ({ compiler, resolution })));
   const node10 = COMPILERS_WITH_NODE10.map((compiler) => ({
     compiler,
-    resolution: node10For(compiler, withPeers),
+    // From version 6 on, TypeScript warns of `node10`.
+    resolution: { ...NODE10, ...(compiler === 'typescript' ? { ignoreDeprecations: '6.0' } : {}) },
   }));
   const ends = ways.filter(({ compiler }) => [COMPILERS.at(0), COMPILERS.at(-1)].includes(compiler));
   return [
@@ -89,18 +90,6 @@ export function compilations(installed, folderFor) {
       },
     })),
   ];
-}
-
-/** @param {string} compiler @param {string} folder */
-function node10For(compiler, folder) {
-  const paths = Object.fromEntries(
-    entriesOf(folder).map(({ specifier, types }) => [
-      specifier,
-      [`./${join('node_modules/conclave', types)}`],
-    ]),
-  );
-  // From version 6 on, TypeScript warns of `node10`.
-  return { ...NODE10, paths, ...(compiler === 'typescript' ? { ignoreDeprecations: '6.0' } : {}) };
 }
 
 /** The modules that users can import, by the installed package.json, with their declarations. @param {string} folder */

@@ -16,7 +16,7 @@ import {
   publicStateOf,
 } from './elector-state.js';
 import type { Candidate } from './nodes/candidate.js';
-import { ElectionReader, leadersOf } from './nodes/election-reader.js';
+import { leadersOf, readElection } from './nodes/read-election.js';
 import type { Term } from './term/term.js';
 
 /**
@@ -235,13 +235,14 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * The candidates, in the order of the queue. The answer may be a moment old.
+   * The candidates, in the order in which they will lead, the leaders first. The answer may be a moment old. A leader can
+   * name another successor with {@link LeaderElector.handOver}, which no other process sees.
    *
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws ZooKeeperError if a server refuses
    */
-  candidates(): Promise<Candidate[]> {
-    return new ElectionReader(this.#session, this.path).candidates();
+  async candidates(): Promise<Candidate[]> {
+    return (await readElection(this.#session, this.path)).candidates;
   }
 
   /**

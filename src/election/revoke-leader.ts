@@ -1,12 +1,5 @@
-import {
-  InvalidOptionError,
-  NoCandidateError,
-  NoNodeError,
-  RevocationRefusedError,
-  SeatsMismatchError,
-} from '../errors.js';
+import { InvalidOptionError, NoCandidateError, NoNodeError, RevocationRefusedError } from '../errors.js';
 import { parseEntry } from '../lock/queue/order.js';
-import { parseSeats } from '../lock/queue/seats.js';
 import { onAbort } from '../platform/async/lazy-abort.js';
 import { abortable, deferred } from '../platform/async/promises.js';
 import {
@@ -94,24 +87,12 @@ export async function revokeLeader(
     ...(to !== undefined && { to }),
   };
   const leader = await abortable(new ElectionReader(session, path, seat).leader(), signal);
-  if (leader === undefined) {
-    if (seat === undefined) await abortable(checkOneSeat(session, path), signal);
-    return undefined;
-  }
+  if (leader === undefined) return undefined;
   if (to !== undefined) await abortable(checkCandidate(session, path, to, leader), signal);
   const node = `${path}/${leader.node}`;
   if ((await abortable(writeRequest(session, node, request), signal)) === 'written')
     await untilGone(session, node, leader, request, signal);
   return leader;
-}
-
-async function checkOneSeat(session: Session, path: string): Promise<void> {
-  try {
-    const seats = parseSeats((await session.retryUntilAnswered(() => session.getData(path))).data);
-    if (seats !== undefined) throw new SeatsMismatchError(path, 1, seats);
-  } catch (error) {
-    if (!(error instanceof NoNodeError)) throw error;
-  }
 }
 
 /** @throws NoCandidateError unless the leader could hand its term over to that candidate */

@@ -89,8 +89,8 @@ export function checkSeat(name: string, value: unknown): number | undefined {
   throw new InvalidOptionError(name, value, `a whole number from 0 to ${MOST_SEATS - 1}`);
 }
 
-// The next contender in the queue watches as many nodes as there are seats.
-const MOST_SEATS = 10_000;
+/** The next contender in the queue watches as many nodes as there are seats. */
+export const MOST_SEATS = 10_000;
 
 export function checkBoolean(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback;

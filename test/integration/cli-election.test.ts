@@ -139,6 +139,15 @@ async function help(name: string): Promise<string> {
   return lines.join('');
 }
 
+/** An election with three seats, two of which are led: by `one` and `two`. */
+async function threeSeats(): Promise<string> {
+  const path = uniquePath('cli');
+  const session = await openSession();
+  await lead(session, path, { id: 'one', seats: 3 });
+  await lead(session, path, { id: 'two', seats: 3 });
+  return path;
+}
+
 describe('conclave status', () => {
   it('exits with 1 if there is no such election, and if it has no leader', async () => {
     const path = uniquePath('cli');
@@ -186,13 +195,77 @@ describe('conclave status', () => {
     });
   });
 
-  it('prints the leader of one seat of several', async () => {
+  it('finds the seats of an election by itself, and prints the leader of each, or of one', async () => {
+    const path = await threeSeats();
+    const heartbeat = 'heartbeat {2}\\d+ ms ago, [^\\n]*\\n';
+    expect(await conclave('status', path)).toMatchObject({
+      exitCode: 0,
+      stdout: [
+        expect.stringMatching(
+          new RegExp(
+            `^seat 0 {2}term 1 {2}one\\n${heartbeat}seat 1 {2}term 1 {2}two\\n${heartbeat}seat 2 {2}nobody leads$`,
+          ),
+        ),
+      ],
+    });
+    const { stdout } = await conclave('status', path, '--json');
+    expect(JSON.parse(stdout[0] as string)).toEqual({
+      election: path,
+      exists: true,
+      ...{ term: 1, leader: expect.objectContaining({ id: 'one' }), heartbeatAgeMs: expect.any(Number) },
+      leaders: [
+        expect.objectContaining({ seat: 0, term: 1, leader: expect.objectContaining({ id: 'one' }) }),
+        expect.objectContaining({ seat: 1, term: 1, leader: expect.objectContaining({ id: 'two' }) }),
+        { seat: 2, leader: null },
+      ],
+      candidates: [
+        expect.objectContaining({ id: 'one', position: 0 }),
+        expect.objectContaining({ id: 'two', position: 0 }),
+      ],
+    });
+    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
+      expect.stringMatching(/^term 1 {2}two\nheartbeat {2}\d+ ms ago, .*$/),
+    ]);
+    expect(await conclave('status', path, '--seat', '2')).toMatchObject({
+      exitCode: 1,
+      stdout: ['nobody leads'],
+    });
+  });
+
+  it.each(['status', 'resign'])('%s exits with 64 for a seat that the election has not', async (name) => {
+    const path = await threeSeats();
+    expect(await conclave(name, path, '--seat', '3')).toMatchObject({
+      exitCode: 64,
+      stderr: `conclave: --seat 3: ${path} has 3 seats: expected 0 to 2.`,
+    });
+    const single = uniquePath('cli');
+    await lead(await openSession(), single);
+    expect((await conclave(name, single, '--seat', '0')).stderr).toBe(
+      `conclave: --seat 0: ${single} has one seat: leave --seat out.`,
+    );
+  });
+
+  it('lists the waiting candidates in the order in which they will lead, with their priorities', async () => {
     const path = uniquePath('cli');
     const session = await openSession();
-    await lead(session, path, { id: 'one', seats: 2 });
-    await lead(session, path, { id: 'two', seats: 2 });
-    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
-      expect.stringMatching(/^term 1 {2}two\nheartbeat {2}\d+ ms ago, .*\nwaits {2}one$/),
+    const [leader] = await lead(session, path, { id: 'one' });
+    await campaign(session, path, { id: 'two' });
+    await campaign(session, path, { id: 'three', priority: 5, data: 'here' });
+    const lines = async () => (await conclave('status', path)).stdout.join('\n').split('\n');
+    expect((await lines()).slice(2)).toEqual(['waits  three  priority 5  here', 'waits  two']);
+    const { stdout } = await conclave('status', path, '--json');
+    expect(JSON.parse(stdout[0] as string).candidates).toMatchObject([
+      { id: 'one', position: 0, priority: 0 },
+      { id: 'three', position: 1, priority: 5 },
+      { id: 'two', position: 2, priority: 0 },
+    ]);
+    const resigned = nextEvent(leader, 'waiting');
+    await leader.resign();
+    await resigned;
+    expect((await leader.candidates()).map(({ id, position }) => [id, position])).toEqual([
+      ['three', 0],
+      ['two', 1],
+      ['one', 2],
     ]);
   });
 
@@ -227,6 +300,22 @@ describe('conclave resign', () => {
     expect(await conclave('resign', path)).toMatchObject({ exitCode: 0, stdout: ['one'] });
     await until(() => second.term !== undefined, 'the next term');
     expect(first.term).toBeUndefined();
+  });
+
+  it('lets the leaders of all seats step down, one after the other', async () => {
+    const path = uniquePath('cli');
+    const session = await openSession();
+    const [first] = await lead(session, path, { id: 'one', seats: 2 });
+    const [second, term] = await lead(session, path, { id: 'two', seats: 2 });
+    const held: boolean[] = [];
+    first.on('demoted', () => held.push(term.isHeld()));
+    const resigned = nextEvent(second, 'demoted');
+    expect(await conclave('resign', path)).toMatchObject({
+      exitCode: 0,
+      stdout: ['seat 0  one', 'seat 1  two'],
+    });
+    await resigned;
+    expect(held).toEqual([true]);
   });
 
   it('exits with 1 if there is no leader, and with 75 if the leader refuses', async () => {
@@ -327,7 +416,7 @@ describe('conclave elect', () => {
     await until(() => json.stdout.includes('\n'), 'the second election');
     expect(json.stdout).toMatch(/^\{"id":"b","seat":1,"term":1,"token":"\d+"\}\n$/);
     expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
-      expect.stringMatching(/^term 1 {2}b {2}here\nheartbeat {2}\d+ ms ago, .*\nwaits {2}a {2}here$/),
+      expect.stringMatching(/^term 1 {2}b {2}here\nheartbeat {2}\d+ ms ago, .*$/),
     ]);
     text.signal('SIGTERM');
     expect(await text.exit()).toBe(0);
@@ -390,7 +479,9 @@ describe('conclave observe', () => {
       ['--json'],
       [
         '{"leader":null}',
-        expect.stringMatching(/^\{"leader":\{"id":"one","node":"_c_[^"]+","position":0,"data":"here"\}\}$/),
+        expect.stringMatching(
+          /^\{"leader":\{"id":"one","node":"_c_[^"]+","position":0,"priority":0,"data":"here"\}\}$/,
+        ),
         '{"leader":null}',
       ],
     ],
@@ -407,6 +498,28 @@ describe('conclave observe', () => {
     observer.signal('SIGTERM');
     expect(await observer.exit()).toBe(0);
     expect(observer.stdout.trimEnd().split('\n')).toEqual(lines);
+  });
+
+  it('prints lines for each seat of an election with several, also if that is created later', async () => {
+    const path = uniquePath('cli');
+    const later = new RunningCommand(['observe', path, '--json']);
+    await until(() => later.stdout.endsWith('{"leader":null}\n'), 'that there is no election yet');
+    const session = await openSession();
+    const [one] = await lead(session, path, { id: 'one', seats: 2 });
+    const two = new RunningCommand(['observe', path]);
+    await until(() => two.stdout.split('\n').length > 2, 'a line for each seat');
+    expect(two.stdout.trimEnd().split('\n').toSorted()).toEqual(['seat 0  one', 'seat 1  nobody leads']);
+    await lead(session, path, { id: 'two', seats: 2 });
+    await until(() => two.stdout.endsWith('seat 1  two\n'), 'the second leader');
+    await one.stop();
+    await until(() => two.stdout.endsWith('seat 0  nobody leads\n'), 'the end of the first term');
+    await until(() => later.stdout.endsWith('{"seat":0,"leader":null}\n'), 'the end of the first term');
+    expect(later.stdout).toContain('{"seat":1,"leader":{"id":"two",');
+    for (const command of [later, two]) {
+      command.signal('SIGTERM');
+      expect(await command.exit()).toBe(0);
+      expect(command.stderr).toBe('');
+    }
   });
 
   it('ends at once when the pipe that it prints to has no reader any more, as behind head -1', async () => {

@@ -264,4 +264,99 @@ describe('the statements of docs/fencing.md', () => {
     await successor.database.query('COMMIT');
     expect((await late).rowCount).toBe(0);
   });
+
+  const levels = [
+    ['READ COMMITTED', 'show the newest line', 151, 'refuse a transaction'],
+    ['REPEATABLE READ', 'lose an update', 101, 'fail with 40001 in a transaction'],
+    ['SERIALIZABLE', 'fail with 40001', '40001', 'fail with 40001 in a transaction'],
+  ] as const;
+  describe.each(levels)('at %s', (isolation, raisedInWork, sumOrCode, late) => {
+    // A ledger of running sums: who appends to it reads the last line, so a line that is not seen is an update that is lost.
+    const append = 'INSERT INTO ledger (id, sum) VALUES ($1, $2)';
+    const last = 'SELECT sum::int FROM ledger WHERE id = $1 ORDER BY place DESC LIMIT 1';
+
+    /** A former leader whose transaction has passed the fence and appended 150, and its successor. */
+    async function formerWithOpenTransaction() {
+      const [, , , createFence = '', raise = '', enter = ''] = await statements();
+      await observer.query(createFence.replace('TABLE', 'TABLE IF NOT EXISTS'));
+      await observer.query(
+        'CREATE TABLE IF NOT EXISTS ledger (place bigserial PRIMARY KEY, id text, sum bigint)',
+      );
+      const id = randomUUID();
+      const former = await leader('', 1);
+      const successor = await leader('', 2);
+      for (const { database } of [former, successor])
+        await database.query(`SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL ${isolation}`);
+      await former.database.query(raise, [id, tokenOf(1)]);
+      await former.database.query(append, [id, 100]);
+      await former.database.query('BEGIN');
+      expect((await former.database.query(enter, [id, tokenOf(1)])).rowCount).toBe(1);
+      await former.database.query(append, [id, 150]);
+      return { id, former, successor, raise, enter };
+    }
+
+    it('show a successor all that a former leader committed, if the raise is a transaction of its own', async () => {
+      const { id, former, successor, raise, enter } = await formerWithOpenTransaction();
+      const raised = successor.database.query(raise, [id, tokenOf(2)]);
+      await isBlocked(successor);
+      await former.database.query('COMMIT');
+      expect((await raised).rowCount).toBe(1);
+
+      await successor.database.query('BEGIN');
+      expect((await successor.database.query(enter, [id, tokenOf(2)])).rowCount).toBe(1);
+      expect((await successor.database.query(last, [id])).rows).toEqual([{ sum: 150 }]);
+      await successor.database.query(append, [id, 151]);
+      await successor.database.query('COMMIT');
+      expect((await former.database.query(enter, [id, tokenOf(1)])).rowCount).toBe(0);
+    });
+
+    it(`${raisedInWork} if the raise is the first statement of the successor's working transaction`, async () => {
+      const { id, former, successor, raise } = await formerWithOpenTransaction();
+      await successor.database.query('BEGIN');
+      const raised = successor.database.query(raise, [id, tokenOf(2)]);
+      await isBlocked(successor);
+      await former.database.query('COMMIT');
+      expect((await raised).rowCount).toBe(1); // It has waited, and has seen nothing wrong.
+      const work = (async () => {
+        const { rows } = await successor.database.query(last, [id]);
+        await successor.database.query(append, [id, rows[0].sum + 1]);
+        await successor.database.query('COMMIT');
+        return rows[0].sum + 1;
+      })();
+      expect(await work.catch(({ code }) => code)).toBe(sumOrCode);
+    });
+
+    it(`${late} of a former leader that has waited for the fence to rise`, async () => {
+      const { id, former, successor, raise, enter } = await formerWithOpenTransaction();
+      await former.database.query('COMMIT');
+      await successor.database.query('BEGIN');
+      await successor.database.query(raise, [id, tokenOf(2)]);
+      await former.database.query('BEGIN');
+      const entered = former.database.query(enter, [id, tokenOf(1)]);
+      const outcome = entered.then(
+        ({ rowCount }) => rowCount,
+        ({ code }) => code,
+      );
+      await isBlocked(former);
+      await successor.database.query('COMMIT');
+      expect(await outcome).toBe(late === 'refuse a transaction' ? 0 : '40001');
+      await former.database.query('ROLLBACK');
+      expect((await former.database.query(enter, [id, tokenOf(1)])).rowCount).toBe(0);
+    });
+
+    it('never let a raise on a row that a former leader has just changed read an older value', async () => {
+      const id = randomUUID();
+      const former = await leader(id, 1);
+      const successor = await leader(id, 2);
+      await former.account.begin();
+      await former.database.query('BEGIN');
+      await former.account.set(150n);
+      await successor.database.query(`BEGIN ISOLATION LEVEL ${isolation}`);
+      const read = successor.account.begin().catch(({ code }) => code);
+      await isBlocked(successor);
+      await former.database.query('COMMIT');
+      expect(await read).toBe(isolation === 'READ COMMITTED' ? 150n : '40001');
+      await successor.database.query('ROLLBACK');
+    });
+  });
 });

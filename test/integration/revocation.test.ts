@@ -152,7 +152,7 @@ describe('a leader that is asked to hand over', () => {
     expect([next.number, next.token > term.token]).toEqual([2, true]);
     expect(seen).toEqual([['an operator', 'named']]);
     await until(async () => (await named.candidates()).length === 3, 'the former leader in the queue again');
-    expect((await named.candidates()).map(({ id }) => id)).toEqual(['ahead', 'named', 'leader']);
+    expect((await named.candidates()).map(({ id }) => id)).toEqual(['named', 'ahead', 'leader']);
     for (const elector of [leader, ahead, named]) await elector.stop();
   });
 

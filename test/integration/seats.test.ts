@@ -14,8 +14,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
 /** Starts electors of one election one after the other, each on a session of its own. */
-async function joinAll(count: number, options: LeaderElectorOptions) {
-  const path = uniquePath('seats');
+async function joinAll(count: number, options: LeaderElectorOptions, path = uniquePath('seats')) {
   const electors: LeaderElector[] = [];
   for (let index = 0; index < count; index++) {
     const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 2000 }), path, {
@@ -54,6 +53,29 @@ describe('an election with several seats', () => {
     await observer.start();
     expect(observer.leader?.id).toBe(leaders?.[1]?.id);
     await observer.stop();
+    const candidates = await electors[0]?.candidates();
+    expect(candidates?.map(({ id, position }) => [id, position])).toEqual([
+      ['e0', 0],
+      ['e1', 0],
+      ['e2', 0],
+      ['e3', 1],
+      ['e4', 2],
+    ]);
+  });
+
+  it('is refused by an observer that was given no seat, instead of being shown without a leader', async () => {
+    const path = uniquePath('seats');
+    const early = new ElectionObserver(await openSession(), path);
+    const refused = nextEvent<[Error]>(early, 'error');
+    await early.start();
+    const { electors } = await joinAll(1, { seats: 2 }, path);
+    expect(electors).toHaveLength(1);
+    const mismatch = { code: 'SEATS_MISMATCH', path, agreed: 2 };
+    expect((await refused)[0]).toMatchObject(mismatch);
+    await early.stop();
+    const late = new ElectionObserver(await openSession(), path);
+    await expect(late.start()).rejects.toMatchObject(mismatch);
+    await expect(revokeLeader(await openSession(), path)).rejects.toMatchObject(mismatch);
   });
 
   it.each([0, 1, 2])(

@@ -156,7 +156,7 @@ describe('a planned handover', () => {
     await lost;
     const [term] = await elected;
     expect(term.number).toBe(2);
-    expect((await named.candidates()).map(({ id }) => id)).toEqual(['next', 'named', 'leader']);
+    expect((await named.candidates()).map(({ id }) => id)).toEqual(['named', 'next', 'leader']);
     for (const elector of [leader, next, named]) await elector.stop();
     expect(await session.getChildren(path)).toEqual([]);
   });

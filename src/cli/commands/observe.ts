@@ -1,21 +1,24 @@
 import type { Command } from 'commander';
 import type { Candidate } from '../../election/nodes/candidate.js';
 import { ElectionObserver } from '../../election/observer/observer.js';
-import { describe } from '../../errors.js';
-import { LazyAbortController } from '../../platform/async/lazy-abort.js';
+import { resolveSource } from '../../election/observer/observer-options.js';
+import { describe, SeatsMismatchError } from '../../errors.js';
+import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { systemEnvironment } from '../../platform/environment.js';
+import { SharedSessions } from '../../session/shared-sessions.js';
 import { withElection } from '../options/arguments.js';
 import {
   type ConnectionOptions,
   DURATIONS,
   startInTime,
+  type Target,
   targetOf,
   withConnection,
 } from '../options/connection.js';
 import { type SeatOptions, withSeat } from '../options/seat.js';
 import { candidateJson, candidateLine, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
-import { orUserError } from '../process/user-error.js';
+import { orUserError, type UserError } from '../process/user-error.js';
 
 interface ObserveOptions extends ConnectionOptions, SeatOptions {
   readonly json?: boolean;
@@ -23,7 +26,8 @@ interface ObserveOptions extends ConnectionOptions, SeatOptions {
 
 const DESCRIPTION = `Prints the leader of an election: one line for the current leader and one at each change, until SIGINT \
 (Ctrl+C), SIGTERM or SIGHUP, or until no process reads the output any more. A line has the leader's id and the data that \
-it advertises. The line is "nobody leads" if there is no leader, or if this process can't know the leader.
+it advertises. The line is "nobody leads" if there is no leader, or if this process can't know the leader. In an \
+election with several seats it prints lines for each seat, which begin with the seat.
 
 The output may be a moment old. You need permission to read, and no other. If the election doesn't exist yet, the command \
 waits for it.`;
@@ -32,7 +36,8 @@ const MORE_HELP = `
 ${DURATIONS}
 
 With --json each line is an object with the member leader. That is null, or has
-id, node, position and, if the leader advertises data, data (text) or base64.
+id, node, position, priority and, if the leader advertises data, data (text) or
+base64. In an election with several seats it has the member seat, too.
 
 Exits with 0 after a signal or the end of its reader has stopped it, 64 if the
 command line is wrong, 69 if it reached no server at the start, 77 if the servers
@@ -56,23 +61,73 @@ export function addObserve(program: Command): void {
 
 async function observe(election: string, options: ObserveOptions): Promise<void> {
   const target = targetOf(options);
-  const { connect, session } = target;
-  const observer = orUserError(
-    () => new ElectionObserver(connect, election, { session, seat: options.seat }),
+  const { session } = target;
+  const stop = new LazyAbortController();
+  const own = orUserError(() =>
+    resolveSource(
+      target.connect,
+      { session },
+      { onError: (error) => printError(describe(error)), supervisor: 'none' },
+    ),
   );
-  observer.on('error', (error) => printError(describe(error)));
-  const ended = new LazyAbortController();
-  const watched = whenStopAsked(systemEnvironment.clock, ended, () => void observer.stop());
+  const sessions = new SharedSessions(own.source, stop.signal);
+  const observerOf = (seat: number | undefined) =>
+    orUserError(() => new ElectionObserver(sessions, election, { seat, logger: session.logger }));
+  const print = (leader: Candidate | undefined, seat?: number) =>
+    console.log(options.json ? asJson(leader, seat) : asText(leader, seat));
   try {
-    await Promise.all([startInTime(observer, target), watched]);
-    for await (const leader of observer) console.log(format(leader, options.json ?? false));
-    await observer.stop(); // Waits until the session is closed.
+    // A reader that has gone may be noticed only here: print nothing before.
+    await whenStopAsked(systemEnvironment.clock, stop, () => stop.abort(undefined));
+    const observer = observerOf(options.seat);
+    const seats = await follow(observer, target, stop, (leader) => print(leader));
+    const each = Array.from({ length: seats ?? 0 }, (_, seat) =>
+      follow(observerOf(seat), target, stop, (leader) => print(leader, seat)),
+    );
+    await Promise.all(each);
   } finally {
-    ended.abort(undefined);
+    stop.abort(undefined);
+    await own.close();
   }
 }
 
-function format(leader: Candidate | undefined, json: boolean): string {
-  if (json) return JSON.stringify({ leader: leader === undefined ? null : candidateJson(leader) });
-  return leader === undefined ? 'nobody leads' : candidateLine(leader);
+/**
+ * Calls `print` with the leader at each change, until `stop` aborts or the observer ends.
+ * @returns the number of seats, if the election has several and the observer was given none
+ */
+async function follow(
+  observer: ElectionObserver,
+  target: Target,
+  stop: Abortable,
+  print: (leader: Candidate | undefined) => void,
+): Promise<number | undefined> {
+  let mismatch: SeatsMismatchError | undefined;
+  observer.on('error', (error) => {
+    if (!(error instanceof SeatsMismatchError)) return printError(describe(error));
+    mismatch = error; // The election was created after the observer had begun.
+    void observer.stop();
+  });
+  const unsubscribe = onAbort(stop, () => void observer.stop());
+  try {
+    if (stop.aborted) return undefined;
+    await startInTime(observer, target);
+    for await (const leader of observer) print(leader);
+  } catch (error) {
+    const { cause } = error as UserError;
+    if (cause instanceof SeatsMismatchError) mismatch = cause;
+    else if (!stop.aborted) throw error; // A start that was ended rejects.
+  } finally {
+    unsubscribe();
+    await observer.stop();
+  }
+  return mismatch?.agreed;
+}
+
+function asJson(leader: Candidate | undefined, seat: number | undefined): string {
+  const shown = leader === undefined ? null : candidateJson(leader);
+  return JSON.stringify(seat === undefined ? { leader: shown } : { seat, leader: shown });
+}
+
+function asText(leader: Candidate | undefined, seat: number | undefined): string {
+  const line = leader === undefined ? 'nobody leads' : candidateLine(leader);
+  return seat === undefined ? line : `seat ${seat}  ${line}`;
 }

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
+import { readElection } from '../../election/nodes/read-election.js';
 import { revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
+import type { Session } from '../../session/session.js';
 import { duration, withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { type SeatOptions, withSeat } from '../options/seat.js';
+import { checkSeatOf, type SeatOptions, withSeat } from '../options/seat.js';
 import { EXIT } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
 import { UserError } from '../process/user-error.js';
@@ -16,13 +18,16 @@ const DESCRIPTION = `Asks the leader of an election to step down, and waits unti
 the queue leads. A leader that campaigns again goes to the back of the queue. A leader that is conclave run without \
 --restart ends, with exit code 76.
 
+In an election with several seats it asks the leader of each seat, one after the other: each has stepped down before \
+the next is asked. With --seat it asks the leader of that seat only.
+
 You need permission to write the leader's node: if the leader uses --auth, give the same credentials.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Prints the id of the leader that stepped down, and exits with 0. Exits with 1 if
-there is no leader, 64 if the command line is wrong, 69 if it reached no server,
+Prints the id of each leader that stepped down, with its seat if the election has
+several, and exits with 0. Exits with 1 if there is no leader, 64 if the command line is wrong, 69 if it reached no server,
 75 if the leader refused or didn't step down in time, 77 if the servers refuse.
 
 Example:
@@ -42,14 +47,37 @@ export function addResign(program: Command, setExitCode: (code: number) => void)
 }
 
 async function resign(election: string, options: ResignOptions): Promise<number> {
-  const leader = await withSession(options, async (session) => {
-    try {
-      return await revokeLeader(session, election, { seat: options.seat, graceMs: options.grace });
-    } catch (error) {
-      if (!(error instanceof RevocationRefusedError)) throw error;
-      throw new UserError(EXIT.notInTime, printable(error.message), { cause: error });
+  return await withSession(options, async (session) => {
+    const { exists, seats } = await readElection(session, election);
+    if (exists) checkSeatOf(election, options.seat, seats.length);
+    if (seats.length === 1 || options.seat !== undefined) {
+      const leader = await stepDown(session, election, options);
+      console.log(leader ?? 'nobody leads');
+      return leader === undefined ? EXIT.noLeader : EXIT.ok;
     }
+    let exitCode: number = EXIT.noLeader;
+    for (const seat of seats.keys()) {
+      const leader = await stepDown(session, election, { ...options, seat });
+      if (leader === undefined) continue;
+      console.log(`seat ${seat}  ${leader}`);
+      exitCode = EXIT.ok;
+    }
+    if (exitCode === EXIT.noLeader) console.log('nobody leads');
+    return exitCode;
   });
-  console.log(leader === undefined ? 'nobody leads' : printable(leader.id));
-  return leader === undefined ? EXIT.noLeader : EXIT.ok;
+}
+
+/** @returns the id of the leader that stepped down */
+async function stepDown(
+  session: Session,
+  election: string,
+  { seat, grace: graceMs }: ResignOptions,
+): Promise<string | undefined> {
+  try {
+    const leader = await revokeLeader(session, election, { seat, graceMs });
+    return leader && printable(leader.id);
+  } catch (error) {
+    if (!(error instanceof RevocationRefusedError)) throw error;
+    throw new UserError(EXIT.notInTime, printable(error.message), { cause: error });
+  }
 }

@@ -28,14 +28,16 @@ columns.
 
 With --json it prints an object: election, exists, term (while there is a leader),
 leader (or null), heartbeatAgeMs (by those two clocks, while it can be seen),
-candidates. The leader and each candidate have id, node, position and, if they
-advertise data, data (text) or base64. With --root it prints an array, and with
+candidates. The leader and each candidate have id, node, position, priority and, if
+they advertise data, data (text) or base64. In an election with several seats it
+has leaders, too: for each seat an object with seat, term, leader, heartbeatAgeMs;
+leader is that of --seat, or else of the first seat that is led. With --root it prints an array, and with
 --watch lines, of objects: election, state, seats, leader, leaders (by seat: id,
 node, term, since, leaseMs, takeover, heartbeatAt), candidates (id, node,
 position, priority, leads, data), next. Times are in milliseconds since 1970. If
 an election was removed, its line has the state removed.
 
-Exits with 0 if there is a leader; with --root, if there are elections and each
+Exits with 0 if there is a leader, with --seat on that seat; with --root, if there are elections and each
 has a leader. Exits with 1 if not, 64 if the command line is wrong, 69 if it
 reached no server, 77 if the servers refuse. With --watch it exits with 0 after it
 was stopped.

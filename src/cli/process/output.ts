@@ -1,16 +1,24 @@
 import type { Candidate } from '../../election/nodes/candidate.js';
 
 /** A candidate as `--json` prints it. Data that aren't text are in base 64. */
-export function candidateJson({ id, node, position, data }: Candidate): object {
-  if (data === undefined) return { id, node, position };
-  if (typeof data === 'string') return { id, node, position, data };
-  return { id, node, position, base64: Buffer.from(data).toString('base64') };
+export function candidateJson({ id, node, position, priority, data }: Candidate): object {
+  const place = { id, node, position, priority };
+  if (data === undefined) return place;
+  if (typeof data === 'string') return { ...place, data };
+  return { ...place, base64: Buffer.from(data).toString('base64') };
 }
 
-/** A candidate as a line of text: its id and the data that it advertises. */
-export function candidateLine({ id, data }: Candidate): string {
-  if (data === undefined || data.length === 0) return printable(id);
-  return `${printable(id)}  ${typeof data === 'string' ? printable(data) : `(${data.length} bytes)`}`;
+/** A candidate as a line of text: its id, its priority if it has one, and the data that it advertises. */
+export function candidateLine({
+  id,
+  priority,
+  data,
+}: Pick<Candidate, 'id' | 'priority'> & { readonly data?: Candidate['data'] }): string {
+  const words = [printable(id)];
+  if (priority > 0) words.push(`priority ${priority}`);
+  if (data !== undefined && data.length > 0)
+    words.push(typeof data === 'string' ? printable(data) : `(${data.length} bytes)`);
+  return words.join('  ');
 }
 
 /** Escapes text that any other client may have written. Then it can't begin a new line, or send commands to a terminal. */

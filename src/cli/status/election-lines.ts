@@ -1,6 +1,8 @@
-import type { CandidateView, ElectionView } from '../../overview/model/views.js';
+import { inOrderOfLeading } from '../../election/nodes/priority.js';
+import type { ElectionView, LeaderView } from '../../overview/model/views.js';
 import { durationText } from '../process/duration-text.js';
-import { printable } from '../process/output.js';
+import { candidateLine, printable } from '../process/output.js';
+import { ageMs, heartbeatLine, onSeat, waitingLine } from './one-election.js';
 
 /** An election in one line, without the values that change all the time. */
 export function electionLine({ path, state, leaders, candidates }: ElectionView): string {
@@ -11,15 +13,19 @@ export function electionLine({ path, state, leaders, candidates }: ElectionView)
   return [printable(path), state, ...led, count].join('  ');
 }
 
-/** An election as `--json` prints it, without its past terms, which are for the dashboard. */
-export function electionJson({ path, terms: _, ...view }: ElectionView): object {
-  return { election: path, ...view };
+/**
+ * An election as `--json` prints it: with the candidates in the order in which they will lead, and without its past
+ * terms, which are for the dashboard.
+ */
+export function electionJson({ terms: _, path, ...view }: ElectionView): object {
+  return { election: path, ...view, candidates: inOrderOfLeading(view.candidates, leadingNodes(view)) };
 }
 
 /**
- * One election in detail, as `status` prints it: the leader, the age of the newest heartbeat, and the waiting candidates.
+ * One election in detail, as `status` prints it: the leaders, the age of their newest heartbeats, and the waiting
+ * candidates.
  * @param view - `undefined`: there is no such election
- * @param seat - the seat to take the leader of, if the election has several
+ * @param seat - the seat to take the leader of. @default all seats
  * @param nowMs - the time by this machine's clock, in milliseconds since 1970
  */
 export function electionDetails(
@@ -28,23 +34,24 @@ export function electionDetails(
   nowMs: number,
 ): string[] {
   if (view === undefined) return ['there is no such election'];
-  const leader = (seat === undefined ? view.leader : view.leaders[seat]) ?? undefined;
-  if (leader === undefined) return ['nobody leads', ...waitingLines(view)];
-  const candidate = view.candidates.find(({ node }) => node === leader.node);
-  const first = `term ${leader.term}  ${nameAndData(candidate ?? leader)}  for ${durationText(Math.max(0, nowMs - leader.since))}`;
-  const heartbeat =
-    leader.heartbeatAt === null
-      ? []
-      : [
-          `heartbeat  ${Math.max(0, nowMs - leader.heartbeatAt)} ms ago, by the servers' clock and this machine's`,
-        ];
-  return [first, ...heartbeat, ...waitingLines(view, leader.node)];
+  const leading = leadingNodes(view);
+  const waiting = inOrderOfLeading(view.candidates, leading).filter(({ node }) => !leading.has(node));
+  const linesOf = (leader: LeaderView | null | undefined) => leaderLines(view, leader ?? undefined, nowMs);
+  const leaders =
+    seat === undefined && view.leaders.length > 1
+      ? view.leaders.flatMap((leader, number) => onSeat(number, linesOf(leader)))
+      : linesOf(view.leaders[seat ?? 0]);
+  return [...leaders, ...waiting.map(waitingLine)];
 }
 
-function waitingLines({ candidates }: ElectionView, leader?: string): string[] {
-  return candidates.filter(({ node }) => node !== leader).map((each) => `waits  ${nameAndData(each)}`);
+function leaderLines({ candidates }: ElectionView, leader: LeaderView | undefined, nowMs: number): string[] {
+  if (leader === undefined) return ['nobody leads'];
+  const candidate = candidates.find(({ node }) => node === leader.node);
+  const name = candidate === undefined ? printable(leader.id) : candidateLine(candidate);
+  const first = `term ${leader.term}  ${name}  for ${durationText(Math.max(0, nowMs - leader.since))}`;
+  return leader.heartbeatAt === null ? [first] : [first, heartbeatLine(ageMs(leader.heartbeatAt, nowMs))];
 }
 
-function nameAndData({ id, data }: Pick<CandidateView, 'id' | 'data'>): string {
-  return data === undefined || data === '' ? printable(id) : `${printable(id)}  ${printable(data)}`;
+function leadingNodes({ leaders }: Pick<ElectionView, 'leaders'>): ReadonlySet<string> {
+  return new Set(leaders.flatMap((leader) => leader?.node ?? []));
 }

@@ -3,7 +3,7 @@ import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import type { LeaderElector } from '../../election/elector.js';
 import type { Candidate } from '../../election/nodes/candidate.js';
-import { ElectionReader, leadersOf } from '../../election/nodes/election-reader.js';
+import { leadersOf, readElection } from '../../election/nodes/read-election.js';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/starting.js';
@@ -133,14 +133,15 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * The candidates, in the order in which they will lead. Their advertised data may be a moment old. Waits for a session
+   * The candidates, in the order in which they will lead, the leaders first. Their advertised data may be a moment old. Waits for a session
    * as {@link ElectionSupervisor.session} does, and for the next one if that ends before it has answered.
    *
    * @throws InvalidStateError if the supervisor has stopped, or does before
    * @throws ZooKeeperError if a server refuses, or the signal's reason
    */
   candidates(signal?: AbortSignal): Promise<Candidate[]> {
-    return this.#loop.sessions.ask(signal, (session) => new ElectionReader(session, this.path).candidates());
+    const read = async (session: Session) => (await readElection(session, this.path)).candidates;
+    return this.#loop.sessions.ask(signal, read);
   }
 
   /**

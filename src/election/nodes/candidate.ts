@@ -1,5 +1,6 @@
 import type { QueueEntry } from '../../lock/queue/order.js';
 import { parseJsonObject } from '../../platform/json.js';
+import { priorityOf } from './candidate-uuid.js';
 
 /** A candidate in the queue of an election. */
 export interface Candidate {
@@ -7,8 +8,10 @@ export interface Candidate {
   readonly id: string;
   /** The name of its node in the queue. */
   readonly node: string;
-  /** How many candidates are ahead of this one in the queue; 0 for the leader, wherever its node is. */
+  /** How many candidates have to go before this one leads: 0 for a leader, 1 for the next in line. */
   readonly position: number;
+  /** From 0 to 255: of those that wait, the candidate with the highest priority leads next. */
+  readonly priority: number;
   /** The number of its node, from a signed 32-bit counter that wraps round. Don't use it as a fencing token. */
   readonly sequence: number;
   /**
@@ -34,7 +37,7 @@ export function candidateIdOf(data: Buffer): string | undefined {
 /** Reads a candidate's node. A node of another client (Curator) has other data, and its uuid serves as the id. */
 export function parseCandidate(entry: QueueEntry, position: number, data: Buffer): Candidate {
   const { node, sequence } = entry;
-  const place = { node, position, sequence };
+  const place = { node, position, priority: priorityOf(entry), sequence };
   const value = parseJsonObject(data);
   if (typeof value?.id !== 'string')
     return { id: entry.id, ...place, data: data.length > 0 ? data.toString('utf8') : undefined };

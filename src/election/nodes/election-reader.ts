@@ -1,19 +1,12 @@
-import { NoNodeError } from '../../errors.js';
+import { NoNodeError, SeatsMismatchError } from '../../errors.js';
 import { queueOf } from '../../lock/queue/order.js';
 import type { ReadOptions } from '../../session/operations.js';
-import { hasSession } from '../../session/protocol/records.js';
+import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from './candidate.js';
 import { heartbeatNodeOf } from './heartbeat-node.js';
-import { recordPath } from './record.js';
+import { recordPath, severalSeatsOf } from './record.js';
 import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './snapshot.js';
-
-/** The leader on each of an election's seats, from seat 0. */
-export function leadersOf(session: Session, path: string, seats: number): Promise<(Candidate | undefined)[]> {
-  const leaderOn = (seat: number) =>
-    new ElectionReader(session, path, seats === 1 ? undefined : seat).leader();
-  return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOn(seat)));
-}
 
 /** Reads the candidates and the leader of an election from the servers. Writes nothing. */
 export class ElectionReader {
@@ -28,8 +21,13 @@ export class ElectionReader {
     this.#record = recordPath(path, seat);
   }
 
+  /** The node with the record; `undefined` if there is none. */
+  record(): Promise<NodeData | undefined> {
+    return this.#read(() => this.#session.getData(this.#record));
+  }
+
   /** The candidates, in the order of the queue; none if there is no such election. */
-  async candidates(): Promise<Candidate[]> {
+  async queue(): Promise<Candidate[]> {
     const children = await this.#read(() => this.#session.getChildren(this.#path));
     const read = queueOf(children ?? []).map(async (entry) => {
       const node = await this.#read(() => this.#session.getData(`${this.#path}/${entry.node}`));
@@ -39,7 +37,10 @@ export class ElectionReader {
     return nodes.map(({ entry, data }, position) => parseCandidate(entry, position, data));
   }
 
-  /** The candidate that holds the current term by the record, if its node is still there. */
+  /**
+   * The candidate that holds the current term by the record, if its node is still there.
+   * @throws SeatsMismatchError as {@link ElectionReader.snapshot} does
+   */
   async leader(): Promise<Candidate | undefined> {
     return leaderOf(await this.snapshot());
   }
@@ -47,10 +48,13 @@ export class ElectionReader {
   /**
    * The record and its holder's node. It takes two reads at most, whatever the number of candidates.
    * @param watch - reports the next change of a node that was read. If the election is missing, nothing is watched
+   * @throws SeatsMismatchError if the election has several seats, and the reader was given none
    */
   async snapshot(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
     const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
     const election = await readNode(this.#record);
+    const seats = election && this.#record === this.#path ? severalSeatsOf(election) : undefined;
+    if (seats !== undefined) throw new SeatsMismatchError(this.#path, 1, seats);
     const held = election === undefined ? undefined : holderOf(election);
     return snapshotOf(
       election,

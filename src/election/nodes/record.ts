@@ -1,5 +1,8 @@
 import { parseEntry } from '../../lock/queue/order.js';
+import { parseSeats } from '../../lock/queue/seats.js';
+import { MOST_SEATS } from '../../platform/checks.js';
 import { parseJsonObject } from '../../platform/json.js';
+import type { NodeData } from '../../session/protocol/records.js';
 
 /**
  * The election's record: it says which candidate holds the current term, or that the last term ended cleanly. It is the
@@ -64,6 +67,15 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   if (!isLease(leaseMs)) return unreadable;
   const known = id !== undefined && { id };
   return { state, term, ...known, node, leaseMs, ...(takeover === 'lease' && { takeover }) };
+}
+
+/**
+ * The number of seats of an election with several, by the data of its node. `undefined` for an election with one seat,
+ * whose node has its record.
+ */
+export function severalSeatsOf({ data, stat }: NodeData): number | undefined {
+  const seats = parseRecord(data, stat.version).state === 'unreadable' ? parseSeats(data) : undefined;
+  return seats !== undefined && seats > 1 && seats <= MOST_SEATS ? seats : undefined;
 }
 
 /** Whether a lease may have this length, in milliseconds. */

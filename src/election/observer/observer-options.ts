@@ -10,7 +10,7 @@ import { OwnSessions, type SessionSource } from '../../session/session-source.js
 
 /** Options of an `ElectionObserver`. */
 export interface ElectionObserverOptions {
-  /** The seat whose leader to watch, of an election with several. */
+  /** The seat whose leader to watch, from 0, in an election with several seats. @default the election has one seat */
   readonly seat?: number;
   /** How it opens its sessions: with a connect string only. Without `signal`, because `stop()` ends them. */
   readonly session?: Omit<SessionOptions, 'signal'>;

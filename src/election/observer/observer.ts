@@ -97,6 +97,7 @@ export class ElectionObserver
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
    * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
+   * @throws SeatsMismatchError without `seat` in an election with several seats: it is stopped then
    * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
    * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
    */

@@ -102,7 +102,7 @@ export class SuccessorSearch {
    * @throws NoCandidateError if there is none, or it is another client's
    */
   async named(candidate: string, leader: QueueEntry): Promise<MarkedSuccessor> {
-    const candidates = await new ElectionReader(this.#session, this.#path).candidates();
+    const candidates = await new ElectionReader(this.#session, this.#path).queue();
     const others = candidates.filter(({ node }) => node !== leader.node);
     const node = others.find((each) => each.id === candidate || each.node === candidate)?.node;
     const found = await this.again(node);

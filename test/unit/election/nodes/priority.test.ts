@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { candidateUuid, priorityOf } from '../../../../src/election/nodes/candidate-uuid.js';
-import { preferredSuccessor } from '../../../../src/election/nodes/priority.js';
+import { inOrderOfLeading, preferredSuccessor } from '../../../../src/election/nodes/priority.js';
 import { entryPrefix, parseEntry, type QueueEntry } from '../../../../src/lock/queue/order.js';
 
 function entryOf(uuid: string, sequence = 0): QueueEntry {
@@ -28,5 +28,26 @@ describe('a priority', () => {
       }),
     );
     expect(preferredSuccessor([])).toBeUndefined();
+  });
+
+  it('puts candidates in the order in which one after the other leads, behind the leaders', () => {
+    const queued = fc.array(fc.record({ priority, leads: fc.boolean() }));
+    fc.assert(
+      fc.property(queued, (given) => {
+        const queue = given.map(({ priority: value, leads }, index) => {
+          const uuid = candidateUuid('00000000-0000-4000-8000-000000000000', value, { leaseMs: 2000 });
+          return { ...entryOf(uuid, index), priority: value, leads };
+        });
+        const leaders = queue.filter(({ leads }) => leads);
+        const waiting = queue.filter(({ leads }) => !leads);
+        const inTurn = [];
+        while (waiting.length > 0) {
+          const next = preferredSuccessor(waiting) ?? (waiting[0] as QueueEntry);
+          inTurn.push(...waiting.splice(waiting.indexOf(next as (typeof waiting)[number]), 1));
+        }
+        const leading = new Set(leaders.map(({ node }) => node));
+        expect(inOrderOfLeading(queue, leading)).toEqual([...leaders, ...inTurn]);
+      }),
+    );
   });
 });

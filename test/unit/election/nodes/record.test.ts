@@ -119,6 +119,7 @@ describe("a candidate's node", () => {
           id,
           node: NODE,
           position: 3,
+          priority: 0,
           sequence: 2,
           data: given,
         });

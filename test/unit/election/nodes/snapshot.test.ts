@@ -150,7 +150,14 @@ describe('a snapshot', () => {
   const holder = read(11, serializeCandidate('one', 'here'));
 
   it('shows the leader when its node is there, at position 0', () => {
-    const leader: Candidate = { id: 'one', node: nodeOf(3), position: 0, sequence: 3, data: 'here' };
+    const leader: Candidate = {
+      id: 'one',
+      node: nodeOf(3),
+      position: 0,
+      priority: 0,
+      sequence: 3,
+      data: 'here',
+    };
     expect(leaderOf(snapshotOf(read(12, held(3)), holder))).toEqual(leader);
   });
 
