@@ -43,7 +43,8 @@ export interface LockOptions {
   readonly access?: Access;
   /**
    * Makes the nodes of other clients count as contenders for an exclusive lock. Give the text between the id and the number in
-   * their names: `['__lock__']` for kazoo's Lock. Nodes of Curator and go-zookeeper always count.
+   * their names: `['__lock__']` for kazoo's Lock. Nodes of Curator and go-zookeeper always count. A node with such a name blocks
+   * even if it belongs to no session, since kazoo makes such nodes on purpose. It blocks until a client deletes it.
    * @default []
    */
   readonly extraLockPatterns?: readonly string[];
