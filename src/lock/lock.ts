@@ -75,7 +75,7 @@ export interface Lock {
   readonly path: string;
   /** Waits for the lock. */
   acquire(options?: AcquireOptions): Promise<LockHold>;
-  /** Acquires the lock if it is free. Otherwise resolves with `undefined`, with nothing left in the queue. */
+  /** Acquires the lock if it is free. Otherwise resolves with `undefined`, and leaves the queue. */
   tryAcquire(): Promise<LockHold | undefined>;
   /** Acquires the lock, runs `work`, and releases the lock when the work has settled. */
   using<T>(work: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
