@@ -335,6 +335,23 @@ describe('joining the queue', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('has a path that may be deleted at any time: not while it has a contender, and the next one makes it again', async () => {
+    const path = uniquePath('lock');
+    const session = await openSession();
+    const lock = new DistributedLock(session, path);
+    const hold = await lock.acquire();
+    await expect(session.remove(path)).rejects.toMatchObject({ code: 'NOT_EMPTY' });
+    await hold.release();
+    let { token } = hold;
+    for (const owner of [session, await openSession()]) {
+      await session.remove(path);
+      const next = await new DistributedLock(owner, path).acquire();
+      expect(next.token > token).toBe(true);
+      ({ token } = next);
+      await next.release();
+    }
+  });
+
   it('serves many contenders of one session in their order', async () => {
     const path = uniquePath('lock');
     const session = await openSession();
