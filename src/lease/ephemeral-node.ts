@@ -134,13 +134,18 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     heartbeat.add(this);
   }
 
-  /** Decides now whether the heartbeats raise a version, and takes the room for that. Otherwise {@link keepAlive} does so. */
+  /**
+   * Decides now whether the heartbeats raise a version, and takes the room for that. Otherwise {@link keepAlive} does so. If there was
+   * no room, a further call looks again. Call it only right before a claim: the lease has to begin with that.
+   */
   decideHeartbeats(): void {
-    if (this.#raised !== undefined || !this.#session.heartbeat.hasRoomToRaise()) return;
     const path = this.#heartbeatPathOf?.(this.path);
-    if (path === undefined) return;
+    if (this.#raised !== undefined || path === undefined) return;
+    const { heartbeat } = this.#session;
+    if (!heartbeat.hasRoomToRaise()) return heartbeat.noteNoRoom();
     this.#raised = new HeartbeatVersion(path, this.#session.absolute(path), this);
-    this.#session.heartbeat.takeRoom(this);
+    heartbeat.takeRoom(this);
+    heartbeat.changed();
   }
 
   /** @internal */
@@ -158,6 +163,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   onUnavailable(cause: Error): void {
     if (this.#mustRaise) return this.onUnprovable('its heartbeat node can not be created', cause);
     this.#raised = undefined;
+    this.#heartbeatPathOf = undefined; // A further claim would be refused as well.
     this.#session.logger.warn(
       { path: this.absolutePath, cause: describe(cause) },
       'no heartbeat node can be created: a leader can be replaced only when its session has ended',

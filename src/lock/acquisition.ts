@@ -1,6 +1,11 @@
 import { AsyncResource } from 'node:async_hooks';
-import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
-import { abortable, anyAbort, ignore, settledWithin } from '../platform/async/promises.js';
+import {
+  type Abortable,
+  addAbortListener,
+  LazyAbortController,
+  removeAbortListener,
+} from '../platform/async/lazy-abort.js';
+import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
@@ -37,7 +42,7 @@ const ACQUISITION_OVER = new Error('the acquisition is over');
 
 /**
  * One call that waits for a lock. It joins the queue, waits for its turn, makes sure that it has a lease, and holds. A call that
- * fails leaves nothing in the queue.
+ * fails leaves the queue, after its caller has heard of the failure.
  *
  * Thousands of calls may wait in one process for long. While a call waits for its turn, only this object is left of it. With its
  * wait and its watch it takes some 3 kB; a chain of pending promises takes 21 kB.
@@ -68,7 +73,7 @@ export class Acquisition implements TurnWaiter {
       this.onWaiting = (position) => notify(position);
     }
     this.#userSignal = signal;
-    signal?.addEventListener('abort', this, { once: true });
+    if (signal !== undefined) addAbortListener(signal, this);
     // With a timeout of 0 the call still waits for the servers' replies, but for a lease at most: by then a dead link is found.
     const limitMs = timeoutMs === 0 ? lock.session.leaseMs : timeoutMs;
     if (limitMs !== undefined)
@@ -117,7 +122,7 @@ export class Acquisition implements TurnWaiter {
       else await this.#untilTurn(contender, rule);
       this.turnCame();
     } catch (error) {
-      await this.#fail(error, joining);
+      this.#fail(error, joining);
     }
   }
 
@@ -173,7 +178,7 @@ export class Acquisition implements TurnWaiter {
 
   /** @internal The turn won't come. */
   turnFailed(reason: unknown): void {
-    void this.#fail(reason); // Never rejects.
+    this.#fail(reason);
   }
 
   /** Step 3, only if too little is left of the lease. Never rejects. */
@@ -184,7 +189,7 @@ export class Acquisition implements TurnWaiter {
       if (node.remainingMs() < this.#leaseToBeginWith) await node.renew(this.#cancellation);
       this.#hold();
     } catch (error) {
-      await this.#fail(error);
+      this.#fail(error);
     }
   }
 
@@ -205,22 +210,15 @@ export class Acquisition implements TurnWaiter {
     }
   }
 
-  /** Leaves the queue, even if the creation of the node is still under way. Never rejects. */
-  async #fail(reason: unknown, joining?: Promise<Contender>): Promise<void> {
-    const leaving = this.#contender?.leave() ?? (joining && withdraw(joining));
-    if (leaving !== undefined) await this.#leftOrUnreachable(leaving);
+  /**
+   * Rejects at once, since a server that hangs mustn't make the call late. The rest goes on without the call: it leaves the queue,
+   * even if the creation of the node is still under way.
+   */
+  #fail(reason: unknown, joining?: Promise<Contender>): void {
+    // Neither rejects. They go on until the node is gone or the session is over.
+    void (this.#contender?.leave() ?? (joining && withdraw(joining)));
     this.#reject(reason);
     this.#cleanUp();
-  }
-
-  /**
-   * Waits until the node is gone, unless no server can be reached. So a caller that looks right after the rejection doesn't see
-   * it.
-   */
-  async #leftOrUnreachable(leaving: Promise<void>): Promise<void> {
-    const { clock, leaseMs, state } = this.#lock.session;
-    if (state.name === 'connected') await settledWithin(clock, leaving, leaseMs);
-    else void leaving; // Never rejects. Goes on until a server can be reached or the session is over.
   }
 
   /** The least rest of a lease with which a hold begins, in milliseconds. */
@@ -232,7 +230,7 @@ export class Acquisition implements TurnWaiter {
     // The caller continues first.
     nextTick(() => {
       this.#timer?.clear();
-      this.#userSignal?.removeEventListener('abort', this);
+      if (this.#userSignal !== undefined) removeAbortListener(this.#userSignal, this);
       this.#cancellation.abort(ACQUISITION_OVER); // Ends everything that is left, as the watch on a semaphore's seats.
     });
   }

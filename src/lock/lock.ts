@@ -43,7 +43,8 @@ export interface LockOptions {
   readonly access?: Access;
   /**
    * Makes the nodes of other clients count as contenders for an exclusive lock. Give the text between the id and the number in
-   * their names: `['__lock__']` for kazoo's Lock. Nodes of Curator and go-zookeeper always count.
+   * their names: `['__lock__']` for kazoo's Lock. Nodes of Curator and go-zookeeper always count. A node with such a name blocks
+   * even if it belongs to no session, since kazoo makes such nodes on purpose. It blocks until a client deletes it.
    * @default []
    */
   readonly extraLockPatterns?: readonly string[];
@@ -74,7 +75,7 @@ export interface Lock {
   readonly path: string;
   /** Waits for the lock. */
   acquire(options?: AcquireOptions): Promise<LockHold>;
-  /** Acquires the lock if it is free. Otherwise resolves with `undefined`, with nothing left in the queue. */
+  /** Acquires the lock if it is free. Otherwise resolves with `undefined`, and leaves the queue. */
   tryAcquire(): Promise<LockHold | undefined>;
   /** Acquires the lock, runs `work`, and releases the lock when the work has settled. */
   using<T>(work: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;

@@ -55,7 +55,7 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
   }
 
   /**
-   * Acquires all of the locks if all are free. Otherwise resolves with `undefined`, with nothing left in any queue. @throws the
+   * Acquires all of the locks if all are free. Otherwise resolves with `undefined`, and leaves all queues. @throws the
    * errors of `acquire`, except `LockTimeoutError`
    */
   async tryAcquire(): Promise<MultiHold | undefined> {
@@ -103,7 +103,8 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
       }
       return new MultiHold(taken);
     } catch (error) {
-      await Promise.all(taken.map((hold) => hold.release()));
+      // Not awaited, as in a single lock: a server that hangs mustn't make the call late. Never rejects.
+      for (const hold of taken) void hold.release();
       const late = error instanceof LockTimeoutError && timeoutMs !== undefined;
       throw late ? new LockTimeoutError(this.#tooLate(timeoutMs), { cause: error }) : error;
     }

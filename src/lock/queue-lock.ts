@@ -71,8 +71,10 @@ export abstract class QueueLock implements Lock {
 
   /**
    * Waits for the lock. Contenders hold it in the order of their calls. Within the work of `using` the call resolves at once with
-   * another hold; the lock is released with the last of its holds. A call that fails leaves nothing in the queue: the session
-   * deletes its node at once, or as soon as it reaches a server.
+   * another hold; the lock is released with the last of its holds.
+   *
+   * A call rejects at its time limit, and when its signal aborts, also while a server hangs. It doesn't wait for the deletion of its
+   * node. The session deletes that node at once, or as soon as a server answers; `session.close()` deletes it, too.
    *
    * @throws InvalidOptionError if an option is wrong
    * @throws LockTimeoutError if the lock isn't acquired within `timeoutMs`
@@ -97,7 +99,7 @@ export abstract class QueueLock implements Lock {
   }
 
   /**
-   * Acquires the lock if it is free. Otherwise resolves with `undefined`, with nothing left in the queue. Also resolves with
+   * Acquires the lock if it is free. Otherwise resolves with `undefined`, and leaves the queue as `acquire` does. Also resolves with
    * `undefined` if no server answers within a lease.
    *
    * @throws the errors of `acquire`, except `LockTimeoutError`

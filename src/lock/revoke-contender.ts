@@ -4,6 +4,7 @@ import { abortable, anyAbort } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import { REVOKE } from './grant.js';
 import { checkRevokeOptions, type Lock, type QueuedContender, type RevokeOptions, tooLate } from './lock.js';
+import { isOwnerless } from './queue/ownerless.js';
 import { untilGone } from './queue/predecessor-watch.js';
 
 /** Asks a contender of a lock to release it. @throws as {@link QueueLock.revoke} does */
@@ -23,7 +24,7 @@ export async function revokeContender(
     const contenders = await abortable(lock.contenders(), controller);
     for (const contender of contenders) {
       if (node !== undefined && contender.node !== node) continue;
-      if (await revoke(session, `${path}/${contender.node}`, controller)) return contender;
+      if (await revoke(session, path, contender.node, controller)) return contender;
     }
     return undefined;
   } finally {
@@ -32,14 +33,14 @@ export async function revokeContender(
   }
 }
 
-/** Writes the request and waits until the node is gone. `false` if the node belongs to no session, and so to no contender. */
-async function revoke(session: Session, path: string, signal: Abortable): Promise<boolean> {
-  const { ownerless } = session.guard;
+/** Writes the request and waits until the node is gone. `false` if the node is ownerless, and so no contender's. */
+async function revoke(session: Session, queue: string, name: string, signal: Abortable): Promise<boolean> {
+  const path = `${queue}/${name}`;
   try {
     const stat = await session.retryUntilAnswered(() => session.exists(path), signal);
-    if (stat !== undefined && ownerless.isOne(path, stat)) return false;
+    if (stat !== undefined && isOwnerless(session, queue, name, stat)) return false;
     await session.retryUntilAnswered(() => session.setData(path, REVOKE), signal);
-    await untilGone(session, path, signal);
+    await untilGone(session, queue, name, signal);
   } catch (error) {
     if (!(error instanceof NoNodeError)) throw error;
   }

@@ -30,7 +30,7 @@ export interface SessionOptions {
    * heartbeat is sent four times in a lease, but not before the last one is answered. So replies have to come within half a
    * lease, even while this process is busy. If replies are later, terms and locks are lost, while the connection stays. If three
    * replies in a row are late, Conclave warns once. Leases down to 300 ms work with any session timeout. A shorter lease isn't
-   * refused, but isn't tested either.
+   * tested. A value below 100 is refused: no heartbeats keep such a lease, and it is mostly meant in seconds.
    * @default a third of the granted session timeout
    */
   readonly leaseMs?: number;
@@ -113,6 +113,8 @@ export const SESSION_OPTIONS = [
 ] as const;
 /** A shorter timeout was probably meant in seconds. When a process or a server is busy, a reply alone takes that long. */
 export const LEAST_SESSION_TIMEOUT_MS = 100;
+/** A heartbeat is sent four times in a lease. In a shorter one, a short garbage collection takes longer than a reply may. */
+const LEAST_LEASE_MS = 100;
 const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1; // A session timeout travels as a signed 32-bit number of milliseconds.
 
 export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedSessionOptions {
@@ -122,12 +124,10 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     const expected = `a whole number of at most ${MAX_SESSION_TIMEOUT_MS}`;
     throw new InvalidOptionError('sessionTimeoutMs', sessionTimeoutMs, expected);
   }
-  if (sessionTimeoutMs < LEAST_SESSION_TIMEOUT_MS) {
-    const expected = `milliseconds, ${LEAST_SESSION_TIMEOUT_MS} or more; did you mean ${sessionTimeoutMs * 1000}, which is ${sessionTimeoutMs} s?`;
-    throw new InvalidOptionError('sessionTimeoutMs', sessionTimeoutMs, expected);
-  }
+  checkNotSeconds('sessionTimeoutMs', sessionTimeoutMs, LEAST_SESSION_TIMEOUT_MS);
   const { environment = systemEnvironment } = options;
   const leaseMs = options.leaseMs === undefined ? undefined : checkPositiveMs('leaseMs', options.leaseMs, 0);
+  if (leaseMs !== undefined) checkNotSeconds('leaseMs', leaseMs, LEAST_LEASE_MS);
   if (leaseMs !== undefined && leaseMs >= sessionTimeoutMs) {
     const expected = `less than sessionTimeoutMs, which is ${sessionTimeoutMs}`;
     throw new InvalidOptionError('leaseMs', leaseMs, expected);
@@ -146,6 +146,12 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     signal: checkSignal('signal', options.signal),
     environment: checkEnvironment(environment),
   };
+}
+
+function checkNotSeconds(option: string, ms: number, leastMs: number): void {
+  if (ms >= leastMs) return;
+  const expected = `milliseconds, ${leastMs} or more; did you mean ${ms * 1000}, which is ${ms} s?`;
+  throw new InvalidOptionError(option, ms, expected);
 }
 
 function checkEnvironment(value: Environment): Environment {

@@ -76,7 +76,7 @@ describe('a lock', () => {
     await expect(lock.acquire({ timeoutMs: 50 })).rejects.toBeInstanceOf(LockTimeoutError);
     await expect(lock.acquire({ timeoutMs: 0 })).rejects.toBeInstanceOf(LockTimeoutError);
     expect(await lock.tryAcquire()).toBeUndefined();
-    expect(await one.getChildren(path)).toHaveLength(1);
+    expect(await two.getChildren(path)).toHaveLength(1); // Answered after the deletions.
     await hold.release();
     const next = await lock.tryAcquire();
     expect(next?.isHeld()).toBe(true);
@@ -99,7 +99,7 @@ describe('a lock', () => {
     const waiting = new AbortController();
     const late = lock.acquire({ signal: waiting.signal, onWaiting: () => waiting.abort('while waiting') });
     await expect(late).rejects.toBe('while waiting');
-    expect(await one.getChildren(path)).toHaveLength(1);
+    await until(async () => (await one.getChildren(path)).length === 1, 'the deletions');
     await hold.release();
   });
 
@@ -333,6 +333,23 @@ describe('joining the queue', () => {
     await Promise.all(holds.map((hold) => hold.release()));
     process.off('warning', onWarning);
     expect(warnings).toEqual([]);
+  });
+
+  it('has a path that may be deleted at any time: not while it has a contender, and the next one makes it again', async () => {
+    const path = uniquePath('lock');
+    const session = await openSession();
+    const lock = new DistributedLock(session, path);
+    const hold = await lock.acquire();
+    await expect(session.remove(path)).rejects.toMatchObject({ code: 'NOT_EMPTY' });
+    await hold.release();
+    let { token } = hold;
+    for (const owner of [session, await openSession()]) {
+      await session.remove(path);
+      const next = await new DistributedLock(owner, path).acquire();
+      expect(next.token > token).toBe(true);
+      ({ token } = next);
+      await next.release();
+    }
   });
 
   it('serves many contenders of one session in their order', async () => {

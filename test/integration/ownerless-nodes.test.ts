@@ -139,26 +139,6 @@ describe('a node of a contender’s name that goes with no session', () => {
     expect(hold.isHeld()).toBe(false);
   });
 
-  it('that was deleted with its queue is not taken for the node of that name in the next one', async () => {
-    const stranger = await openSession();
-    const path = uniquePath('queue');
-    const node = `${path}/lock-0000000000`;
-    await stranger.create(path);
-    await stranger.create(node);
-    const lock = new DistributedLock(await openSession(), path, { extraLockPatterns: ['lock-'] });
-    await (await lock.acquire({ timeoutMs: 5000 })).release();
-    for (const each of [node, path]) await stranger.remove(each);
-    await stranger.create(path);
-    // Another client's names have only a number, which begins anew.
-    const { value } = await stranger.create(`${path}/lock-`, { mode: 'ephemeral-sequential' });
-    expect(value).toBe(node);
-    expect(await lock.tryAcquire()).toBeUndefined();
-    const waiter = await enqueue(lock);
-    expect(waiter.held()).toBe(false);
-    await stranger.remove(node);
-    await (await waiter.hold).release();
-  });
-
   it('keeps no candidate from being elected, and leads nothing', async () => {
     const stranger = await openSession();
     const path = uniquePath('election');
@@ -237,6 +217,27 @@ describe('a node of a contender’s name that goes with no session', () => {
     expect((await elected)[0].number).toBe(2);
     // No other node was handed the term before. A wait for its lease would take a third of 5 s.
     expect(performance.now() - resignedAt).toBeLessThan(1200);
+  });
+});
+
+describe('a node of no session whose name extraLockPatterns matches', () => {
+  it('holds the lock, as a lock of kazoo that is not ephemeral, until it is deleted', async () => {
+    const kazoo = await openSession();
+    const path = uniquePath('queue');
+    const node = `${path}/${randomUUID().replaceAll('-', '')}__lock__0000000000`;
+    await kazoo.create(path);
+    await kazoo.create(node);
+    const { session, ignored } = await openQuiet();
+    const lock = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] });
+    expect(await lock.tryAcquire()).toBeUndefined();
+    const waiter = await enqueue(lock);
+    const asked = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] }).revoke();
+    await session.exists(path); // The reads of the node that were sent before have been answered.
+    expect(waiter.held()).toBe(false);
+    await kazoo.remove(node);
+    await (await waiter.hold).release();
+    expect(`${path}/${(await asked)?.node}`).toBe(node);
+    expect(ignored()).toEqual([]);
   });
 });
 

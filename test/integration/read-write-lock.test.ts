@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, InvalidStateError, LockLostError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
+import type { QueuePosition } from '../../src/lock/queue/turn-wait.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
+import { Semaphore } from '../../src/lock/semaphore.js';
+import { deferred } from '../../src/platform/async/promises.js';
+import type { Session } from '../../src/session/session.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 
@@ -222,5 +227,69 @@ describe('a read-write lock', () => {
     const reading = await readLock.acquire();
     expect(await plain.tryAcquire()).toBeUndefined();
     await reading.release();
+  });
+});
+
+/** As Curator 5.5 and later do it: a writer that goes on to read makes a reader's node with its own number, and leaves. */
+async function curatorWriter(path: string) {
+  const session = await openSession();
+  await session.ensurePath(path);
+  const prefix = (purpose: string) => `${path}/_c_${randomUUID()}-__${purpose}__`;
+  const { value: writer } = await session.create(prefix('WRIT'), { mode: 'ephemeral-sequential' });
+  const reader = `${prefix('READ')}${writer.slice(-10)}`;
+  return {
+    reader,
+    async downgrade() {
+      await session.create(reader, { mode: 'ephemeral' });
+      await session.remove(writer);
+    },
+    release: () => session.remove(reader),
+  };
+}
+
+describe('a reader that was a writer and has kept its number, as in Curator 5.5', () => {
+  it.each([
+    ['a writer', (session: Session, path: string) => new ReadWriteLock(session, path).writeLock],
+    ['a plain lock', (session: Session, path: string) => new DistributedLock(session, path)],
+    ['a semaphore', (session: Session, path: string) => new Semaphore(session, path, 1)],
+  ])('keeps %s waiting that waited for the writer', async (_, make) => {
+    const path = uniquePath('rw');
+    const theirs = await curatorWriter(path);
+    const isNext = deferred();
+    const waitsForReader = deferred<string>();
+    const onWaiting = ({ ahead }: QueuePosition) => {
+      if (theirs.reader.endsWith(ahead)) waitsForReader.resolve('waits for the reader');
+      else isNext.resolve();
+    };
+    const waiting = make(await openSession(), path).acquire({ onWaiting });
+    await isNext.promise;
+    await theirs.downgrade();
+    expect(await Promise.race([waitsForReader.promise, waiting])).toBe('waits for the reader');
+    await theirs.release();
+    await (await waiting).release();
+  });
+
+  it('is seen by a writer that only tries, also if it comes between its listing and its read', async () => {
+    const path = uniquePath('rw');
+    const theirs = await curatorWriter(path);
+    const session = await openSession();
+    const getData = session.getData.bind(session);
+    let downgrading: Promise<void> | undefined;
+    session.getData = async (...args) => {
+      downgrading ??= theirs.downgrade();
+      await downgrading;
+      return await getData(...args);
+    };
+    expect(await new ReadWriteLock(session, path).writeLock.tryAcquire()).toBeUndefined();
+    expect(downgrading).toBeDefined();
+  });
+
+  it('lets readers in at once that waited for the writer', async () => {
+    const path = uniquePath('rw');
+    const theirs = await curatorWriter(path);
+    const reader = await enqueue(new ReadWriteLock(await openSession(), path).readLock);
+    expect(reader.held()).toBe(false);
+    await theirs.downgrade();
+    await (await reader.hold).release();
   });
 });

@@ -338,6 +338,27 @@ describe('conclave run', () => {
     expect(await run(script('echo runs'), { path, options: ['--no-wait'] }).exit()).toBe(0);
   });
 
+  it('ends when its time to wait is over, also while its server hangs; its keeper then closes the session', async () => {
+    const path = uniquePath('run');
+    await campaign(await openSession(), path);
+    const proxy = await startProxy();
+    const runner = run(script('echo runs'), {
+      path,
+      connect: proxy.connectString,
+      options: ['-v', '--session-timeout', '30s', '--wait-timeout', '3s'],
+    });
+    const exited = once(runner.process, 'exit');
+    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    proxy.partition();
+    await until(() => runner.stderr.includes('not elected in time'), 'the end of its time');
+    const lateAt = performance.now();
+    expect((await exited)[0]).toBe(75);
+    expect(performance.now() - lateAt).toBeLessThan(5000); // Leaving takes a lease of 10 s.
+    expect(await queue(path)).toHaveLength(2);
+    proxy.restore();
+    await until(async () => (await queue(path)).length === 1, 'the end of its session');
+  }, 30_000);
+
   it('exits with 69 when no server can be reached', async () => {
     const runner = run(['true'], { connect: '127.0.0.1:1', options: ['--connect-timeout', '300ms'] });
     expect(await runner.exit()).toBe(69);

@@ -140,3 +140,24 @@ describe('a path on which clients disagree on which nodes are contenders', () =>
     await Promise.all([one.release(), two.release()]);
   });
 });
+
+describe('a lock of kazoo that is not ephemeral', () => {
+  it('is waited for by a lock of Conclave that counts the names of kazoo', async () => {
+    const queue = new Queue(await openSession(), WITH_KAZOO);
+    const kazoo = await queue.join('kazoo', { persistent: true });
+    await kazoo.held;
+    const ours = await queue.join('ours');
+    expect(await queue.lock('lock').tryAcquire()).toBeUndefined();
+    expect(await serve([kazoo, ours])).toEqual([kazoo.node, ours.node]);
+  });
+
+  it('is not waited for under a name as Curator gives it: both hold', async () => {
+    const queue = new Queue(await openSession(), NAMED_AS_CURATORS, { guarded: false });
+    const kazoo = await queue.join('kazoo', { persistent: true });
+    await kazoo.held;
+    const ours = await queue.join('ours');
+    expect(await ours.held).toBe(ours.node);
+    expect(await queue.nodes()).toEqual([kazoo.node, ours.node]);
+    await Promise.all([kazoo.release(), ours.release()]);
+  });
+});

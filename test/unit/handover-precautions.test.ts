@@ -324,10 +324,12 @@ describe('a handover', () => {
     expect(server.paths(PATH)).toContain(heartbeatPath);
   });
 
-  it('gives no lease to a candidate whose heartbeats are checks, by a record that says they raise a version', async () => {
-    const { clock, open, lead, join, record } = await setUp();
-    const leader = await lead('leader');
-    const session = await open(TIMES);
+  /** A session that leads so many other elections that a further candidate of it finds no room. */
+  async function full({ clock, open }: Pick<Awaited<ReturnType<typeof setUp>>, 'clock' | 'open'>) {
+    const warnings: string[] = [];
+    const warn = (_: object, message: string) => void warnings.push(message);
+    const ignored = () => undefined;
+    const session = await open({ ...TIMES, logger: { debug: ignored, info: ignored, warn, error: ignored } });
     const others = Array.from(
       { length: MOST_RAISED },
       (_, index) => new LeaderElector(session, `/other-${index}`),
@@ -337,6 +339,13 @@ describe('a handover', () => {
     );
     for (const each of others) await clock.advanceUntil(each.start());
     await clock.advanceUntil(() => others.every(({ isLeader }) => isLeader));
+    return { session, others, warned: () => warnings.filter((each) => each.includes('more than 64')) };
+  }
+
+  it('gives no lease to a candidate whose heartbeats are checks, by a record that says they raise a version', async () => {
+    const { clock, open, lead, join, record } = await setUp();
+    const leader = await lead('leader');
+    const { session } = await full({ clock, open });
     const next = await join('next', {}, session);
     await clock.advance(2 * TIMES.sessionTimeoutMs);
     await clock.advanceUntil(leader.stop());
@@ -344,5 +353,33 @@ describe('a handover', () => {
     expect(term?.number).toBe(3);
     expect(record()).toMatchObject({ state: 'held', term: 3, id: 'next' });
     expect(record()).not.toHaveProperty('takeover');
+  });
+
+  it('lets a candidate that found no room for its heartbeats be followed by its lease if room has come free before it claims', async () => {
+    const { clock, open, lead, join, record } = await setUp();
+    const leader = await lead('leader');
+    const { session, others } = await full({ clock, open });
+    const next = await join('next', {}, session);
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil((others[0] as LeaderElector).stop());
+    await clock.advanceUntil(leader.stop());
+    const term = await clock.advanceUntil(() => next.term);
+    expect(record()).toMatchObject({ state: 'held', term: 3, id: 'next', takeover: 'lease' });
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    expect(term?.isHeld()).toBe(true);
+  });
+
+  it('is warned of once if a session has more candidates than it has room for', async () => {
+    const { clock, open, lead, join } = await setUp();
+    await lead('leader');
+    const { session, warned } = await full({ clock, open });
+    expect(warned()).toEqual([]);
+    await join('next', {}, session);
+    await clock.advance(TIMES.sessionTimeoutMs);
+    const further = new LeaderElector(session, '/further');
+    onTestFinished(() => clock.advanceUntil(further.stop()));
+    await clock.advanceUntil(further.start());
+    await clock.advanceUntil(() => further.term);
+    expect(warned()).toHaveLength(1);
   });
 });

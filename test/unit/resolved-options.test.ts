@@ -59,6 +59,13 @@ describe('what a session goes by', () => {
     expect(session({ sessionTimeoutMs: 100 }).sessionTimeoutMs).toBe(100);
   });
 
+  it('has no lease that was meant in seconds, and none that heartbeats can not keep', () => {
+    const wrong = 'leaseMs is 2: expected milliseconds, 100 or more; did you mean 2000, which is 2 s?';
+    expect(() => session({ leaseMs: 2 })).toThrow(wrong);
+    expect(() => session({ leaseMs: 99.9 })).toThrow(InvalidOptionError);
+    expect(session({ leaseMs: 100 }).leaseMs).toBe(100);
+  });
+
   it('lets no other client touch its nodes when it has credentials, unless its access option says otherwise', () => {
     expect(session({ auth: ALICE }).access).toBe('creator');
     expect(session({ auth: ALICE, access: 'world' }).access).toBe('world');
@@ -253,11 +260,15 @@ describe('what a supervisor goes by', () => {
     const resolved = resolveSupervisorOptions({
       ...least,
       ...given,
-      session: { leaseMs: 5 },
+      session: { leaseMs: 500 },
       retry: { retries: 2 },
       lead: ignore,
     });
-    expect(resolved).toMatchObject({ ...given, candidacy: { lead: ignore }, sessionOptions: { leaseMs: 5 } });
+    expect(resolved).toMatchObject({
+      ...given,
+      candidacy: { lead: ignore },
+      sessionOptions: { leaseMs: 500 },
+    });
     expect([resolved.retry.retries, resolved.cleanupRetry.retries]).toEqual([2, 2]);
   });
 

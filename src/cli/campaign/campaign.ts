@@ -29,13 +29,19 @@ export interface LeaderWork {
   stepDown(graceMs: number): Promise<void>; // Called when another client asks the leader to step down. Resolves when it may.
 }
 
-/** `waiting`: for its first term, or for the next. `finished`: all that is left is to stop and to exit with `exitCode`. */
+/**
+ * `waiting`: for its first term, or for the next. `finished`: all that is left is to stop and to exit with `exitCode`, within
+ * `stopWithinMs`.
+ */
 type State =
   | { readonly name: 'waiting' }
   | { readonly name: 'leading' }
-  | { readonly name: 'finished'; readonly exitCode: number };
+  | { readonly name: 'finished'; readonly exitCode: number; readonly stopWithinMs: number };
 
 const { clock } = systemEnvironment;
+
+// Leaving the queue takes a round trip or two. Only a server that hangs takes longer, and it mustn't hold up a command with a limit.
+const LEAVE_WITHIN_MS = 500;
 
 /** Campaigns, and does the leader's work in each term. Resolves with the exit code. @throws UserError if an option is wrong */
 export async function campaign(
@@ -52,7 +58,7 @@ class Campaign {
   readonly #work: LeaderWork;
   readonly #options: CandidacyOptions;
   readonly #target: Target;
-  readonly #finished = deferred();
+  readonly #finished = deferred<Extract<State, { name: 'finished' }>>();
   #state: State = { name: 'waiting' };
   #waitTimer: Timer | undefined;
 
@@ -92,12 +98,16 @@ class Campaign {
     const connectTimer = this.#limitFirstConnect();
     if (this.#options.waitTimeout !== undefined)
       this.#waitTimer = clock.after(this.#options.waitTimeout, () => this.#giveUp('in time'));
-    await this.#finished.promise;
+    const { exitCode, stopWithinMs } = await this.#finished.promise;
     this.#waitTimer?.clear();
+    const exitTimer = Number.isFinite(stopWithinMs)
+      ? clock.after(stopWithinMs, () => process.exit(exitCode)) // The keeper closes the session then, as after a kill.
+      : undefined;
     await this.#supervisor.stop();
+    exitTimer?.clear();
     connectTimer.clear();
     for (const signal of signals) process.off(signal, onSignal);
-    return this.#state.name === 'finished' ? this.#state.exitCode : EXIT.ok;
+    return exitCode;
   }
 
   async #lead(term: Term): Promise<void> {
@@ -159,7 +169,7 @@ class Campaign {
   }
 
   #giveUp(when: string): void {
-    if (this.#state.name === 'waiting') this.#finish(EXIT.notInTime, `not elected ${when}`);
+    if (this.#state.name === 'waiting') this.#finish(EXIT.notInTime, `not elected ${when}`, LEAVE_WITHIN_MS);
   }
 
   #fail(error: unknown): void {
@@ -167,11 +177,11 @@ class Campaign {
   }
 
   /** The first exit code counts. */
-  #finish(exitCode: number, message?: string): void {
+  #finish(exitCode: number, message?: string, stopWithinMs = Number.POSITIVE_INFINITY): void {
     if (this.#state.name === 'finished') return;
     if (message !== undefined) printError(message);
-    this.#state = { name: 'finished', exitCode };
-    this.#finished.resolve();
+    this.#state = { name: 'finished', exitCode, stopWithinMs };
+    this.#finished.resolve(this.#state);
     void this.#supervisor.stop(); // `run` waits for it. The caller may be the leader's own work, for which `stop` waits.
   }
 

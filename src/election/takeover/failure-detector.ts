@@ -282,7 +282,7 @@ export class FailureDetector implements AccompanyingReads {
     this.#options.onLeader?.(next.name === 'following' && next.rank === 0 ? next.leader : undefined);
     const { heartbeat } = this.#session;
     if (next.name === 'off') heartbeat.removeReads(this);
-    else if (!heartbeat.addReads(this, soon)) this.#state = { name: 'off' };
+    else heartbeat.addReads(this, soon);
   }
 
   get #session() {

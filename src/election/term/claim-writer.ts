@@ -46,6 +46,7 @@ export class ClaimWriter {
     // up must not go out later.
     await this.#session.whenConnected(signal);
     if (!this.#isShown(vacancy)) return undefined;
+    contender.node.decideHeartbeats(); // There may be room by now.
     try {
       const claiming = contender.node.claim([...deletions, this.#write(contender, vacancy)]);
       onSent();

@@ -6,7 +6,8 @@ import type { LeaseInstant } from '../../platform/time/clock.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
-import { type EntryParser, parseLockEntry, type QueueEntry, withoutLater } from './order.js';
+import { type EntryParser, type QueueEntry, withoutLater } from './order.js';
+import { isOwnerless } from './ownerless.js';
 import { untilGone } from './predecessor-watch.js';
 import { inCreationOrder } from './sequence-overflow.js';
 import type { TurnRule } from './turn-rule.js';
@@ -101,7 +102,7 @@ export class Contender {
     await this.node.deleteForSure();
   }
 
-  /** Whether the queue has a node of that name that belongs to a session. @throws as {@link Contender.untilGone} does */
+  /** Whether the queue has a node of that name that isn't ownerless. @throws as {@link Contender.untilGone} does */
   async nodeExists(name: string, signal?: Abortable): Promise<boolean> {
     const { controller: over, unsubscribe } = anyAbort(this.node.lost, signal);
     try {
@@ -111,12 +112,11 @@ export class Contender {
     }
   }
 
-  /** A node that the session may not read counts as a node that belongs to a session. */
+  /** A node that the session may not read doesn't count as ownerless. */
   async #nodeExists(name: string): Promise<boolean> {
-    const path = `${this.queue}/${name}`;
     try {
-      const stat = await this.session.exists(path);
-      return stat !== undefined && !this.session.guard.ownerless.isOne(path, stat);
+      const stat = await this.session.exists(`${this.queue}/${name}`);
+      return stat !== undefined && !isOwnerless(this.session, this.queue, name, stat);
     } catch (error) {
       if (isNoAuth(error)) return true;
       throw error;
@@ -131,7 +131,7 @@ export class Contender {
   async untilGone(name: string, signal?: Abortable): Promise<void> {
     const { controller, unsubscribe } = anyAbort(this.node.lost, signal);
     try {
-      await untilGone(this.session, `${this.queue}/${name}`, controller);
+      await untilGone(this.session, this.queue, name, controller);
     } finally {
       unsubscribe();
     }
@@ -167,13 +167,9 @@ export class Contender {
       .filter((entry) => rule.blocks(entry) && !this.#isOwnerless(entry));
   }
 
-  /**
-   * Whether a read has shown that the node belongs to no session. For a name with a uuid, reads in earlier waits count, too. For
-   * another client's name they don't: such a name may be just a number, which comes again when the queue is deleted and created
-   * again.
-   */
+  /** Whether a read has shown that the node is ownerless. Reads in earlier waits count, too: a name with a uuid is used only once. */
   #isOwnerless({ node }: QueueEntry): boolean {
-    return this.session.guard.ownerless.has(this.queue, node) && parseLockEntry(node) !== undefined;
+    return this.session.guard.ownerless.has(this.queue, node);
   }
 
   /**

@@ -5,19 +5,26 @@ import type { AccompanyingRead, ExistenceProbe } from '../../session/connection/
 import { type NodeListener, NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
+import { isOwnerless } from './ownerless.js';
 import { orUnreadable } from './unreadable-node.js';
 
 /**
- * Resolves when the node is gone, or belongs to no session: such a node would stay for ever.
+ * Resolves when the node of that name is gone from the queue, or is ownerless: such a node would stay for ever.
  * @throws UnreadableNodeError if the session may not read the node, the signal's reason, the error that ended the session, or a
  *   server's `ZooKeeperError`
  */
-export async function untilGone(session: Session, path: string, signal: Abortable): Promise<void> {
+export async function untilGone(
+  session: Session,
+  queue: string,
+  name: string,
+  signal: Abortable,
+): Promise<void> {
+  const path = `${queue}/${name}`;
   // After the session's end there are no more notifications of changes.
   const { controller: over, unsubscribe } = anyAbort(signal, session.ended);
   const gone = deferred();
   const read = ({ stat }: NodeData) => {
-    if (session.guard.ownerless.isOne(path, stat)) gone.resolve();
+    if (isOwnerless(session, queue, name, stat)) gone.resolve();
   };
   const failed = (error: unknown) => gone.reject(orUnreadable(error, session.absolute(path)));
   const watch = new NodeWatch(session, path, { read, gone: gone.resolve, failed });
@@ -136,10 +143,11 @@ export class PredecessorWatch implements ExistenceProbe {
   }
 
   nodeRead(watched: WatchedNode, { data, stat }: NodeData): void {
-    const { path } = watched;
-    const blocks = !this.#session.guard.ownerless.isOne(path, stat) && this.#noLongerBlocks?.(data) !== true;
+    const name = watched.path.slice(this.#queue.length + 1);
+    const blocks =
+      !isOwnerless(this.#session, this.#queue, name, stat) && this.#noLongerBlocks?.(data) !== true;
     if (blocks) return this.#listener.watching();
-    this.#unblocked = (this.#unblocked ?? new Set()).add(path.slice(this.#queue.length + 1));
+    this.#unblocked = (this.#unblocked ?? new Set()).add(name);
     this.nodeGone(watched);
   }
 

@@ -26,3 +26,12 @@ export const EXCLUSIVE: TurnRule = { blocks: () => true, capacity: 0 };
 export function toWatch(blocking: readonly QueueEntry[], { capacity }: TurnRule): readonly QueueEntry[] {
   return blocking.slice(-(capacity + 1));
 }
+
+/**
+ * Whether a node that blocks may be ahead when these have gone, though none was listed. Since Curator 5.5 a writer that goes on to
+ * read creates a reader's node with its own number, and deletes the writer's node afterwards. So once a writer has gone, only a
+ * listing shows who is ahead, unless readers don't block.
+ */
+export function mayLeaveReader(gone: readonly QueueEntry[], rule: TurnRule): boolean {
+  return gone.some((entry) => entry.purpose === 'write' && rule.blocks({ ...entry, purpose: 'read' }));
+}

@@ -3,8 +3,9 @@ import { nextTick } from '../../platform/time/timers.js';
 import type { AccompanyingRead } from '../../session/connection/heartbeat.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import type { Contender } from './contender.js';
+import type { QueueEntry } from './order.js';
 import { type PredecessorListener, PredecessorWatch } from './predecessor-watch.js';
-import { EXCLUSIVE, type TurnRule, toWatch } from './turn-rule.js';
+import { EXCLUSIVE, mayLeaveReader, type TurnRule, toWatch } from './turn-rule.js';
 
 /** A waiting contender's position. */
 export interface QueuePosition {
@@ -43,8 +44,8 @@ export interface TurnWaiter extends WaitOptions {
 
 /**
  * Resolves when it is the contender's turn, by default when no node is ahead. It takes one watch, on the nearest blocking node.
- * If that node was the only one, the contender needs no read when it goes. The next in line keeps its lease alive, so that it
- * holds as soon as the notification comes.
+ * If that node was the only one, the contender needs no read when it goes, unless it was a writer's (see {@link mayLeaveReader}).
+ * The next in line keeps its lease alive, so that it holds as soon as the notification comes.
  *
  * No notification tells a contender that it has become the next in line, since that would be a second notification for each
  * handover. It mostly notices within a fifth of the session timeout: it sends a probe of its second predecessor, the nearest node
@@ -76,8 +77,9 @@ export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRu
 }
 
 /**
- * The state of a wait. `listing`: the queue is being listed. `blocked`: several nodes have to go. `next`: one node has to go.
- * `ended`: the wait is over.
+ * The state of a wait. `listing`: the queue is being listed. `blocked`: when a node goes, the queue has to be listed again, because
+ * several nodes have to go, or another may be there in its place. `next`: when a node goes, the turn has come. `ended`: the wait is
+ * over.
  */
 type WaitState = 'listing' | 'blocked' | 'next' | 'ended';
 
@@ -143,7 +145,7 @@ class TurnWait implements PredecessorListener {
       if (this.#hasEnded()) return;
       const missing = blocking.length - this.#rule.capacity;
       if (missing <= 0) return this.#end(() => this.#waiter.turnCame());
-      const nearest = toWatch(blocking, this.#rule).map(({ node }) => node);
+      const nearest = toWatch(blocking, this.#rule);
       this.#watch(missing, nearest, blocking.at(-1 - nearest.length)?.node);
     } catch (error) {
       this.failed(error);
@@ -162,8 +164,9 @@ class TurnWait implements PredecessorListener {
   }
 
   /** Keeps only the watched nodes of the queue in memory: every contender in it may wait for long. */
-  #watch(missing: number, nearest: readonly string[], secondPredecessor: string | undefined): void {
+  #watch(missing: number, entries: readonly QueueEntry[], secondPredecessor: string | undefined): void {
     const { node, queue, session } = this.#contender;
+    const nearest = entries.map((entry) => entry.node);
     this.#predecessors ??= new PredecessorWatch(session, queue, this, this.#rule.noLongerBlocks);
     // This comes before the watch on the predecessor, so that the contender hears of its own node's end before it could take its
     // turn.
@@ -173,7 +176,7 @@ class TurnWait implements PredecessorListener {
     this.#waiter.onWaiting?.(position);
     if (this.#waiter.onWatching !== undefined) this.#unwatched = position;
     if (this.#hasEnded()) return; // The listener may have ended the wait.
-    this.#state = missing === 1 ? 'next' : 'blocked';
+    this.#state = missing === 1 && !mayLeaveReader(entries, this.#rule) ? 'next' : 'blocked';
     if (this.#predecessors.watch(nearest, missing === 1 ? undefined : secondPredecessor)) this.watching();
   }
 

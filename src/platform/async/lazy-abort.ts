@@ -97,6 +97,50 @@ export function onAbort(signal: Abortable, task: () => void): () => void {
     task();
     return () => undefined;
   }
-  signal.addEventListener('abort', task, { once: true });
-  return () => signal.removeEventListener('abort', task);
+  addAbortListener(signal, task);
+  return () => removeAbortListener(signal, task);
+}
+
+/**
+ * The listeners of each AbortSignal, behind one listener on the signal. Node warns of a leak at the eleventh listener of a caller's
+ * signal, but one signal may end any number of waits.
+ */
+const followers = new WeakMap<AbortSignal, SignalFollower>();
+
+class SignalFollower extends LazyAbortController {
+  readonly #signal: AbortSignal;
+
+  constructor(signal: AbortSignal) {
+    super();
+    this.#signal = signal;
+    signal.addEventListener('abort', this);
+  }
+
+  handleEvent(): void {
+    if (!this.#signal.aborted) return; // As in `#notify`.
+    this.stop();
+    this.abort(this.#signal.reason);
+  }
+
+  stop(): void {
+    followers.delete(this.#signal);
+    this.#signal.removeEventListener('abort', this);
+  }
+}
+
+/** Calls `listener` once, when the signal aborts; never if it has aborted before. */
+export function addAbortListener(signal: Abortable, listener: AbortListener): void {
+  if (signal instanceof LazyAbortController) return signal.addEventListener('abort', listener);
+  if (signal.aborted) return;
+  const follower = followers.get(signal) ?? new SignalFollower(signal);
+  followers.set(signal, follower);
+  follower.addEventListener('abort', listener);
+}
+
+export function removeAbortListener(signal: Abortable, listener: AbortListener): void {
+  if (signal instanceof LazyAbortController) return signal.removeEventListener('abort', listener);
+  const follower = followers.get(signal);
+  follower?.removeEventListener('abort', listener);
+  if (follower?.listenerCount !== 0) return;
+  follower.stop();
 }

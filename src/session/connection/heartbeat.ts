@@ -8,7 +8,7 @@ import {
   withMember,
   withoutMember,
 } from '../../platform/collections/small-set.js';
-import type { Logger } from '../../platform/logging/logger.js';
+import { type Logger, warnOfSetup } from '../../platform/logging/logger.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import type { Access } from '../protocol/acl.js';
 import { existsRequest, type Request } from '../protocol/requests.js';
@@ -44,7 +44,10 @@ export interface AccompanyingRead {
 }
 
 const MOST_RAISED = 64; // How many nodes of one session may raise versions.
-const MOST_READS = 64; // How many reads may go out with each heartbeat of a session.
+const NO_ROOM =
+  'this session has more than 64 leaders and next in line: if it falls silent, the further leaders are replaced only at its end. ' +
+  'Use several sessions, or shards';
+const READS_AT_ONCE = 64; // How many reads go out with a heartbeat. A session that follows more nodes reads them in turn.
 const MOST_SLOW_READS = 1; // How many slow reads a session may have. They only make work faster, so their owners can do without them.
 const PROBES_AT_ONCE = 20; // A session that waits in more queues checks them in turn.
 
@@ -82,7 +85,7 @@ export class Heartbeat {
   #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest is the first.
   #slowlyAt = Number.NEGATIVE_INFINITY; // When probes or slow reads last went out.
   #raising: SmallSet<ProvenNode>; // The nodes that raise versions.
-  #reads: SmallSet<AccompanyingReads>;
+  #reads: SmallSet<AccompanyingReads>; // The reads that have waited longest are the first.
   #slowReads: SmallSet<AccompanyingReads>;
   #batches: readonly HeartbeatBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
@@ -92,6 +95,8 @@ export class Heartbeat {
   #isHurried = false; // Whether the next heartbeat is due at once.
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
+  readonly #logger: Logger;
+  #hasWarnedOfRoom = false;
   readonly #lateReplies: LateReplies;
   readonly #onAnswered: (tookMs: number) => void;
 
@@ -106,6 +111,7 @@ export class Heartbeat {
     onAnswered: (tookMs: number) => void = ignore,
   ) {
     this.#clock = clock;
+    this.#logger = logger;
     this.#lateReplies = new LateReplies(logger);
     this.#access = access;
     this.#onAnswered = onAnswered;
@@ -155,6 +161,13 @@ export class Heartbeat {
     return sizeOf(this.#raising) < MOST_RAISED;
   }
 
+  /** A node that should raise a version has found no room. Warns once. */
+  noteNoRoom(): void {
+    if (this.#hasWarnedOfRoom) return;
+    this.#hasWarnedOfRoom = true;
+    warnOfSetup(this.#logger, { most: MOST_RAISED }, NO_ROOM);
+  }
+
   /**
    * Reserves the room for a node that will raise a version. The node has it until it is removed, even before heartbeats are sent
    * for it.
@@ -164,16 +177,14 @@ export class Heartbeat {
   }
 
   /**
-   * Sends the reads with each heartbeat, four times in a lease, until they are removed. `false` if there are too many of them
-   * already.
+   * Sends the reads with each heartbeat, four times in a lease, until they are removed. If the session has very many of them, they
+   * go out in turn.
    * @param soon - makes the first heartbeat due at once, unless the session has several nodes to confirm
    */
-  addReads(reads: AccompanyingReads, soon = false): boolean {
-    if (!hasMember(this.#reads, reads) && sizeOf(this.#reads) >= MOST_READS) return false;
+  addReads(reads: AccompanyingReads, soon = false): void {
     this.#reads = withMember(this.#reads, reads);
     this.#isHurried ||= soon && sizeOf(this.#nodes) <= 1;
     this.#schedule();
-    return true;
   }
 
   removeReads(reads: AccompanyingReads): void {
@@ -245,7 +256,7 @@ export class Heartbeat {
     const { slowReads, probes } = this.#dueSlowly();
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
-      ...[...membersOf(this.#reads), ...slowReads].map((reads) => this.#read(reads.nextRead(), connection)),
+      ...[...this.#readsInTurn(), ...slowReads].map((reads) => this.#read(reads.nextRead(), connection)),
       ...probes.map((probe) => this.#check(probe, connection)),
     ];
     if (beats.length === 0) beats.push(connection.ping());
@@ -262,6 +273,15 @@ export class Heartbeat {
     }
     this.#beating = false;
     this.#schedule();
+  }
+
+  /** The reads for this heartbeat. They become the last of all. */
+  #readsInTurn(): readonly AccompanyingReads[] {
+    const all = membersOf(this.#reads);
+    if (all.length <= READS_AT_ONCE) return all;
+    const reads = all.slice(0, READS_AT_ONCE);
+    for (const each of reads) this.#reads = withMember(withoutMember(this.#reads, each), each);
+    return reads;
   }
 
   /** The reads and probes that are due now. They go out as often as an idle session sends a ping. */

@@ -46,10 +46,10 @@ class Contender(threading.Thread):
             except Exception as error:
                 say("failed", self.contender, repr(error))
 
-    def acquire(self, path, guard, timeout_ms, names):
+    def acquire(self, path, guard, timeout_ms, names, manner="ephemeral"):
         self.lock = make_lock(self.client, path, names)
         try:
-            held = self.lock.acquire(timeout=int(timeout_ms) / 1000 or None)
+            held = self.lock.acquire(timeout=int(timeout_ms) / 1000 or None, ephemeral=manner != "persistent")
         except LockTimeout:
             held = False
         if not held:

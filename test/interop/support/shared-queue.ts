@@ -34,6 +34,8 @@ export interface Manner {
   readonly purpose?: Purpose;
   /** Whether it releases the lock when another client asks for it. @default false */
   readonly heeds?: boolean;
+  /** Whether its node outlives its session, as only kazoo can make it. @default false */
+  readonly persistent?: boolean;
   /** The process that it belongs to. @default the process of its kind that all tests of the file share */
   readonly client?: ForeignClient;
 }
@@ -149,7 +151,7 @@ export class Queue {
     return this.#theirs(
       manner.client ?? foreignClient(kind),
       purpose === 'lock' ? this.#setup[kind] : purpose,
-      manner.heeds,
+      manner,
     );
   }
 
@@ -248,10 +250,10 @@ export class Queue {
     };
   }
 
-  #theirs(client: ForeignClient, names: string, heeds = false): Contender {
+  #theirs(client: ForeignClient, names: string, { heeds = false, persistent = false }: Manner): Contender {
     const id = randomUUID();
     const guard = this.#guard?.alone ?? '-';
-    const manner = heeds ? ['heeds'] : [];
+    const manner = [...(heeds ? ['heeds'] : []), ...(persistent ? ['persistent'] : [])];
     return {
       acquire: async (timeoutMs = 0) =>
         (await client.ask('acquire', id, this.path, guard, timeoutMs, names, ...manner))[2],

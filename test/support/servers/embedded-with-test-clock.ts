@@ -11,9 +11,9 @@ export async function startWithTestClock() {
   onTestFinished(() => server.stop());
   const open = async (options: SessionOptions = {}) => {
     const session = await Session.connect(server.connectString, {
+      logger: SILENT,
       ...options,
       environment: clock.environment,
-      logger: SILENT,
     });
     onTestFinished(() => clock.advanceUntil(session.close()));
     return session;

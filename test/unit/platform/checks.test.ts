@@ -98,7 +98,7 @@ describe('a wrong option is refused at once, by its name and value', () => {
   });
 
   it('but not what a session takes, when it is given to a supervisor', () => {
-    const session = { access: 'creator', allowUnprotectedPaths: true, tls: {}, auth: [], leaseMs: 5 };
+    const session = { access: 'creator', allowUnprotectedPaths: true, tls: {}, auth: [], leaseMs: 500 };
     expect(() => supervisor({ session, priority: 3, watchdog: true, onRevoke: () => true })).not.toThrow();
   });
 

@@ -181,7 +181,7 @@ describe('a kept command', () => {
       await clock.advance(10_000);
       processes.looks = 0;
       for (let beat = 0; beat < 240; beat++) {
-        command.extendLease(LEASE_MS);
+        command.extendLease(leaseOf(clock, LEASE_MS));
         await clock.advance(250);
       }
       expect(processes.looks).toBeGreaterThan(0);
@@ -190,7 +190,7 @@ describe('a kept command', () => {
   );
 
   it('whose descendants take long to end is gone soon after them', async () => {
-    const { clock, processes, command, isGone } = keep({ remainingMs: 60_000, graceMs: 30_000 });
+    const { clock, processes, command, isGone } = keep({ remainingMs: () => 60_000, graceMs: 30_000 });
     command.onExit();
     await clock.advance(3000);
     processes.isEmpty = true;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QueueEntry } from '../../../../src/lock/queue/order.js';
-import { EXCLUSIVE, toWatch } from '../../../../src/lock/queue/turn-rule.js';
+import { EXCLUSIVE, mayLeaveReader, toWatch } from '../../../../src/lock/queue/turn-rule.js';
 
 function entries(count: number): QueueEntry[] {
   return Array.from({ length: count }, (_, index) => {
@@ -40,6 +40,19 @@ describe('what a waiter watches', () => {
         expect(woken).toBe(true);
         expect(watched.size).toBeLessThanOrEqual(seats); // However many contenders are ahead.
       }),
+    );
+  });
+});
+
+describe('a node that goes', () => {
+  const gone = (purpose: QueueEntry['purpose']) => entries(3).map((entry) => ({ ...entry, purpose }));
+
+  it('may leave a reader in its place if it is a writer, which matters only where readers block', () => {
+    expect(mayLeaveReader(gone('write'), EXCLUSIVE)).toBe(true);
+    expect(mayLeaveReader(gone('lock'), EXCLUSIVE)).toBe(false);
+    expect(mayLeaveReader(gone('read'), EXCLUSIVE)).toBe(false);
+    expect(mayLeaveReader(gone('write'), { blocks: ({ purpose }) => purpose !== 'read', capacity: 0 })).toBe(
+      false,
     );
   });
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { LazyAbortController, onAbort } from '../../../../src/platform/async/lazy-abort.js';
 import { abortable, anyAbort, deferred } from '../../../../src/platform/async/promises.js';
@@ -116,5 +117,30 @@ describe('a lazy abort controller that follows others', () => {
     unsubscribe();
     own.abort('own');
     expect(controller.aborted).toBe(false);
+  });
+});
+
+describe('a signal of a caller', () => {
+  it('may end any number of waits: it has one listener, as long as one of them waits', () => {
+    const { signal } = new AbortController();
+    const unsubscribes = Array.from({ length: 50 }, () => onAbort(signal, () => undefined));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    for (const unsubscribe of unsubscribes) unsubscribe();
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('calls each of them once when it aborts, but for those that have ended, and a later one at once', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls: string[] = [];
+    onAbort(signal, () => calls.push('first'))();
+    onAbort(signal, () => calls.push('second'));
+    onAbort(signal, () => calls.push('third'));
+    signal.dispatchEvent(new Event('abort')); // Any code that has the signal can do that.
+    expect(calls).toEqual([]);
+    controller.abort();
+    onAbort(signal, () => calls.push('later'));
+    expect(calls).toEqual(['second', 'third', 'later']);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });

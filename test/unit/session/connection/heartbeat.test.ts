@@ -278,6 +278,31 @@ describe('the heartbeat', () => {
     expect(connection.sent[3]?.at).toBe(at + 250);
   });
 
+  it('carries all reads in turn, however many there are, and not more than 64 at once', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const asked = new Map<number, number>();
+    for (let number = 0; number < 100; number++) {
+      const request = existsRequest(`/${number}`);
+      const nextRead = () => {
+        asked.set(number, (asked.get(number) ?? 0) + 1);
+        return { request, answered: () => undefined, refused: () => undefined };
+      };
+      heartbeat.addReads({ nextRead });
+    }
+    start();
+    const counts: number[] = [];
+    for (let beat = 0; beat < 4; beat++) {
+      const before = connection.sent.length;
+      await clock.advance(TIMES.leaseMs / 4);
+      const sent = connection.sent.slice(before);
+      counts.push(sent.length);
+      for (const { answer } of sent) answer();
+      await settle();
+    }
+    expect(counts).toEqual([64, 64, 64, 64]);
+    expect([asked.size, ...new Set([...asked.values()].sort())]).toEqual([100, 2, 3]);
+  });
+
   it('does not call a link dead whose reply came while this process was stopped', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/a'));
