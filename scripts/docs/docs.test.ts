@@ -139,20 +139,24 @@ describe('a workflow', () => {
 });
 
 describe('a code block', () => {
-  it('is reported when it uses what Conclave exports, and does not import it', () => {
-    const texts = [
-      "import { ElectionSupervisor } from 'conclave';\nconst one = new ElectionSupervisor(options);\n",
-      'const one = new ElectionSupervisor(options);\n',
-      '      providers: [{ provide: ElectionSupervisor, metrics: given.metrics }],\n    };\n  }\n',
-      'function metrics() {}\nsay(metrics());\n',
-      'async function start(clock = new TestClock()) {\n  return { clock };\n}\n',
-    ];
-    expect(snippetsWithoutImports(texts.map((text, line) => ({ file: 'a.md', line, text })))).toEqual([
-      "a.md:1: the block lacks import { ElectionSupervisor } from 'conclave'",
-      "a.md:2: the block lacks import { ElectionSupervisor } from 'conclave'",
-      "a.md:4: the block lacks import { TestClock } from 'conclave/testing'",
-    ]);
-  });
+  it(
+    'is reported when it uses what Conclave exports, and does not import it',
+    () => {
+      const texts = [
+        "import { ElectionSupervisor } from 'conclave';\nconst one = new ElectionSupervisor(options);\n",
+        'const one = new ElectionSupervisor(options);\n',
+        '      providers: [{ provide: ElectionSupervisor, metrics: given.metrics }],\n    };\n  }\n',
+        'function metrics() {}\nsay(metrics());\n',
+        'async function start(clock = new TestClock()) {\n  return { clock };\n}\n',
+      ];
+      expect(snippetsWithoutImports(texts.map((text, line) => ({ file: 'a.md', line, text })))).toEqual([
+        "a.md:1: the block lacks import { ElectionSupervisor } from 'conclave'",
+        "a.md:2: the block lacks import { ElectionSupervisor } from 'conclave'",
+        "a.md:4: the block lacks import { TestClock } from 'conclave/testing'",
+      ]);
+    },
+    PATIENCE_MS,
+  );
 
   it(
     'is compiled against what is published, and names of its own need no declaration',
