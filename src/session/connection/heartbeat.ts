@@ -44,7 +44,7 @@ export interface AccompanyingRead {
 }
 
 const MOST_RAISED = 64; // How many nodes of one session may raise versions.
-const NO_ROOM =
+const NO_ROOM_MESSAGE =
   'this session has more than 64 leaders and next in line: if it falls silent, the further leaders are replaced only at its end. ' +
   'Use several sessions, or shards';
 const READS_AT_ONCE = 64; // How many reads go out with a heartbeat. A session that follows more nodes reads them in turn.
@@ -165,7 +165,7 @@ export class Heartbeat {
   noteNoRoom(): void {
     if (this.#hasWarnedOfRoom) return;
     this.#hasWarnedOfRoom = true;
-    warnOfSetup(this.#logger, { most: MOST_RAISED }, NO_ROOM);
+    warnOfSetup(this.#logger, { most: MOST_RAISED }, NO_ROOM_MESSAGE);
   }
 
   /**
