@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -162,12 +163,13 @@ describe('the watchdog of a leader whose main thread is in a busy loop', () => {
     ];
     const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', stderr] });
     onTestFinished(() => void child.kill('SIGKILL'));
+    const stdout = child.stdout as Readable;
     let said = '';
-    child.stdout.on('data', (chunk: Buffer) => {
+    stdout.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
     const closed = nextEvent<[number | null, string | null]>(child, 'close');
-    await nextEvent(child.stdout, 'data');
+    await nextEvent(stdout, 'data');
     await onBlocked();
     const [, signal] = await closed;
     return { signal, said };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   closeSync,
   constants,
+  createReadStream,
   existsSync,
   mkdtempSync,
   openSync,
@@ -41,9 +42,8 @@ function fullDevice(): BrokenOutput {
 
 /** Every write fails with EPIPE. */
 function closedPipe(): BrokenOutput {
-  const { reader, writer } = namedPipe();
-  closeSync(reader);
-  return { descriptor: closedInTheEnd(writer), lose: nothingToLose };
+  const { descriptor } = pipeWithoutReader();
+  return { descriptor: closedInTheEnd(descriptor), lose: nothingToLose };
 }
 
 /** A write that may wait never ends. */
@@ -76,12 +76,23 @@ async function lostTerminal(): Promise<BrokenOutput> {
   };
 }
 
+/** The writing end of a pipe. A write fails with EPIPE while it has no reader. Close the writer when a process has inherited it. */
+export function pipeWithoutReader() {
+  const { path, reader, writer } = namedPipe();
+  closeSync(reader);
+  return {
+    descriptor: writer,
+    openReader: () => createReadStream(path, { encoding: 'utf8' }),
+    closeWriter: () => closeSync(writer),
+  };
+}
+
 /** Both ends of a pipe. Neither end is inherited by another process that the test starts. */
-function namedPipe(): { readonly reader: number; readonly writer: number } {
+function namedPipe(): { readonly path: string; readonly reader: number; readonly writer: number } {
   const path = join(temporaryFolder(), 'pipe');
   execFileSync('mkfifo', [path]);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  return { reader, writer: openSync(path, 'w') };
+  return { path, reader, writer: openSync(path, 'w') };
 }
 
 function fill(reader: number): void {
