@@ -2,7 +2,7 @@ import { ConclaveError, describe, InvalidOptionError } from '../../errors.js';
 import { ignore } from '../async/promises.js';
 import { loadPino } from './load-pino.js';
 import { LossyOutput, type OutputStream } from './lossy-output.js';
-import { LINES_LOST, sayOnStandardError } from './standard-error.js';
+import { sayOnStandardError } from './standard-error.js';
 
 /** Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. */
 export interface Logger {
@@ -63,7 +63,7 @@ function pinoLogger(level: string, open: () => OutputStream): Logger {
   const output = new LossyOutput(open, (lost) => {
     let line = '';
     const logger = pino({ name: 'conclave' }, { write: (text) => (line = text) });
-    logger.error({ lost }, LINES_LOST);
+    logger.error({ lost }, 'lines before this one are lost: they could not be written');
     return line;
   });
   return safeLogger(pino({ name: 'conclave', level }, output));

@@ -14,8 +14,8 @@ export function formatLine(time: Date, level: string, message: string, details: 
   return `${time.toISOString()} ${level} conclave: ${message}${parts.join('')}`;
 }
 
-/** The message of the line that says that others were lost: `lost` is their number. */
-export const LINES_LOST = 'lines before this one are lost: they could not be written';
+// The same message as that of pino's loggers.
+const LINES_LOST = 'lines before this one are lost: they could not be written';
 
 const output = new LossyOutput(
   () => process.stderr,
