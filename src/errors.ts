@@ -411,6 +411,23 @@ export class WorkOverrunError extends ConclaveError {
   }
 }
 
+/**
+ * The thread of the option `watchdog` couldn't be started, or has ended. The term goes on as without that option: nothing ends the
+ * process if its main thread is blocked past the lease, and the blocked work goes on afterwards. The elector starts no other watchdog, but
+ * the next session of a supervisor does. If your work isn't fenced, stop the elector or end the process.
+ */
+export class WatchdogFailedError extends ConclaveError {
+  readonly code = 'WATCHDOG_FAILED';
+
+  /** @param cause - why the thread didn't start, or what ended it */
+  constructor(cause: unknown) {
+    super(
+      `the watchdog does not run any more, so no process ends when its main thread is blocked past a lease: ${describe(cause)}`,
+      { cause },
+    );
+  }
+}
+
 /** The reason why a stop isn't done yet. */
 export interface StopWait {
   /**
@@ -555,6 +572,7 @@ for (const [name, type] of Object.entries({
   LockLostError,
   TermEndedError,
   WorkOverrunError,
+  WatchdogFailedError,
   LeadError,
   ListenerError,
   CleanupAttemptError,

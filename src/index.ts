@@ -80,6 +80,7 @@ export {
   TermEndedError,
   UnprotectedPathError,
   UnreadableNodeError,
+  WatchdogFailedError,
   WorkerFailedError,
   WorkOverrunError,
   ZooKeeperError,

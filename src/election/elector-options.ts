@@ -60,6 +60,12 @@ export interface CandidacyOptions {
    * Whether a separate thread ends the process by SIGKILL when the main thread has been blocked past the end of a
    * term's lease. Nothing else can stop such a process, and its next action would be that of a replaced leader. Use the
    * watchdog for work that may block and can't be fenced. It also kills a process that was paused for that long.
+   *
+   * The thread runs none of the application's `--import` and `--require`. Before it ends the process, it says so on standard error. A
+   * standard error that takes nothing can't prevent that. A file or a terminal whose writes hang delays it by 100 ms.
+   *
+   * If the thread can't be started, or ends, the elector emits a `WatchdogFailedError` as `error`. The present term then goes on without a
+   * watchdog, and so do the elector's later terms.
    * @default false
    */
   readonly watchdog?: boolean;

@@ -174,6 +174,12 @@ function checkAuth(auth: unknown): readonly Credentials[] {
       /^[\w-]+$/.test(scheme) &&
       typeof credentials === 'string' &&
       (scheme !== 'digest' || /^[^:]+:./s.test(credentials));
+    if (right && /[\r\n]$/.test(credentials))
+      throw new InvalidOptionError(
+        'auth',
+        '(not shown)',
+        'credentials without a line break at their end: it would be a part of the password. Trim the text of a file',
+      );
     if (right) return { scheme, credentials };
     throw new InvalidOptionError('auth', '(not shown)', "{ scheme: 'digest', credentials: 'user:password' }");
   });

@@ -1,6 +1,12 @@
+import { fork, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { execaNode } from 'execa';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BROKEN_OUTPUTS, pipeWithoutReader } from '../support/conclave/broken-outputs.js';
+import { nextEvent } from '../support/events.mjs';
+import { within } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/default-logger.mjs');
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
@@ -92,6 +98,73 @@ describe('without a listener and a logger', () => {
     });
     const { exitCode, stdout } = await child;
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ready\ndone' });
+  });
+});
+
+describe('an output that takes nothing', () => {
+  /**
+   * Starts a process that logs to `output`: to its standard error, or with a level to its standard output. `fail` makes it log one
+   * error, and resolves when it has.
+   */
+  async function start(output: number, level?: string) {
+    const streams: StdioOptions = level === undefined ? ['ignore', output] : [output, 'inherit'];
+    const child = fork(FIXTURE, ['fails when it is asked to'], {
+      env: { ...process.env, CONCLAVE_LOG_LEVEL: level },
+      stdio: ['ignore', ...streams, 'ipc'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = nextEvent<[number | null]>(child, 'exit').then(([code]) => code);
+    await nextEvent(child, 'message');
+    const fail = async () => {
+      const answer = nextEvent(child, 'message');
+      child.send('fail');
+      await within(
+        10_000,
+        Promise.race([answer, ended.then(() => expect.fail('it has ended'))]),
+        'no answer',
+      );
+    };
+    return { child, ended, fail };
+  }
+
+  describe.each([
+    ['standard error', undefined],
+    ['standard output, to which a level logs', 'error'],
+  ] as const)('as %s', (_, level) => {
+    it.each(['on a full device', 'a closed pipe'] as const)(
+      'loses what is logged, and nothing else, if it is %s (the process ended at the second line, or hung at its end)',
+      async (name) => {
+        const { descriptor } = await BROKEN_OUTPUTS[name]();
+        const { child, ended, fail } = await start(descriptor, level);
+        for (let count = 0; count < 3; count++) await fail();
+        child.disconnect();
+        expect(await within(10_000, ended, 'it has not ended')).toBe(0);
+      },
+    );
+
+    it('loses it too if it is a terminal that is gone', async () => {
+      const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();
+      const { fail } = await start(descriptor, level);
+      await fail();
+      await lose();
+      for (let count = 0; count < 3; count++) await fail();
+    });
+
+    it('says once how many lines are lost when it works again', async () => {
+      const { descriptor, openReader, closeWriter } = pipeWithoutReader();
+      const { child, fail } = await start(descriptor, level);
+      for (let count = 0; count < 3; count++) await fail();
+      const reader = openReader();
+      await once(reader, 'open');
+      await fail();
+      await fail();
+      child.disconnect();
+      closeWriter(); // The process has the other one: the text ends with it.
+      const lines = (await text(reader)).split('\n').filter((line) => line !== '' && line !== 'done');
+      const note = expect.stringMatching(/lines before this one are lost.*lost"?[=:]3\b/);
+      const error = expect.stringContaining('on purpose');
+      expect(lines).toEqual([error, note, error]);
+    });
   });
 });
 

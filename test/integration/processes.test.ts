@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -7,11 +11,18 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { prefersEmbedded } from '../../tools/zookeeper/embedded.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
+import { BROKEN_OUTPUTS, type BrokenOutputName } from '../support/conclave/broken-outputs.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
 
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);
+/** The address of a module that does this in every thread but the main one. */
+const preload = (code: string) =>
+  `data:text/javascript,${encodeURIComponent(`import { isMainThread } from 'node:worker_threads'; if (!isMainThread) { ${code} }`)}`;
+const PERMISSION_MODEL = process.allowedNodeEnvironmentFlags.has('--permission')
+  ? '--permission'
+  : '--experimental-permission';
 
 describe('a leader whose process is killed', () => {
   it('is replaced when its lease is over, before its session ends; the term counts up, the token rises', async () => {
@@ -136,6 +147,91 @@ describe('a leader whose main thread is in a busy loop', () => {
     const { stdout, exitCode } = await run(blockMs, watchdog);
     expect(stdout).toBe(`blocks\ngoes on, held: ${held}`);
     expect(exitCode).toBe(0);
+  });
+});
+
+describe('the watchdog of a leader whose main thread is in a busy loop', () => {
+  /** Runs it with this standard error, and calls `onBlocked` when the loop begins. */
+  const blockedWith = async (stderr: number, onBlocked = () => Promise.resolve()) => {
+    const words = [
+      fixture('blocking-leader.mjs'),
+      connectString(),
+      uniquePath('watchdog'),
+      '600',
+      '10000',
+      'on',
+    ];
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', stderr] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const stdout = child.stdout as Readable;
+    let said = '';
+    stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const closed = nextEvent<[number | null, string | null]>(child, 'close');
+    await nextEvent(stdout, 'data');
+    await onBlocked();
+    const [, signal] = await closed;
+    return { signal, said };
+  };
+
+  it('says why also in a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-watchdog-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'log');
+    const { signal, said } = await blockedWith(openSync(file, 'w'));
+    expect({ signal, said }).toEqual({ signal: 'SIGKILL', said: 'blocks\n' });
+    expect(readFileSync(file, 'utf8')).toContain('blocked past the end of its lease');
+  });
+
+  it.each(Object.keys(BROKEN_OUTPUTS) as BrokenOutputName[])(
+    'kills it also when its standard error is %s (the leader went on)',
+    async (name) => {
+      const { descriptor, lose } = await BROKEN_OUTPUTS[name]();
+      const { signal, said } = await blockedWith(descriptor, lose);
+      expect({ signal, said }).toEqual({ signal: 'SIGKILL', said: 'blocks\n' });
+    },
+  );
+
+  it.each([
+    ['an --import that throws', ['--import', preload('throw new Error("only for the main thread")')], {}],
+    ['an --import that exits', ['--import', preload('process.exit(0)')], {}],
+    ['a NODE_OPTIONS that throws', [], { NODE_OPTIONS: `--import ${preload('throw 1')}` }],
+  ] as const)(
+    'runs nothing of the application in its thread: %s (it ended the watchdog)',
+    async (_, nodeOptions, env) => {
+      const { stdout, signal } = await execaNode(
+        fixture('blocking-leader.mjs'),
+        [connectString(), uniquePath('watchdog'), '600', '5000', 'on'],
+        { timeout: 20_000, reject: false, nodeOptions, env },
+      );
+      expect(stdout).toBe('blocks');
+      expect(signal).toBe('SIGKILL');
+    },
+  );
+
+  it('is reported as gone, by an error of that name, when its thread ends; the term goes on', async () => {
+    const { stdout } = await execaNode(fixture('ended-watchdog.mjs'), [
+      connectString(),
+      uniquePath('watchdog'),
+    ]);
+    expect(stdout).toMatch(
+      /^WATCHDOG_FAILED .*past a lease: the thread exited with code \d\nthreads: 1, held: true$/,
+    );
+  });
+
+  it('is reported in the same way when the process may start no thread (start() threw)', async () => {
+    const { stdout } = await execaNode(
+      fixture('ended-watchdog.mjs'),
+      [connectString(), uniquePath('watchdog')],
+      {
+        nodeOptions: ['--disable-warning=ExperimentalWarning', PERMISSION_MODEL, '--allow-fs-read=*'],
+        reject: false,
+      },
+    );
+    expect(stdout).toMatch(
+      /^WATCHDOG_FAILED .*lease: Access to this API has been restricted.*\nthreads: 0, held: true$/s,
+    );
   });
 });
 

@@ -83,6 +83,7 @@ describe('what a session goes by', () => {
     { scheme: 'digest', credentials: 'alice:' },
     { scheme: 'digest', credentials: ':secret' },
     { scheme: 'digest', credentials: 7 },
+    { scheme: 'digest', credentials: 'alice:secret\n' },
     { scheme: '', credentials: 'alice:secret' },
     { scheme: 'di gest', credentials: 'alice:secret' },
     { scheme: 7, credentials: 'alice:secret' },

@@ -79,7 +79,7 @@ export function targetOf(options: ConnectionOptions): Target {
   const { connect, sessionTimeout, connectTimeout, auth } = options;
   if (connect === undefined || connect === '')
     throw new UserError(EXIT.usage, 'which servers? Give --connect host:port, or set ZOOKEEPER.');
-  const credentials = (auth ?? []).map(credentialsOf);
+  const credentials = (auth ?? []).filter((each) => each !== '').map(credentialsOf); // An empty variable counts as unset.
   return {
     connect,
     session: {
@@ -139,6 +139,11 @@ function credentialsOf(text: string): Credentials {
   const [, scheme, credentials] = /^([\w-]+):(.+)$/s.exec(text) ?? [];
   if (scheme === undefined || credentials === undefined)
     throw new UserError(EXIT.usage, '--auth: expected scheme:credentials, as digest:user:password.');
+  if (/[\r\n]$/.test(credentials))
+    throw new UserError(
+      EXIT.usage,
+      `--auth, or ${CREDENTIALS}: the credentials end with a line break, which would be a part of the password. Remove it.`,
+    );
   return { scheme, credentials };
 }
 

@@ -16,6 +16,7 @@ export const EXIT = {
   usage: 64, // The command line is wrong.
   unavailable: 69, // A resource isn't available: a port is taken, or no server can be reached.
   system: 71, // The system refuses to start the command, or its keeper can't start.
+  outputLost: 74, // All went well, but standard output could not be written.
   notInTime: 75, // Not in time: this process wasn't elected, or the leader didn't step down.
   lost: 76, // This process led, and lost leadership.
   refused: 77, // The servers refuse: wrong credentials, or no permission.

@@ -1,4 +1,5 @@
 import type { Candidate } from '../../election/nodes/candidate.js';
+import { printOnStandardError } from '../../platform/logging/standard-error.js';
 
 /** A candidate as `--json` prints it. Data that aren't text are in base 64. */
 export function candidateJson({ id, node, position, priority, data }: Candidate): object {
@@ -31,7 +32,7 @@ export function printable(text: string): string {
 // Control characters, characters that turn the direction of writing, and separators of lines.
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
-/** Prints to standard error: standard output is for the command's own output. */
+/** Prints to standard error: standard output is for the command's own output. What standard error doesn't take is lost. */
 export function printError(message: string): void {
-  console.error(`conclave: ${message}`);
+  printOnStandardError(`conclave: ${message}`);
 }

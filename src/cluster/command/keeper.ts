@@ -21,6 +21,7 @@ import type {
   KeeperEvent,
 } from './keeper-messages.js';
 import { KeptCommand } from './kept-command.js';
+import { outliveTerminals } from './lost-terminals.js';
 import { PosixSession } from './posix-session.js';
 import { readProcess } from './process-table.js';
 
@@ -28,6 +29,7 @@ import { readProcess } from './process-table.js';
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)
   process.on(signal, () => undefined);
 process.title = 'conclave keeper';
+outliveTerminals();
 
 // The system closes a killed process's files first. Its children get another parent a moment later, a long one on a busy machine.
 const REPARENTED_WITHIN_MS = 5000;

@@ -101,8 +101,8 @@ async function within(
 }
 
 /**
- * @param burials - the release waits until these have ended: a member that takes over a group's planning then plans without its dead
- * members
+ * @param burials - the release waits until these have ended, so that a member that takes over a group's planning plans without its dead
+ *   members
  */
 async function giveBack(
   session: Session,
@@ -122,9 +122,9 @@ async function bury(session: Session, member: ReportedMember, signal: AbortSigna
 }
 
 /**
- * - `again`: the connection was lost, another session has written the leader's node, to request something say, or the successor has
- *   left or changed its node. So all is read anew.
- * - `not-handed`: the servers refuse to hand it over to that one: its signal is there already, say.
+ * - `again`: the connection was lost, another session has written the leader's node (for example to request something), or the
+ *   successor has left or changed its node. Then everything is read again.
+ * - `not-handed`: the servers refuse to hand it over to that successor, for example because its signal is there already.
  */
 type ReleaseOutcome = 'released' | 'again' | 'not-handed';
 
@@ -163,8 +163,8 @@ async function release(
 }
 
 /**
- * Who leads next, by a listing that goes out with the reads: the candidate with the highest priority, or the first in the queue but for
- * the dead leader. `undefined`: the record becomes vacant, and the queue decides; so too with several seats. Never rejects.
+ * Which candidate leads next, by a listing that is sent with the reads: the one with the highest priority, or the first in the queue
+ * behind the dead leader. `undefined`, as always with several seats: the record becomes vacant, and the queue decides. Never rejects.
  */
 async function findSuccessor(
   session: Session,

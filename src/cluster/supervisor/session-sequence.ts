@@ -24,7 +24,7 @@ export class SessionSequence {
     this.#onError = onError;
   }
 
-  /** The session timeout of the newest session, in milliseconds; 0 before the first session. */
+  /** The lease of the newest session, in milliseconds; 0 before the first session. */
   get leaseMs(): number {
     return this.#leaseMs;
   }

@@ -1,9 +1,10 @@
 import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
-import { describe, InvalidOptionError } from '../../errors.js';
+import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import { checkFunction, checkPositiveMs } from '../../platform/checks.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
+import { printOnStandardError } from '../../platform/logging/standard-error.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { isGuarded } from '../guardian/guardian-link.js';
 
@@ -34,10 +35,10 @@ export interface ShutdownLimits {
 /** How `ElectionSupervisor.shutdownOn` ends the process. */
 export interface ShutdownOptions extends ShutdownLimits {
   /**
-   * The application's clean-up. The shutdown calls it once, when the leader's work has settled and before it gives leadership
-   * back, so no other process leads yet. In a process that doesn't lead, it calls it before it closes the session. If the
-   * clean-up fails, the shutdown reports that and goes on. The supervisor's `cleanup` is for the state that a *lost* session
-   * leaves behind. If a session was lost before, the supervisor calls that hook first, and this one last.
+   * The application's clean-up. The shutdown calls it once, when the leader's work has settled and before it gives leadership back. As
+   * long as the session's heartbeats arrive, no other process leads meanwhile. In a process that doesn't lead, the shutdown calls it
+   * before it closes the session. If the clean-up fails, the shutdown reports that and goes on. The supervisor's `cleanup` is for the
+   * state that a *lost* session leaves behind. If a session was lost before, the supervisor calls that hook first, and this one last.
    */
   readonly cleanup?: (shutdown: Shutdown) => unknown;
 }
@@ -186,7 +187,7 @@ export class SignalShutdown<Held extends object = object> {
 
   #print(message: string): void {
     if (!isLastResort(this.#port.logger)) this.#port.logger.error({}, message); // Else it would be printed twice.
-    process.stderr.write(`conclave: ${message}\n`);
+    printOnStandardError(`conclave: ${message}`);
   }
 
   /** The only place that ends the process. */
@@ -206,11 +207,18 @@ export class SignalShutdown<Held extends object = object> {
   }
 }
 
-/** @throws InvalidOptionError if an option is wrong; it names the option */
+/**
+ * @throws InvalidOptionError if an option is wrong; it names the option
+ * @throws InvalidStateError in a worker thread
+ */
 export function resolveShutdown<Held extends object>(
   signals: unknown,
   options: ShutdownLimits & { readonly cleanup?: (shutdown: Held & ShutdownTime) => unknown },
 ): ResolvedShutdown<Held> {
+  if (!process.getBuiltinModule('node:worker_threads').isMainThread)
+    throw new InvalidStateError(
+      'shutdownOn was called in a worker thread, which gets no signals and can not end the process: handle them in the main thread, and let that tell this thread to call stop()',
+    );
   return {
     signals: checkSignals(signals),
     cleanup: checkFunction('shutdown.cleanup', options.cleanup),

@@ -274,7 +274,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @param signals - names, as `['SIGTERM', 'SIGINT']`
    * @returns a function that cancels it, as long as no signal has come
    * @throws InvalidOptionError if a signal or an option is wrong
-   * @throws InvalidStateError if the supervisor has stopped, or this was called before and not cancelled
+   * @throws InvalidStateError if the supervisor has stopped, or this was called before and not cancelled; and in a worker thread, which
+   *   gets no signals
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
     const given = checkOptions<ShutdownOptions>('shutdown', options, ['cleanup', 'deadlineMs', 'exitCode']);

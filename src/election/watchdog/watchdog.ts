@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
+import { WatchdogFailedError } from '../../errors.js';
 import type { EphemeralNode } from '../../lease/ephemeral-node.js';
-import { monotonicNs } from '../../platform/time/timers.js';
+import { monotonicNs, queueMicrotask } from '../../platform/time/timers.js';
 import { IDLE, STOP } from './deadline.js';
 
 // The main thread itself ends a term when the lease is over. If it hasn't done that after this margin, it is blocked.
@@ -16,17 +17,17 @@ const MARGIN_MS = 50;
  */
 export class Watchdog {
   readonly #deadline = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
-  readonly #worker: Worker;
+  readonly #onFailure: (error: WatchdogFailedError) => void;
+  #state: 'running' | 'stopped' | 'failed' = 'running';
 
-  /** @param onFailure - called when the thread can't be started, or has failed. From then on it guards no term */
-  constructor(onFailure: (error: Error) => void) {
-    // Loaded only when a watchdog is used, because loading takes time.
-    const threads = process.getBuiltinModule('node:worker_threads');
-    this.#worker = new threads.Worker(new URL('./thread.js', import.meta.url), {
-      workerData: this.#deadline,
-    });
-    this.#worker.on('error', onFailure);
-    this.#worker.unref(); // The watchdog doesn't keep the process alive.
+  /** @param onFailure - called once if the thread can't be started, or has ended. From then on it guards no term */
+  constructor(onFailure: (error: WatchdogFailedError) => void) {
+    this.#onFailure = onFailure;
+    try {
+      this.#start();
+    } catch (cause) {
+      queueMicrotask(() => this.#fail(cause)); // Node's permission model forbids threads. Listeners don't run inside of `start()`.
+    }
   }
 
   /** Guards a term, whose node is `own`, until `signal` aborts. */
@@ -38,7 +39,28 @@ export class Watchdog {
   }
 
   stop(): void {
+    if (this.#state === 'running') this.#state = 'stopped';
     this.#set(STOP);
+  }
+
+  #start(): void {
+    // Loaded only when a watchdog is used, because loading takes time.
+    const threads = process.getBuiltinModule('node:worker_threads');
+    const worker: Worker = new threads.Worker(new URL('./thread.js', import.meta.url), {
+      workerData: this.#deadline,
+      // The application's --import and --require, also those of NODE_OPTIONS, would run in the thread, and could end it.
+      execArgv: [],
+      env: {},
+    });
+    worker.on('error', (cause) => this.#fail(cause));
+    worker.on('exit', (code) => this.#fail(new Error(`the thread exited with code ${code}`)));
+    worker.unref(); // The watchdog doesn't keep the process alive.
+  }
+
+  #fail(cause: unknown): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'failed';
+    this.#onFailure(new WatchdogFailedError(cause));
   }
 
   #set(deadline: bigint): void {

@@ -1,6 +1,7 @@
 import { ConclaveError, describe, InvalidOptionError } from '../../errors.js';
 import { ignore } from '../async/promises.js';
 import { loadPino } from './load-pino.js';
+import { LossyOutput, type OutputStream } from './lossy-output.js';
 import { sayOnStandardError } from './standard-error.js';
 
 /** Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. */
@@ -43,8 +44,7 @@ export function resolveLogger(given: unknown, option = 'logger'): Logger {
 export function standardErrorLogger(): Logger {
   const level = levelOfEnvironment() ?? 'silent';
   if (level === 'silent') return SILENT;
-  const pino = loadPino(VARIABLE, level);
-  return safeLogger(pino({ name: 'conclave', level }, pino.destination(2)));
+  return pinoLogger(level, () => process.stderr);
 }
 
 let shared: Logger | undefined;
@@ -53,8 +53,20 @@ function defaultLogger(): Logger {
   const level = levelOfEnvironment();
   if (level === undefined) return LAST_RESORT;
   if (level === 'silent') return SILENT;
-  shared ??= safeLogger(loadPino(VARIABLE, level)({ name: 'conclave', level }));
+  shared ??= pinoLogger(level, () => process.stdout);
   return shared;
+}
+
+/** pino's own destination hangs when its device is full: it repeats the write when the process ends, again and again. */
+function pinoLogger(level: string, open: () => OutputStream): Logger {
+  const pino = loadPino(VARIABLE, level);
+  const output = new LossyOutput(open, (lost) => {
+    let line = '';
+    const logger = pino({ name: 'conclave' }, { write: (text) => (line = text) });
+    logger.error({ lost }, 'lines before this one are lost: they could not be written');
+    return line;
+  });
+  return safeLogger(pino({ name: 'conclave', level }, output));
 }
 
 const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -140,7 +152,7 @@ export function warnOfSetup(logger: Logger, details: object, message: string): v
 }
 
 function levelOfEnvironment(): string | undefined {
-  const level = process.env[LEVEL_VARIABLE];
+  const level = process.env[LEVEL_VARIABLE] || undefined; // Compose files and unit files can't unset a variable: they make it empty.
   if (level !== undefined && !LEVELS.includes(level))
     throw new InvalidOptionError(VARIABLE, level, `one of ${LEVELS.join(', ')}`);
   return level;

@@ -1,4 +1,5 @@
 import { timeOfDay } from '../time/timers.js';
+import { LossyOutput } from './lossy-output.js';
 
 // A cause may contain any text of a server or the application.
 const MAX_VALUE_CHARACTERS = 500;
@@ -13,13 +14,26 @@ export function formatLine(time: Date, level: string, message: string, details: 
   return `${time.toISOString()} ${level} conclave: ${message}${parts.join('')}`;
 }
 
-/** Prints a line on standard error. Node's console ensures that a closed standard error doesn't end the process. */
+// The same message as that of pino's loggers.
+const LINES_LOST = 'lines before this one are lost: they could not be written';
+
+const output = new LossyOutput(
+  () => process.stderr,
+  (lost) => `${formatLine(timeOfDay(), 'error', LINES_LOST, { lost })}\n`,
+);
+
+/** Prints a line for people on standard error. */
 export function sayOnStandardError(level: 'warn' | 'error', message: string, details: object): void {
   try {
-    console[level](formatLine(timeOfDay(), level, message, details));
+    output.write(`${formatLine(timeOfDay(), level, message, details)}\n`);
   } catch {
-    // The failure can't be reported anywhere, and must not end an election.
+    // The details can't be shown, and a line must not end an election.
   }
+}
+
+/** Prints a text on standard error as it is. */
+export function printOnStandardError(text: string): void {
+  output.write(`${text}\n`);
 }
 
 function show(value: unknown): string {

@@ -260,7 +260,8 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
    * @param signals - names, as `['SIGTERM', 'SIGINT']`
    * @returns a function that cancels it, as long as no signal has come
    * @throws InvalidOptionError if a signal or an option is wrong
-   * @throws InvalidStateError if the supervisor has stopped, or this was called before and not cancelled
+   * @throws InvalidStateError if the supervisor has stopped, or this was called before and not cancelled; and in a worker thread, which
+   *   gets no signals
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShardShutdownOptions): () => void {
     const known = ['cleanup', 'deadlineMs', 'exitCode', 'drain'] as const;

@@ -12,7 +12,8 @@ export async function conclave(...words: string[]) {
   process.env.ZOOKEEPER = connectString();
   try {
     const exitCode = await runCommandLine(words);
-    return { exitCode, stdout: lines, stderr: [...complain.mock.calls, ...write.mock.calls].join('') };
+    const said = [...complain.mock.calls, ...write.mock.calls].map(([text]) => text);
+    return { exitCode, stdout: lines, stderr: said.join('') };
   } finally {
     if (env === undefined) delete process.env.ZOOKEEPER;
     else process.env.ZOOKEEPER = env;

@@ -17,14 +17,14 @@ const TIME = new Date('2026-05-04T03:02:01.000Z');
 function byDefault() {
   vi.stubEnv('CONCLAVE_LOG_LEVEL', undefined);
   const said: string[] = [];
-  const warn = vi.spyOn(console, 'warn').mockImplementation((line: string) => void said.push(line));
-  const error = vi.spyOn(console, 'error').mockImplementation((line: string) => void said.push(line));
+  const write = vi
+    .spyOn(process.stderr, 'write')
+    .mockImplementation((line) => said.push(String(line).replace(/\n$/, '')) > 0);
   onTestFinished(() => {
     vi.unstubAllEnvs();
-    warn.mockRestore();
-    error.mockRestore();
+    write.mockRestore();
   });
-  return { logger: resolveLogger(undefined), said, error };
+  return { logger: resolveLogger(undefined), said, write };
 }
 
 describe('a line on standard error', () => {
@@ -67,14 +67,14 @@ describe('the logger when none is given', () => {
   });
 
   it('never throws', () => {
-    const { logger, error } = byDefault();
+    const { logger, write } = byDefault();
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
     expect(() => logger.error(cyclic, 'with what can not be shown')).not.toThrow();
-    error.mockImplementation(() => {
-      throw new Error('no console');
+    write.mockImplementation(() => {
+      throw new Error('no standard error');
     });
-    expect(() => logger.error({}, 'with a console that fails')).not.toThrow();
+    expect(() => logger.error({}, 'with a standard error that fails')).not.toThrow();
   });
 
   it('warns of how things are set up once', () => {

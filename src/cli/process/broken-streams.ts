@@ -1,0 +1,24 @@
+import { ignore } from '../../platform/async/promises.js';
+import { EXIT } from './exit-codes.js';
+import { printError } from './output.js';
+
+/**
+ * Keeps this process's standard output and error from ending it, whatever becomes of them: a full device, a closed pipe, a terminal that
+ * is gone. A candidate goes on without output: its messages matter least of what it does.
+ *
+ * If standard output lost something that somebody could have read, a command that would exit with 0 exits with `EXIT.outputLost`. A
+ * reader that closes its pipe (`conclave --help | head -1`) wants no more.
+ */
+export function surviveBrokenStreams(): void {
+  process.stderr.on('error', ignore); // `printError` and the logger count what is lost.
+  process.stdout.on('error', ignore);
+  const onLost = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    process.stdout.off('error', onLost);
+    printError(`standard output can not be written: ${error.message}`);
+    process.on('exit', (code) => {
+      if (code === EXIT.ok) process.exitCode = EXIT.outputLost;
+    });
+  };
+  process.stdout.on('error', onLost);
+}
