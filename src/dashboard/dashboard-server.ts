@@ -7,7 +7,7 @@ import { type ActionError, actionErrorOf, actOnElection, actOnGroup, bodyOf, NO_
 import type { DashboardState } from './api.js';
 import { type Authorizer, authorizer } from './authorization.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
-import { EventStreams } from './event-streams.js';
+import { EventStreams, MOST_STREAMS } from './event-streams.js';
 import { hostRefusal, originRefusal, type Visit, visitOf } from './guards.js';
 import { History, noHistory } from './history.js';
 import { eventStream, failure, json, page } from './responses.js';
@@ -131,6 +131,7 @@ export class DashboardServer {
         const mayAct = await this.#authorizer.mayAct(request);
         if (this.#closing.signal.aborted)
           return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
+        if (this.#streams.areFull) return failure(503, TOO_MANY_STREAMS);
         return eventStream(this.#streams.open('state', () => this.#stateFor(mayAct), request.signal));
       }
       case 'elections':
@@ -200,4 +201,8 @@ export class DashboardServer {
   }
 }
 
+const TOO_MANY_STREAMS = {
+  code: 'TOO_MANY_STREAMS',
+  message: `${MOST_STREAMS} visitors follow the events already: no more do at the same time`,
+};
 const NOT_FOUND = { code: 'NOT_FOUND', message: 'there is nothing like that here' };

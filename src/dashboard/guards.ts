@@ -63,9 +63,9 @@ export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusa
 }
 
 /**
- * Refuses an action that a page of another site may have sent. A browser names the origin of each action, and for an address that nobody
- * else can answer also whether the page has the same origin (`Sec-Fetch-Site`). No page can change these headers. Other clients have to
- * name an origin, too.
+ * Refuses an action that a page of another site may have sent. A browser names the origin of each action. Over TLS, and to this machine, it
+ * also says whether the page has the same origin (`Sec-Fetch-Site`). No page can change these headers. Other clients have to name an
+ * origin, too.
  */
 export function originRefusal(
   headers: Headers,
