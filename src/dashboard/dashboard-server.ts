@@ -44,9 +44,8 @@ export class DashboardServer {
     const { from, overview, history: file } = options;
     this.#clock = options.clock;
     this.#logger = resolveLogger(overview.logger ?? overview.session?.logger);
-    const now = this.#now;
     const onError = (error: unknown) => this.#warn(error, 'the history of the dashboard can not be written');
-    const history = file === undefined ? noHistory(now) : History.open(file, now, onError);
+    const history = file === undefined ? noHistory(this.#now) : History.open(file, this.#clock, onError);
     this.#history = history;
     this.#overview = new Overview(from, { ...overview, past: history.past });
     this.#overview.on('change', (change) => {

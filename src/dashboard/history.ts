@@ -1,43 +1,58 @@
 import { readFileSync } from 'node:fs';
-import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { describe, InvalidOptionError } from '../errors.js';
 import { NO_PAST, type Past } from '../overview/model/overview-model.js';
 import type { OverviewChange, OverviewState } from '../overview/model/views.js';
 import { ignore } from '../platform/async/promises.js';
-import { type HistoryRow, keyOf, readRows, rowsOf } from './history-rows.js';
+import type { Clock, Timer } from '../platform/time/clock.js';
+import { appendRows, linesOf, replaceRows } from './history-file.js';
+import type { HistoryRow } from './history-rows.js';
+import { KeptHistory } from './kept-history.js';
 
-/** From this size on the file is written anew, with what is still shown. */
+/** The file may grow to this, and to twice what it had after it was written anew. Then it is written anew, with what is kept. */
 const MOST_BYTES = 8 * 1024 * 1024;
-const OWNER_ONLY = 0o600; // It names elections, candidates and members.
+const AGAIN_AFTER_MS = 10_000;
+
+/** What isn't in the file yet: lines to append, or more than that: then the whole file is to be written anew. */
+type Unwritten = string | 'everything';
+
+/**
+ * - `idle`: everything was written.
+ * - `writing`: until `done` resolves.
+ * - `pausing`: a write has failed, and is tried again when the timer runs.
+ * - `closed`: final.
+ */
+type State =
+  | { readonly name: 'idle' | 'closed' }
+  | { readonly name: 'writing'; readonly done: Promise<void> }
+  | { readonly name: 'pausing'; readonly timer: Timer };
 
 /**
  * Keeps the terms, moves and transitions of an overview in a file, as lines of JSON. Only one process may write the file. If a write fails,
- * the history reports that and tries again with the next change. The overview goes on.
+ * the history reports that, loses nothing, and tries again 10 s later. The overview goes on.
  */
 export class History {
   /** From when on the terms, moves and transitions are known. */
   readonly since: number;
   readonly past: Past;
   readonly #file: string;
+  readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
-  /** By path, seat and term, what was written last. */
-  readonly #written = new Map<string, string>();
-  #waiting: string[] = [];
-  #writing: Promise<void> | undefined;
+  readonly #kept: KeptHistory;
+  #unwritten: Unwritten = '';
+  /** The length of the file, as far as it is known. */
   #bytes: number;
+  /** From this length on the file is written anew. */
+  #mostBytes = MOST_BYTES;
+  #state: State = { name: 'idle' };
 
-  private constructor(
-    file: string,
-    read: { readonly past: Past; readonly since: number; readonly bytes: number },
-    onError: (error: unknown) => void,
-  ) {
+  private constructor(file: string, text: string, clock: Clock, onError: (error: unknown) => void) {
     this.#file = file;
-    this.since = read.since;
-    this.past = read.past;
-    this.#bytes = read.bytes;
+    this.#clock = clock;
     this.#onError = onError;
-    for (const [path, terms] of this.past.terms)
-      for (const term of terms) this.#written.set(`${keyOf(term)} ${path}`, JSON.stringify(term));
+    this.#kept = KeptHistory.of(text);
+    this.#bytes = Buffer.byteLength(text);
+    this.past = this.#kept.past;
+    this.since = this.#kept.since ?? clock.date().getTime();
   }
 
   /**
@@ -45,13 +60,12 @@ export class History {
    * @param onError - gets the error of each write that fails
    * @throws InvalidOptionError if the file exists and can't be read
    */
-  static open(file: string, now: number, onError: (error: unknown) => void): History {
+  static open(file: string, clock: Clock, onError: (error: unknown) => void): History {
     const text = readIfThere(file);
-    const { past, since = now } = readRows(text);
-    const history = new History(file, { past, since, bytes: Buffer.byteLength(text) }, onError);
-    if (text === '') history.#add([{ kind: 'since', at: since }]);
-    else if (!text.endsWith('\n')) history.#waiting.push(''); // Ends the torn line.
-    history.#write();
+    const history = new History(file, text, clock, onError);
+    if (text === '') history.#add([{ kind: 'since', at: history.since }]);
+    else if (!text.endsWith('\n')) history.#unwritten = '\n'; // Ends the torn line.
+    history.#begin();
     return history;
   }
 
@@ -63,60 +77,71 @@ export class History {
   take({ elections = [], groups = [], transitions = [] }: OverviewChange): void {
     const rows: HistoryRow[] = [];
     for (const { path, terms } of elections)
-      for (const term of terms) {
-        const key = `${keyOf(term)} ${path}`;
-        const text = JSON.stringify(term);
-        if (this.#written.get(key) === text) continue;
-        this.#written.set(key, text);
-        rows.push({ kind: 'term', path, term });
-      }
+      for (const term of terms) rows.push({ kind: 'term', path, term });
     for (const change of groups)
       if ('owned' in change)
         for (const move of change.moves.toReversed()) rows.push({ kind: 'move', path: change.path, move });
     for (const transition of transitions.toReversed()) rows.push({ kind: 'transition', transition });
     this.#add(rows);
-    this.#write();
+    this.#begin();
   }
 
-  /** Resolves when all is written that can be. Never rejects. */
+  /** Tries once more to write what isn't written yet, and resolves when that is done or has failed. Never rejects. */
   async close(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    if (this.#state.name === 'pausing') this.#endPause();
+    if (this.#state.name === 'writing') await this.#state.done;
+    if (this.#state.name === 'pausing') this.#state.timer.clear();
+    this.#state = { name: 'closed' };
   }
 
   #add(rows: readonly HistoryRow[]): void {
-    for (const row of rows) this.#waiting.push(JSON.stringify(row));
+    const lines = linesOf(rows.filter((row) => this.#kept.take(row)));
+    this.#unwritten = this.#together(this.#unwritten, lines);
   }
 
-  #write(): void {
-    if (this.#waiting.length > 0) this.#writing ??= this.#writeAll();
+  /** Also while writes fail, less is held here than the file may have. */
+  #together(former: Unwritten, later: Unwritten): Unwritten {
+    if (former === 'everything' || later === 'everything') return 'everything';
+    const lines = former + later;
+    return lines !== '' && this.#bytes + lines.length > this.#mostBytes ? 'everything' : lines;
   }
 
-  async #writeAll(): Promise<void> {
-    const lines = this.#waiting;
-    this.#waiting = [];
-    try {
-      const text = `${lines.join('\n')}\n`;
-      await appendFile(this.#file, text, { mode: OWNER_ONLY });
-      this.#bytes += Buffer.byteLength(text);
-      if (this.#bytes > MOST_BYTES) await this.#compact();
-    } catch (error) {
-      this.#onError(error);
+  #begin(): void {
+    if (this.#state.name === 'idle' && this.#unwritten !== '')
+      this.#state = { name: 'writing', done: this.#write() };
+  }
+
+  async #write(): Promise<void> {
+    while (this.#unwritten !== '') {
+      const unwritten = this.#unwritten;
+      this.#unwritten = '';
+      try {
+        await this.#put(unwritten);
+      } catch (error) {
+        this.#unwritten = this.#together(unwritten, this.#unwritten);
+        const timer = this.#clock.after(AGAIN_AFTER_MS, () => this.#endPause(), { background: true });
+        this.#state = { name: 'pausing', timer };
+        this.#onError(error);
+        return;
+      }
     }
-    this.#writing = undefined;
-    this.#write();
+    this.#state = { name: 'idle' };
   }
 
-  /** By another file that takes its place, so that a crash leaves one or the other. */
-  async #compact(): Promise<void> {
-    const kept = readRows(await readFile(this.#file, 'utf8'));
-    const next = `${this.#file}.next`;
-    const lines = rowsOf(kept).map((row) => `${JSON.stringify(row)}\n`);
-    await writeFile(next, lines.join(''), { mode: OWNER_ONLY });
-    await rename(next, this.#file);
-    this.#bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
-    this.#written.clear();
-    for (const [path, terms] of kept.past.terms)
-      for (const term of terms) this.#written.set(`${keyOf(term)} ${path}`, JSON.stringify(term));
+  async #put(unwritten: Unwritten): Promise<void> {
+    if (unwritten !== 'everything') {
+      this.#bytes = await appendRows(this.#file, unwritten);
+      return;
+    }
+    this.#bytes = await replaceRows(this.#file, this.#kept.rows());
+    this.#mostBytes = Math.max(MOST_BYTES, 2 * this.#bytes);
+  }
+
+  #endPause(): void {
+    if (this.#state.name !== 'pausing') return;
+    this.#state.timer.clear();
+    this.#state = { name: 'idle' };
+    this.#begin();
   }
 }
 
