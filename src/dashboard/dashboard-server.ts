@@ -9,7 +9,7 @@ import { type Authorizer, authorizer } from './authorization.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
 import { EventStreams, MOST_STREAMS } from './event-streams.js';
 import { hostRefusal, originRefusal, type Visit, visitOf } from './guards.js';
-import { History, noHistory } from './history.js';
+import { History, noHistory } from './history/history.js';
 import { eventStream, failure, json, page } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
 

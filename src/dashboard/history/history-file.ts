@@ -1,5 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises';
-import { ignore } from '../platform/async/promises.js';
+import { ignore } from '../../platform/async/promises.js';
 import type { HistoryRow } from './history-rows.js';
 
 const OWNER_ONLY = 0o600; // It names elections, candidates and members.

@@ -1,5 +1,5 @@
-import type { MoveView, TermView, TransitionView } from '../overview/model/views.js';
-import { parseJsonObject } from '../platform/json.js';
+import type { MoveView, TermView, TransitionView } from '../../overview/model/views.js';
+import { parseJsonObject } from '../../platform/json.js';
 
 /** A line of the file of the history. The last line of a term counts: it is written when it begins and when it ends. */
 export type HistoryRow =

@@ -1,5 +1,5 @@
-import type { Past } from '../overview/model/overview-model.js';
-import type { MoveView, TermView, TransitionView } from '../overview/model/views.js';
+import type { Past } from '../../overview/model/overview-model.js';
+import type { MoveView, TermView, TransitionView } from '../../overview/model/views.js';
 import { type HistoryRow, parseRow } from './history-rows.js';
 
 /** Of each election and each group, and of the transitions. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KeptHistory } from '../../../src/dashboard/kept-history.js';
+import { KeptHistory } from '../../../../src/dashboard/history/kept-history.js';
 
 const at = fc.nat();
 const name = fc.option(fc.string());

@@ -14,11 +14,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { History } from '../../../src/dashboard/history.js';
-import type { ElectionView, TermView } from '../../../src/overview/model/views.js';
-import { FakeClock } from '../../support/fake-clock.js';
-import { onTestFinished } from '../../support/vitest/test-end.js';
-import { until } from '../../support/waiting.mjs';
+import { History } from '../../../../src/dashboard/history/history.js';
+import type { ElectionView, TermView } from '../../../../src/overview/model/views.js';
+import { FakeClock } from '../../../support/fake-clock.js';
+import { onTestFinished } from '../../../support/vitest/test-end.js';
+import { until } from '../../../support/waiting.mjs';
 
 function setUp() {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-history-'));

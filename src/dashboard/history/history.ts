@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { describe, InvalidOptionError } from '../errors.js';
-import { NO_PAST, type Past } from '../overview/model/overview-model.js';
-import type { OverviewChange, OverviewState } from '../overview/model/views.js';
-import { ignore } from '../platform/async/promises.js';
-import type { Clock, Timer } from '../platform/time/clock.js';
+import { describe, InvalidOptionError } from '../../errors.js';
+import { NO_PAST, type Past } from '../../overview/model/overview-model.js';
+import type { OverviewChange, OverviewState } from '../../overview/model/views.js';
+import { ignore } from '../../platform/async/promises.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
 import { appendRows, linesOf, replaceRows } from './history-file.js';
 import type { HistoryRow } from './history-rows.js';
 import { KeptHistory } from './kept-history.js';
