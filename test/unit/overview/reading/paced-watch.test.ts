@@ -59,7 +59,7 @@ describe('what is read with a watch, at a pace', () => {
     ofChildren();
     await clock.advance(PACE_MS);
     server.resetCounts();
-    const countOf = () => server.count('getChildren') + server.count('getChildren2');
+    const countOf = () => server.count('getChildren');
     for (let each = 0; each < 40; each++) {
       await clock.advanceUntil(other.create(`/node/more-${each}`));
       await clock.advance(PACE_MS);
