@@ -122,14 +122,15 @@ function checkKeys(body: Body, known: readonly string[]): void {
     );
 }
 
-/** The JSON object that a request carries; empty if it carries nothing. @throws ActionError */
+/**
+ * The JSON object that a request carries. The type is required of each request, also of one without a body: a page of another site can't
+ * send that type before the browser has asked the dashboard. @throws ActionError
+ */
 export async function bodyOf(request: Request, signal: AbortSignal): Promise<Body> {
   const [type] = (request.headers.get('content-type') ?? '').split(';');
   const isJson = type?.trim().toLowerCase() === 'application/json';
   const bytes = await abortable(bytesOf(request), signal);
-  if (!isJson && (bytes.length > 0 || type !== ''))
-    throw new ActionError(415, 'NOT_JSON', 'an action takes a body of the type application/json');
-  if (bytes.length === 0) return {};
+  if (!isJson) throw new ActionError(415, 'NOT_JSON', 'an action takes a body of the type application/json');
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;

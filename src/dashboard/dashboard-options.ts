@@ -32,7 +32,8 @@ export interface DashboardOptions {
   /** With `authorize`: more names, as `host` or `host:port`, under which visitors may reach it, beside this machine's own. @default none */
   readonly hosts?: readonly string[];
   /**
-   * Origins that may act beside that of the request's own host, as `https://ops.example.com`: those of a proxy that changes the host.
+   * Origins that may act beside the dashboard's own, as `https://ops.example.com`. Name that of a proxy that changes the host, and that of a
+   * proxy that ends TLS if clients other than browsers act.
    * @default none
    */
   readonly origins?: readonly string[];

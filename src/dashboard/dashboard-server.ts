@@ -7,9 +7,9 @@ import { type ActionError, actionErrorOf, actOnElection, actOnGroup, bodyOf, NO_
 import type { DashboardState } from './api.js';
 import { type Authorizer, authorizer } from './authorization.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
-import { EventStreams } from './event-streams.js';
+import { EventStreams, MOST_STREAMS } from './event-streams.js';
 import { hostRefusal, originRefusal, type Visit, visitOf } from './guards.js';
-import { History, noHistory } from './history.js';
+import { History, noHistory } from './history/history.js';
 import { eventStream, failure, json, page } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
 
@@ -44,9 +44,8 @@ export class DashboardServer {
     const { from, overview, history: file } = options;
     this.#clock = options.clock;
     this.#logger = resolveLogger(overview.logger ?? overview.session?.logger);
-    const now = this.#now;
     const onError = (error: unknown) => this.#warn(error, 'the history of the dashboard can not be written');
-    const history = file === undefined ? noHistory(now) : History.open(file, now, onError);
+    const history = file === undefined ? noHistory(this.#now) : History.open(file, this.#clock, onError);
     this.#history = history;
     this.#overview = new Overview(from, { ...overview, past: history.past });
     this.#overview.on('change', (change) => {
@@ -131,6 +130,7 @@ export class DashboardServer {
         const mayAct = await this.#authorizer.mayAct(request);
         if (this.#closing.signal.aborted)
           return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
+        if (this.#streams.areFull) return failure(503, TOO_MANY_STREAMS);
         return eventStream(this.#streams.open('state', () => this.#stateFor(mayAct), request.signal));
       }
       case 'elections':
@@ -200,4 +200,8 @@ export class DashboardServer {
   }
 }
 
+const TOO_MANY_STREAMS = {
+  code: 'TOO_MANY_STREAMS',
+  message: `${MOST_STREAMS} visitors follow the events already: no more do at the same time`,
+};
 const NOT_FOUND = { code: 'NOT_FOUND', message: 'there is nothing like that here' };

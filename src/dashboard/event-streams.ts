@@ -5,15 +5,23 @@ const KEEP_ALIVE_MS = 15_000;
 /** An event and not a comment: the page doesn't hear of comments, and if it hears nothing it takes its connection to be lost. */
 const KEEP_ALIVE = textOf('alive', {});
 const RETRY = 'retry: 2000\n\n';
-/** The server cuts off a visitor that is so far behind. Its browser connects again, and begins with the whole state. */
-const MOST_BEHIND_BYTES = 8 * 1024 * 1024;
+/** More visitors than operators have, and few enough that those that read nothing can't use up the memory of the process. */
+export const MOST_STREAMS = 100;
+/**
+ * How much may wait for the visitors, all together. Beyond that the one that is furthest behind is cut off: it reads too slowly, or not at
+ * all. Its browser connects again, and begins with the whole state.
+ */
+const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 
 interface Stream {
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
   end(): void;
 }
 
-/** The streams of server-sent events that are open. Each ends by `close()`, by its request's signal, or when it is cancelled. */
+/**
+ * The streams of server-sent events that are open. Each ends by `close()`, by its request's signal, or when it is cancelled, and with an
+ * error when it is cut off.
+ */
 export class EventStreams {
   readonly #clock: Clock;
   readonly #onWatched: () => () => void;
@@ -27,8 +35,9 @@ export class EventStreams {
     this.#onWatched = onWatched;
   }
 
-  get size(): number {
-    return this.#streams.size;
+  /** Whether there are as many as there may be. */
+  get areFull(): boolean {
+    return this.#streams.size >= MOST_STREAMS;
   }
 
   /** @param first - the first event's value, made when the stream is read: nothing comes between it and the next event */
@@ -78,7 +87,7 @@ export class EventStreams {
     try {
       stream.controller.close();
     } catch {
-      // It was cancelled.
+      // It was cancelled, or cut off.
     }
     if (this.#streams.size > 0) return;
     this.#keepAlive?.clear();
@@ -94,12 +103,25 @@ export class EventStreams {
   }
 
   #write(bytes: Uint8Array): void {
-    for (const stream of [...this.#streams]) {
-      const { controller } = stream;
-      if ((controller.desiredSize ?? 0) < -MOST_BEHIND_BYTES) stream.end();
-      else controller.enqueue(bytes);
+    for (const { controller } of this.#streams) controller.enqueue(bytes);
+    this.#cutOff();
+  }
+
+  #cutOff(): void {
+    const behind = [...this.#streams].map((stream) => ({ stream, bytes: waitingBytes(stream) }));
+    let sum = behind.reduce((bytes, each) => bytes + each.bytes, 0);
+    for (const { stream, bytes } of behind.sort((one, other) => other.bytes - one.bytes)) {
+      if (sum <= MOST_WAITING_BYTES) return;
+      sum -= bytes;
+      // An error drops what waits. An end would keep it until the visitor has read it.
+      stream.controller.error(new Error('the visitor was cut off: it reads too slowly'));
+      stream.end();
     }
   }
+}
+
+function waitingBytes({ controller }: Stream): number {
+  return -(controller.desiredSize ?? 0);
 }
 
 const encoder = new TextEncoder();

@@ -5,23 +5,28 @@ export type Refusal = { readonly code: string; readonly message: string } | unde
 export interface Visit {
   /** `host` or `host:port`, as the visitor has addressed it, in lower case. */
   readonly host: string;
+  /** `http:` or `https:`, as the server in which the handler is mounted was asked. A proxy may have been asked by the other one. */
+  readonly scheme: string;
   /** The visitor's address; `undefined`: the server in which the handler is mounted hasn't said. */
   readonly remoteAddress: string | undefined;
   /** Whether a proxy says that it has forwarded the request. */
   readonly isForwarded: boolean;
 }
 
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
+/** The headers that proxies add. No browser and no client on this machine has a reason to send one of them. */
+const FORWARDING =
+  /^(forwarded|via|x-forwarded.*|x-original-.*|x-envoy-.*|([a-z-]+-)?(real|client|connecting)-ip)$/;
 
 /** @param remoteAddress - as a socket has it */
 export function visitOf(request: Request, remoteAddress?: string): Visit {
-  const { host } = new URL(request.url);
+  const { host, protocol } = new URL(request.url);
   const header = request.headers.get('host')?.trim().toLowerCase();
   return {
     // Frameworks make the URL of that header. If they don't, the two must both be allowed: see `hostRefusal`.
     host: header ?? host,
+    scheme: protocol,
     remoteAddress,
-    isForwarded: FORWARDING.some((name) => request.headers.has(name)),
+    isForwarded: [...request.headers.keys()].some((name) => FORWARDING.test(name)),
   };
 }
 
@@ -58,23 +63,37 @@ export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusa
 }
 
 /**
- * Refuses an action that a page of another site may have sent. A browser names the origin of each action. Other clients have to name it,
- * too.
+ * Refuses an action that a page of another site may have sent. A browser names the origin of each action. Over TLS, and to this machine, it
+ * also says whether the page has the same origin (`Sec-Fetch-Site`). No page can change these headers. Other clients have to name an
+ * origin, too.
  */
-export function originRefusal(headers: Headers, { host }: Visit, allowed: readonly string[]): Refusal {
+export function originRefusal(
+  headers: Headers,
+  { host, scheme }: Visit,
+  allowed: readonly string[],
+): Refusal {
   const origin = headers.get('origin')?.toLowerCase();
+  const site = headers.get('sec-fetch-site');
   if (origin === undefined) {
-    if (headers.get('sec-fetch-site') === 'same-origin') return undefined;
+    if (site === 'same-origin') return undefined;
     return {
       code: 'ORIGIN_MISSING',
       message: 'An action needs the header Origin, with the origin of this dashboard.',
     };
   }
-  const isOwn =
-    URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && new URL(origin).host === host;
-  if (isOwn || allowed.includes(origin)) return undefined;
+  if (allowed.includes(origin)) return undefined;
+  // A proxy that ends TLS was asked by another scheme than this server. Then only the browser knows whether the scheme is the same.
+  const schemes = site === null ? [scheme] : ['http:', 'https:'];
+  const isOwn = schemes.some((each) => originOf(each, host) === origin);
+  if (isOwn && (site ?? 'same-origin') === 'same-origin') return undefined;
   return {
     code: 'ORIGIN_NOT_ALLOWED',
     message: `Pages of ${JSON.stringify(origin.slice(0, 256))} may not act here: the option origins names those that may.`,
   };
+}
+
+/** Without the port if it is the scheme's own. */
+function originOf(scheme: string, host: string): string | undefined {
+  const url = `${scheme}//${host}`;
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }

@@ -10,7 +10,8 @@ export type NodeListener = (
 ) => void;
 
 /**
- * A dashboard as a listener for `http.createServer`, or as Express's middleware. A visitor that goes away ends its stream.
+ * A dashboard as a listener for `http.createServer`, or as Express's middleware. A visitor that goes away ends its stream, and one that
+ * reads too slowly loses its connection. HTTP/2 of `node:http2` isn't served: such a request gets the status 505.
  *
  * @example
  * ```ts
@@ -29,26 +30,46 @@ async function answer(
   outgoing: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController();
-  outgoing.on('close', () => gone.abort());
+  const leave = () => gone.abort();
+  outgoing.on('close', leave);
+  // If the connection ends while an earlier request on it is still answered, this response isn't closed.
+  incoming.on('error', leave);
   try {
+    if (incoming.httpVersionMajor > 1) return void outgoing.writeHead(505).end(HTTP_2);
     const request = requestOf(incoming, gone.signal);
     if (request === undefined) return void outgoing.writeHead(400).end();
     const response = await handler(request, { remoteAddress: incoming.socket.remoteAddress });
     if (gone.signal.aborted) return void response.body?.cancel();
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-    if (response.body === null || incoming.method === 'HEAD') {
-      await response.body?.cancel();
-      return void outgoing.end();
-    }
-    for await (const chunk of response.body) {
-      if (gone.signal.aborted) break; // Ends the body.
-      if (!outgoing.write(chunk)) await drained(outgoing, gone.signal);
-    }
+    if (response.body === null || incoming.method === 'HEAD') await response.body?.cancel();
+    else await send(response.body, outgoing, gone.signal);
     outgoing.end();
   } catch (error) {
     outgoing.destroy(error instanceof Error ? error : new Error(describe(error)));
   }
 }
+
+const HTTP_2 = 'The dashboard is served over HTTP/1.1, and not over HTTP/2 of node:http2.\n';
+
+/** Resolves when all was written, or the client has gone. @throws the body's error */
+async function send(
+  body: ReadableStream<Uint8Array>,
+  outgoing: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
+  const reader = body.getReader();
+  // The body may fail while this waits for a client that reads nothing: then nothing else would end the connection.
+  reader.closed.catch(() => outgoing.destroy());
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    if (gone.aborted) return await reader.cancel();
+    if (!outgoing.write(value)) await drained(outgoing, gone);
+  }
+}
+
+/** HTTP/1.0 knows no header `Host`. No host has this name (RFC 2606), so such a visitor learns only whether the dashboard is healthy. */
+const NO_HOST = 'no-host.invalid';
 
 /** `undefined`: what was sent is no request that can be answered. */
 function requestOf(
@@ -59,8 +80,9 @@ function requestOf(
   const scheme = 'encrypted' in socket ? 'https' : 'http';
   // Express has cut off the place of the mount in `url`.
   const target = incoming.originalUrl ?? incoming.url ?? '/';
-  const url = `${scheme}://${headers.host ?? ''}${target}`;
-  if (!target.startsWith('/') || !URL.canParse(url)) return undefined;
+  const host = headers.host || NO_HOST;
+  const url = `${scheme}://${host}${target}`;
+  if (!target.startsWith('/') || /[/?#@\\]/.test(host) || !URL.canParse(url)) return undefined;
   const pairs = Array.from({ length: rawHeaders.length / 2 }, (_, at) =>
     rawHeaders.slice(2 * at, 2 * at + 2),
   );
@@ -77,10 +99,14 @@ function requestOf(
   }
 }
 
-/** A framework may have read the body, as Express's `json()` does. Then this function writes the parsed value as JSON again. */
-function bodyOf(incoming: IncomingMessage & { body?: unknown }): ReadableStream | string {
-  if (incoming.readableEnded && incoming.body !== undefined) return JSON.stringify(incoming.body);
-  return Readable.toWeb(incoming) as ReadableStream;
+/**
+ * A framework may have read the body: Express's `text()` and `raw()` leave it as it was sent, and `json()` leaves the parsed value, of which
+ * this function makes JSON again.
+ */
+function bodyOf(incoming: IncomingMessage & { body?: unknown }): ReadableStream | Uint8Array | string {
+  const { body } = incoming;
+  if (!incoming.readableEnded || body === undefined) return Readable.toWeb(incoming) as ReadableStream;
+  return typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
 }
 
 function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {

@@ -48,6 +48,8 @@ export function eventStream(body: ReadableStream<Uint8Array>): Response {
     ...COMMON,
     'content-security-policy': NOTHING_ALLOWED,
     'content-type': 'text/event-stream; charset=utf-8',
+    // Else a middleware that compresses, as Express's `compression()`, holds events back until the stream has ended.
+    'cache-control': `${COMMON['cache-control']}, no-transform`,
     'x-accel-buffering': 'no', // Else nginx holds events back.
   };
   return new Response(body, { headers });

@@ -41,8 +41,8 @@ export class Metrics {
   /** The media type of the text that {@link Metrics.text} returns. */
   readonly contentType = CONTENT_TYPE;
   readonly #collectors: readonly Collector[];
-  readonly #meters = new Set<MeteredMetrics>();
-  readonly #spans = new Set<Spans>();
+  readonly #meters = new Map<Meter, MeteredMetrics>();
+  readonly #spans = new Map<Tracer, Spans>();
   readonly #closing: (() => void)[] = [];
   #isClosed = false;
 
@@ -88,7 +88,7 @@ export class Metrics {
   /**
    * Exports by OpenTelemetry from now on, until {@link Metrics.close}. The metrics have the same names as in Prometheus, without
    * `_total` and the unit, and with `conclave.` in place of `conclave_`. The parent of workers exports only its own metrics. Let each
-   * worker export its own, too.
+   * worker export its own, too. A second call with the same meter or tracer changes nothing. One with another exports by both.
    *
    * @throws InvalidOptionError if you give neither a meter nor a tracer, or if one of them is wrong
    * @throws InvalidStateError after `close()`
@@ -106,8 +106,12 @@ export class Metrics {
       checkMethods('instrument.meter', meter, METER_METHODS, { expected: `a Meter ${what}` });
     if (tracer !== undefined)
       checkMethods('instrument.tracer', tracer, ['startSpan'], { expected: `a Tracer ${what}` });
-    if (meter !== undefined) this.#meters.add(meteredMetrics(meter, () => this.own()));
-    if (tracer !== undefined) this.#trace(new Spans(tracer));
+    if (meter !== undefined && !this.#meters.has(meter))
+      this.#meters.set(
+        meter,
+        meteredMetrics(meter, () => this.own()),
+      );
+    if (tracer !== undefined && !this.#spans.has(tracer)) this.#trace(tracer);
   }
 
   /** Stops measuring, and removes the registered metrics. The sources go on as if they had never been measured. Idempotent. */
@@ -116,7 +120,7 @@ export class Metrics {
     this.#isClosed = true;
     responder.remove(this);
     for (const each of this.#closing) each();
-    for (const each of [...this.#meters, ...this.#spans]) each.close();
+    for (const each of [...this.#meters.values(), ...this.#spans.values()]) each.close();
     for (const collector of this.#collectors) collector.close();
   }
 
@@ -136,8 +140,9 @@ export class Metrics {
     return merged(await Promise.all(this.#collectors.map((each) => each.collect(gathers))));
   }
 
-  #trace(spans: Spans): void {
-    this.#spans.add(spans);
+  #trace(tracer: Tracer): void {
+    const spans = new Spans(tracer);
+    this.#spans.set(tracer, spans);
     for (const collector of this.#collectors)
       for (const { labels, term } of collector.terms()) spans.termBegan(labels, term);
   }
@@ -146,19 +151,19 @@ export class Metrics {
     const spans = this.#spans;
     return {
       observed: (...value) => {
-        for (const meter of this.#meters) meter.observed(...value);
+        for (const meter of this.#meters.values()) meter.observed(...value);
       },
       termBegan: (...began) => {
-        for (const each of spans) each.termBegan(...began);
+        for (const each of spans.values()) each.termBegan(...began);
       },
       termEnded: (...ended) => {
-        for (const each of spans) each.termEnded(...ended);
+        for (const each of spans.values()) each.termEnded(...ended);
       },
       tookOver: (...takeover) => {
-        for (const each of spans) each.tookOver(...takeover);
+        for (const each of spans.values()) each.tookOver(...takeover);
       },
       hookCalled: (...call) => {
-        for (const each of spans) each.hookCalled(...call);
+        for (const each of spans.values()) each.hookCalled(...call);
       },
       // The responder's listener keeps the process alive. When all sources have stopped, the process must be able to end.
       stopped: () => {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { connect as connectTo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import type { DashboardState } from '../../src/dashboard/api.js';
@@ -97,6 +99,8 @@ describe('the dashboard', () => {
     const { url } = await open();
     const { headers, states, changes } = await follow(`${url}api/events`);
     expect(headers.get('content-type')).toContain('text/event-stream');
+    // Express's `compression()` would hold events back.
+    expect(headers.get('cache-control')).toBe('no-store, no-transform');
     expect(states).toMatchObject([{ elections: [{ leader: { id: 'one' } }] }]);
     await until(() => changes.some((change) => change.heartbeats?.[0]?.path === PATH), 'a heartbeat');
     await until(
@@ -132,6 +136,25 @@ describe('the dashboard', () => {
     expect(looks.length).toBeLessThanOrEqual(most + 4); // One look may find no new heartbeat, and one may still be on its way.
     for (const { leave } of visitors) leave();
     await until(async () => server.connectionCount <= 2, 'the end of what asks for roles');
+  });
+
+  it('lets a hundred visitors follow its events, and refuses further ones until one of them has left', async () => {
+    const { connect } = await setUp();
+    const handler = dashboard({ connect, logger: SILENT });
+    onTestFinished(() => handler.close());
+    const leaving = new AbortController();
+    const open = (signal?: AbortSignal) =>
+      handler(new Request('http://localhost/api/events', signal && { signal }));
+    const first = await open(leaving.signal);
+    const others = await Promise.all(Array.from({ length: 99 }, () => open()));
+    expect([first, ...others].every(({ status }) => status === 200)).toBe(true);
+    const refused = await open();
+    expect([refused.status, await refused.json()]).toMatchObject([
+      503,
+      { error: { code: 'TOO_MANY_STREAMS' } },
+    ]);
+    leaving.abort();
+    expect((await open()).status).toBe(200);
   });
 
   it('ends its streams and its sessions when it is closed, and refuses requests from then on', async () => {
@@ -179,6 +202,12 @@ function statusWith(url: string, headers: Readonly<Record<string, string>>): Pro
   });
 }
 
+async function getOverHttp10(url: string, path: string): Promise<string> {
+  const socket = connectTo(Number(new URL(url).port), '127.0.0.1');
+  socket.end(`GET ${path} HTTP/1.0\r\n\r\n`);
+  return await text(socket);
+}
+
 describe('visitors of the dashboard', () => {
   it('are answered by the names of this machine alone, unless others are allowed', async () => {
     const { open } = await setUp();
@@ -196,6 +225,16 @@ describe('visitors of the dashboard', () => {
     expect(await statusWith(`${other.url}api/state`, { host: 'ops.example' })).toBe(403);
     expect(await statusWith(`${other.url}api/state`, { host: 'evil.example', 'x-token': 't' })).toBe(403);
     expect(await statusWith(`${other.url}healthz`, { host: '10.0.0.7:8080' })).toBe(200);
+  });
+
+  it('learn the health alone, by HTTP/1.0 without a host', async () => {
+    const { open } = await setUp();
+    const { url } = await open();
+    await getJson(`${url}api/state`); // The dashboard has read.
+    expect(await getOverHttp10(url, '/healthz')).toMatch(/^HTTP\/1\.1 200 .*\r\n\r\n\{"connected":true\}$/s);
+    expect(await getOverHttp10(url, '/api/state')).toMatch(/^HTTP\/1\.1 403 .*HOST_NOT_ALLOWED/s);
+    // The path isn't the host.
+    expect(await getOverHttp10(url, '/localhost/api/state')).toMatch(/^HTTP\/1\.1 403 /);
   });
 
   it('are not local behind a proxy that says so', async () => {
@@ -228,7 +267,15 @@ describe('visitors of the dashboard', () => {
     expect(await codeOf({ authorization: 'Bearer wrong' })).toEqual([403, 'NOT_AUTHORIZED']);
     expect(await codeOf({ ...right, 'x-throw': '1' })).toEqual([403, 'NOT_AUTHORIZED']);
     expect(await codeOf({ ...right, origin: 'http://evil.example' })).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+    expect(await codeOf({ ...right, origin: new URL(url).origin.replace('http', 'https') })).toEqual([
+      403,
+      'ORIGIN_NOT_ALLOWED',
+    ]);
+    expect(await codeOf({ ...right, 'sec-fetch-site': 'cross-site' })).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
     expect(await codeOf({ ...right, 'content-type': 'text/plain' })).toEqual([415, 'NOT_JSON']);
+    const bare = { method: 'POST', headers: { ...right, origin: new URL(url).origin } };
+    expect((await fetch(url + path, bare)).status).toBe(415);
+    expect(await codeOf(right, '')).toEqual([400, 'INVALID_BODY']);
     expect(await codeOf(right, 'no json')).toEqual([400, 'INVALID_BODY']);
     expect(await codeOf(right, '[]')).toEqual([400, 'INVALID_BODY']);
     expect(await codeOf(right, { nonsense: 1 })).toEqual([400, 'INVALID_BODY']);

@@ -13,7 +13,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
+import { AggregatorRegistry, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -116,6 +116,18 @@ describe('a registry of prom-client', () => {
     expect(left('conclave_leader')).toBe(1);
     second.measured.close();
     expect(registry.getMetricsAsArray()).toEqual([]);
+  });
+
+  it('adds up over workers what can be added up, and no facts about the election', async () => {
+    const { measured } = await startMeasured();
+    const registry = new Registry();
+    measured.register(registry);
+    const ofWorker = await registry.getMetricsAsJSON();
+    const gathered = await AggregatorRegistry.aggregate([ofWorker, ofWorker] as never).metrics();
+    const found = lookUp(parseText(gathered));
+    expect(found('conclave_leader', { id: 'one' })).toBe(2);
+    for (const name of ['conclave_seats', 'conclave_term', 'conclave_queue_length'])
+      expect([name, found(name, { id: 'one' })]).toEqual([name, 1]);
   });
 
   it('that was cleared can be given again', async () => {

@@ -38,6 +38,7 @@ const ROOMS = [
   ['overview/model'],
   ['overview/reading'],
   ['overview'],
+  ['dashboard/history'],
   ['dashboard'],
   ['dashboard/page/model'],
   ['dashboard/page/browser'],

@@ -15,7 +15,12 @@ const app = createApp(supervisor, async (item, token) => console.log(`stored ${i
 const server = app.listen(Number(port));
 await once(server, 'listening');
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], {
-  cleanup: () => new Promise((resolve) => server.close(resolve)), // Before another replica leads.
+  // Before another replica leads. An open tab may keep a connection, or a stream, for as long as it likes: requests get 3 s to end.
+  cleanup: () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      setTimeout(() => server.closeAllConnections(), 3000).unref();
+    }),
 });
 await supervisor.start();
 console.log('ready');

@@ -13,7 +13,11 @@ supervisor.on('error', (error) => console.error(error.message));
 const app = createApp(supervisor, async (item, token) => console.log(`stored ${item} with token ${token}`));
 await app.listen({ port: Number(port) });
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], {
-  cleanup: () => app.close(), // Before another replica leads.
+  // Before another replica leads. An open tab may keep a connection, or a stream, for as long as it likes: requests get 3 s to end.
+  cleanup: () => {
+    setTimeout(() => app.server.closeAllConnections(), 3000).unref();
+    return app.close();
+  },
 });
 await supervisor.start();
 console.log('ready');

@@ -26,7 +26,10 @@ export interface Shutdown extends ShutdownTime {
 
 /** When and how a shutdown ends the process. */
 export interface ShutdownLimits {
-  /** How long the whole shutdown may take, in milliseconds. @default 10000 */
+  /**
+   * How long the whole shutdown may take, in milliseconds. The default is shorter than the 10 s after which `docker stop` kills.
+   * @default 8000
+   */
   readonly deadlineMs?: number;
   /** The exit code of the process when all has ended well. @default 0 */
   readonly exitCode?: number;
@@ -222,7 +225,7 @@ export function resolveShutdown<Held extends object>(
   return {
     signals: checkSignals(signals),
     cleanup: checkFunction('shutdown.cleanup', options.cleanup),
-    deadlineMs: checkPositiveMs('shutdown.deadlineMs', options.deadlineMs, 10_000),
+    deadlineMs: checkPositiveMs('shutdown.deadlineMs', options.deadlineMs, 8000),
     exitCode: checkExitCode(options.exitCode),
   };
 }

@@ -30,6 +30,19 @@ interface RegisteredMetric {
   reset(): void;
 }
 
+/**
+ * These say something of an election or of a candidate. A registry of prom-client's that gathers workers would add them up where workers
+ * have the same id.
+ */
+const NOT_ADDED_UP: ReadonlySet<FamilyName> = new Set([
+  'conclave_seats',
+  'conclave_term',
+  'conclave_lease_remaining_seconds',
+  'conclave_proof_age_seconds',
+  'conclave_queue_position',
+  'conclave_queue_length',
+] as const);
+
 const bridges = new WeakMap<PromClientRegistry, Bridge>();
 
 /**
@@ -82,7 +95,7 @@ class Bridge {
 
   #metric(name: FamilyName): RegisteredMetric {
     const { type, help, labels } = FAMILIES[name];
-    const described = { help, type, aggregator: 'sum' };
+    const described = { help, type, aggregator: NOT_ADDED_UP.has(name) ? 'max' : 'sum' };
     const metric: RegisteredMetric = {
       ...{ ...described, name, labelNames: labels },
       get: async () => {

@@ -23,16 +23,20 @@ interface Watched<T> {
   read(watcher: Watcher): Promise<T>;
   cancel(watcher: Watcher): boolean;
   removeUnused(): boolean;
+  /** The shortest pause after a read, in milliseconds. */
+  paceMs(value: T): number;
 }
 
 type State =
   | { readonly name: 'reading'; isOutdated: boolean }
-  | { readonly name: 'watching'; readonly sinceMs: number }
+  | { readonly name: 'watching'; readonly againAtMs: number }
   | { readonly name: 'pausing'; readonly timer: Timer }
   | { readonly name: 'stopped' };
 
 /** The shortest pause between two reads of a node that changes all the time. A lock may change hands a thousand times in a second. */
 export const PACE_MS = 100;
+/** So that no node costs more than 2,000 names in a second, however many children it has, and whether or not they are shown. */
+const PACE_MS_BY_CHILD = 0.5;
 
 /**
  * Reads a node with a watch, and again whenever it has changed, until it is gone. After a while without changes it reads at once, otherwise
@@ -58,6 +62,7 @@ export class PacedWatch<T> implements Watcher {
       read: (watcher: Watcher) => session.readAndWatch(path, watcher),
       cancel: (watcher: Watcher) => session.cancelWatch(path, watcher),
       removeUnused: () => session.removeUnusedWatch(path),
+      paceMs: () => PACE_MS,
     };
     return new PacedWatch(session, slots, watched, listener);
   }
@@ -72,6 +77,7 @@ export class PacedWatch<T> implements Watcher {
       read: (watcher: Watcher) => session.listAndWatch(path, watcher),
       cancel: (watcher: Watcher) => session.cancelChildWatch(path, watcher),
       removeUnused: () => session.removeUnusedChildWatch(path),
+      paceMs: ({ value }: Reply<ChildNames>) => Math.max(PACE_MS, value.count * PACE_MS_BY_CHILD),
     };
     return new PacedWatch(session, slots, watched, listener);
   }
@@ -93,14 +99,14 @@ export class PacedWatch<T> implements Watcher {
     // Not on the connection's stack, and still before anything that the server sends after the event.
     microtask(() => {
       if (change === 'deleted') this.#end((listener) => listener.gone());
-      else if (this.#state.name === 'watching') this.#readInTime(this.#state.sinceMs);
+      else if (this.#state.name === 'watching') this.#readInTime(this.#state.againAtMs);
       else if (this.#state.name === 'reading') this.#state.isOutdated = true;
     });
   }
 
-  #readInTime(formerMs: number): void {
+  #readInTime(againAtMs: number): void {
     const { clock } = this.#session;
-    const pauseMs = formerMs + PACE_MS - clock.now();
+    const pauseMs = againAtMs - clock.now();
     const read = () => {
       this.#state = { name: 'reading', isOutdated: false };
       void this.#read(); // Never rejects.
@@ -119,9 +125,9 @@ export class PacedWatch<T> implements Watcher {
         if (isStopped()) this.#watched.removeUnused();
         return;
       }
-      const sinceMs = this.#session.clock.now();
-      if (state.isOutdated) this.#readInTime(sinceMs);
-      else this.#state = { name: 'watching', sinceMs };
+      const againAtMs = this.#session.clock.now() + this.#watched.paceMs(value);
+      if (state.isOutdated) this.#readInTime(againAtMs);
+      else this.#state = { name: 'watching', againAtMs };
       this.#listener.read(value);
     } catch (error) {
       this.#end((listener) => (error instanceof NoNodeError ? listener.gone() : listener.failed(error)));

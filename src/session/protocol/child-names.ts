@@ -22,6 +22,11 @@ export class ChildNames {
     for (let at = 0; at < this.#count; at++) reader.skipString();
   }
 
+  /** How many children the node has. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** Up to `atMost` names that pass the test, in no order. */
   strings(isWanted = ANY, atMost = Number.POSITIVE_INFINITY): string[] {
     const bytes = this.#bytes;

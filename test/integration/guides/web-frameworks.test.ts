@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -74,6 +76,16 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
     expect((await response).status).toBe(201);
     await Promise.all([stopped, elected]);
     expect(steps).toEqual(['stored one', 'elected']);
+  });
+
+  it('stops in good order while a browser keeps a connection without a request', async () => {
+    const replica = await RunningGuide.start(`${framework}/main.mjs`, { path: uniquePath('guide') });
+    await until(async () => (await replica.status('/readyz')) === 200, 'the readiness of the replica');
+    const tab = connect(Number(new URL(replica.url).port), '127.0.0.1');
+    onTestFinished(() => void tab.destroy());
+    await once(tab, 'connect');
+    replica.process.kill('SIGTERM');
+    expect(await replica.exit()).toBe(0);
   });
 
   it('answers 503 without a leader, and stays live without a server', async () => {

@@ -3,6 +3,8 @@ import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.j
 import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/supervisor-options.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
+import type { Meter } from '../../../src/metrics/export/open-telemetry.js';
+import type { Tracer } from '../../../src/metrics/export/spans.js';
 import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
 import { resizeGroup } from '../../../src/shards/resize-group.js';
 import { A_WHILE_MS, PATHS } from '../../support/conclave/group-members.js';
@@ -57,6 +59,46 @@ async function startElection() {
 }
 
 const demoted = { to: 'demoted' };
+
+/** Counts what a meter records, and the spans that a tracer begins. */
+function counters() {
+  let records = 0;
+  let callbacks = 0;
+  let spans = 0;
+  const instrument = () => ({ record: () => void records++ });
+  const meter = {
+    createHistogram: instrument,
+    createObservableGauge: instrument,
+    createObservableCounter: instrument,
+    addBatchObservableCallback: () => void callbacks++,
+    removeBatchObservableCallback: () => void callbacks--,
+  } as Meter;
+  const span = { setAttribute: () => undefined, setStatus: () => undefined, end: () => undefined };
+  const tracer = {
+    startSpan: () => {
+      spans++;
+      return { ...span, recordException: () => undefined };
+    },
+  } as unknown as Tracer;
+  return { meter, tracer, counts: () => ({ records, callbacks, spans }) };
+}
+
+describe('the metrics that are instrumented twice', () => {
+  it('are exported once by the same meter and the same tracer', async () => {
+    const { clock, start } = await startElection();
+    const [once, twice] = [counters(), counters()];
+    const { supervisor, measured } = await start('one');
+    measured.instrument({ meter: once.meter, tracer: once.tracer });
+    for (let times = 0; times < 2; times++) measured.instrument({ meter: twice.meter, tracer: twice.tracer });
+    await clock.advanceUntil(() => supervisor.isLeader);
+    await clock.advance(A_WHILE_MS);
+    expect(once.counts().records).toBeGreaterThan(0);
+    expect(once.counts().spans).toBeGreaterThan(0);
+    expect(twice.counts()).toEqual(once.counts());
+    measured.close();
+    expect(twice.counts().callbacks).toBe(0);
+  });
+});
 
 describe('the metrics of an election', () => {
   it('say who leads, in which term, by which lease, and who waits where', async () => {

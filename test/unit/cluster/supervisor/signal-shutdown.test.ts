@@ -85,3 +85,9 @@ describe('a second signal during a shutdown', () => {
     expect(send('SIGUSR2')).toThrow();
   });
 });
+
+describe('the deadline of a shutdown', () => {
+  it('is over before Docker kills the process, which it does after 10 s, if neither is set', () => {
+    expect(resolveShutdown(['SIGTERM'], {}).deadlineMs).toBe(8000);
+  });
+});

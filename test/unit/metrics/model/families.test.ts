@@ -122,3 +122,12 @@ describe('the dashboard', () => {
     expect(missing).toEqual(['leader_election_master_status']);
   });
 });
+
+describe('alerts.yml', () => {
+  it('has an alert for elections that are not scraped at all', () => {
+    const [, expression = ''] =
+      /alert: ConclaveNotScraped\n\s+expr: >-\n((?:.*\n)*?)\s+for:/.exec(read('alerts.yml')) ?? [];
+    expect(expression).toContain('absent(conclave_leader)');
+    expect(expression).toContain('unless max by (election) (conclave_seats)');
+  });
+});

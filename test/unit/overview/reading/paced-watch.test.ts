@@ -52,6 +52,25 @@ describe('what is read with a watch, at a pace', () => {
     expect(server.watchCount()).toBe(1);
   });
 
+  it('is listed less often the more children it has, also if they are none that an overview shows', async () => {
+    const { clock, server, other, told, ofChildren } = await setUp();
+    const children = Array.from({ length: 2000 }, (_, at) => other.create(`/node/child-${at}`));
+    await clock.advanceUntil(Promise.all(children));
+    ofChildren();
+    await clock.advance(PACE_MS);
+    server.resetCounts();
+    const countOf = () => server.count('getChildren');
+    for (let each = 0; each < 40; each++) {
+      await clock.advanceUntil(other.create(`/node/more-${each}`));
+      await clock.advance(PACE_MS);
+    }
+    // In 4 s: at once, and then once in a second.
+    expect(countOf()).toBeGreaterThanOrEqual(4);
+    expect(countOf()).toBeLessThanOrEqual(5);
+    await clock.advance(2000);
+    expect(told.at(-1)?.split(',')).toHaveLength(2040);
+  });
+
   it('is told of as gone once, also during a pause', async () => {
     const { clock, server, other, told, ofChildren } = await setUp();
     ofChildren();

@@ -1,6 +1,5 @@
-import type { Past } from '../overview/model/overview-model.js';
-import type { MoveView, TermView, TransitionView } from '../overview/model/views.js';
-import { parseJsonObject } from '../platform/json.js';
+import type { MoveView, TermView, TransitionView } from '../../overview/model/views.js';
+import { parseJsonObject } from '../../platform/json.js';
 
 /** A line of the file of the history. The last line of a term counts: it is written when it begins and when it ends. */
 export type HistoryRow =
@@ -8,12 +7,6 @@ export type HistoryRow =
   | { readonly kind: 'term'; readonly path: string; readonly term: TermView }
   | { readonly kind: 'move'; readonly path: string; readonly move: MoveView }
   | { readonly kind: 'transition'; readonly transition: TransitionView };
-
-export interface ReadHistory {
-  readonly past: Past;
-  /** From when on it was written; `undefined`: it is empty. */
-  readonly since: number | undefined;
-}
 
 const ENDS: ReadonlySet<unknown> = new Set([
   'released',
@@ -26,44 +19,8 @@ const ENDS: ReadonlySet<unknown> = new Set([
 const KINDS: ReadonlySet<unknown> = new Set([
   ...['elected', 'ended', 'joined', 'left', 'moved', 'created', 'removed', 'server'],
 ]);
-/** Of each election and each group, and of the transitions. */
-const MOST = { terms: 100, moves: 100, transitions: 200 } as const;
-
-/** Reads what was written. Lines that can't be read are left out: the last one may be torn. A pure function. */
-export function readRows(text: string): ReadHistory {
-  const terms = new Map<string, Map<string, TermView>>();
-  const moves = new Map<string, MoveView[]>();
-  const transitions: TransitionView[] = [];
-  let since: number | undefined;
-  for (const line of text.split('\n')) {
-    const row = parseRow(line);
-    if (row?.kind === 'since') since ??= row.at;
-    if (row?.kind === 'transition') transitions.unshift(row.transition);
-    if (row?.kind === 'move')
-      moves.set(row.path, [row.move, ...(moves.get(row.path) ?? [])].slice(0, MOST.moves));
-    if (row?.kind === 'term') {
-      const known = terms.get(row.path) ?? new Map<string, TermView>();
-      terms.set(row.path, known.set(keyOf(row.term), row.term));
-    }
-    if (transitions.length > 2 * MOST.transitions) transitions.length = MOST.transitions;
-  }
-  const newest = [...terms].map(([path, known]) => [path, newestOf([...known.values()])] as const);
-  return {
-    past: { terms: new Map(newest), moves, transitions: transitions.slice(0, MOST.transitions) },
-    since,
-  };
-}
-
-/** One of a seat of an election, also if that was deleted and made anew. */
-export function keyOf({ seat, term, from }: TermView): string {
-  return `${seat} ${term} ${from}`;
-}
-
-function newestOf(terms: readonly TermView[]): TermView[] {
-  return terms.toSorted((one, other) => one.from - other.from).slice(-MOST.terms);
-}
-
-function parseRow(line: string): HistoryRow | undefined {
+/** `undefined` if the line can't be read: the last one may be torn, and another program may have written it. A pure function. */
+export function parseRow(line: string): HistoryRow | undefined {
   if (line === '') return undefined;
   const value = parseJsonObject(Buffer.from(line)) as Partial<Record<string, unknown>> | undefined;
   if (value?.kind === 'since') return isTime(value.at) ? { kind: 'since', at: value.at } : undefined;
@@ -112,23 +69,4 @@ function isTime(value: unknown): value is number {
 
 function isName(value: unknown): value is string | null {
   return value === null || typeof value === 'string';
-}
-
-/** All that is worth keeping, as lines. */
-export function rowsOf({ past, since }: ReadHistory): HistoryRow[] {
-  const terms = [...past.terms].flatMap(([path, each]) =>
-    each.map((term) => ({ kind: 'term' as const, path, term })),
-  );
-  const moves = [...past.moves].flatMap(([path, each]) =>
-    each.toReversed().map((move) => ({ kind: 'move' as const, path, move })),
-  );
-  const transitions = past.transitions
-    .toReversed()
-    .map((transition) => ({ kind: 'transition' as const, transition }));
-  return [
-    ...(since === undefined ? [] : [{ kind: 'since' as const, at: since }]),
-    ...terms,
-    ...moves,
-    ...transitions,
-  ];
 }

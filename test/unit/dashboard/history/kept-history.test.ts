@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRows, rowsOf } from '../../../src/dashboard/history-rows.js';
+import { KeptHistory } from '../../../../src/dashboard/history/kept-history.js';
 
 const at = fc.nat();
 const name = fc.option(fc.string());
@@ -22,6 +22,10 @@ const row = fc.oneof(
     transition: { at: when, path: each, kind: 'joined', id },
   })),
 );
+const readRows = (text: string) => {
+  const { past, since } = KeptHistory.of(text);
+  return { past, since };
+};
 const textOf = (rows: readonly unknown[]) => rows.map((each) => `${JSON.stringify(each)}\n`).join('');
 
 describe('the lines of a history', () => {
@@ -29,7 +33,7 @@ describe('the lines of a history', () => {
     fc.assert(
       fc.property(fc.array(row, { maxLength: 300 }), (rows) => {
         const read = readRows(textOf(rows));
-        expect(readRows(textOf(rowsOf(read)))).toEqual(read);
+        expect(readRows(textOf(KeptHistory.of(textOf(rows)).rows()))).toEqual(read);
         for (const [, terms] of read.past.terms) expect(terms.length).toBeLessThanOrEqual(100);
         expect(read.past.transitions.length).toBeLessThanOrEqual(200);
       }),
