@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { describe, InvalidOptionError } from '../errors.js';
+import { describe, InvalidOptionError, NOT_SHOWN } from '../errors.js';
 import {
   checkBoolean,
   checkMs,
@@ -8,6 +8,7 @@ import {
   checkPositiveMs,
   checkSignal,
   definedOnly,
+  type OptionsWithin,
 } from '../platform/checks.js';
 import { type Environment, systemEnvironment } from '../platform/environment.js';
 import type { Logger } from '../platform/logging/logger.js';
@@ -111,6 +112,8 @@ export const SESSION_OPTIONS = [
   'signal',
   'environment',
 ] as const;
+/** The options of sessions that another object opens itself. It ends them itself, too. */
+export const WITHIN_SESSION: OptionsWithin = { session: SESSION_OPTIONS.filter((name) => name !== 'signal') };
 /** A shorter timeout was probably meant in seconds. When a process or a server is busy, a reply alone takes that long. */
 export const LEAST_SESSION_TIMEOUT_MS = 100;
 const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1; // A session timeout travels as a signed 32-bit number of milliseconds.
@@ -169,7 +172,7 @@ function checkAuth(auth: unknown): readonly Credentials[] {
       typeof credentials === 'string' &&
       (scheme !== 'digest' || /^[^:]+:./s.test(credentials));
     if (right) return { scheme, credentials };
-    throw new InvalidOptionError('auth', '(not shown)', "{ scheme: 'digest', credentials: 'user:password' }");
+    throw new InvalidOptionError('auth', NOT_SHOWN, "{ scheme: 'digest', credentials: 'user:password' }");
   });
 }
 
@@ -177,7 +180,7 @@ const NOT_FOR_TLS = ['host', 'port', 'path', 'socket'] as const;
 
 /** Reads keys and certificates now. Later, a wrong one would look like servers that can't be reached. */
 function checkTls(value: unknown): ConnectionOptions {
-  const wrong = (expected: string) => new InvalidOptionError('tls', '(not shown)', expected);
+  const wrong = (expected: string) => new InvalidOptionError('tls', NOT_SHOWN, expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrong("Node's options for tls.connect");
   const tls = value as ConnectionOptions;
@@ -193,6 +196,8 @@ function checkTls(value: unknown): ConnectionOptions {
       secureContext: tls.secureContext ?? process.getBuiltinModule('node:tls').createSecureContext(tls),
     };
   } catch (error) {
-    throw wrong(`keys and certificates that can be read (${describe(error)})`);
+    // Node's own checks of types show the value, which may be a passphrase.
+    const [why] = describe(error).split(' Received ');
+    throw wrong(`keys and certificates that can be read (${why})`);
   }
 }

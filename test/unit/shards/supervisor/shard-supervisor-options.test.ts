@@ -21,7 +21,11 @@ describe('the options of a supervisor of shards', () => {
 
   it.each<[string, object | undefined, RegExp]>([
     ['no options', undefined, /an object with at least connect and path/],
-    ['a misspelt name', { ...LEAST, shard: 5 }, /supervisor\.shard .*no such option/s],
+    [
+      'a misspelt name',
+      { ...LEAST, shard: 5 },
+      /supervisor\.shard is an unknown option.*did you mean supervisor\.shards\?/s,
+    ],
     ['no shards', { ...LEAST, shards: 0 }, /shards/],
     ['a shard twice', { ...LEAST, shards: ['a', 'a'] }, /shards .*differ/s],
     ['a weight of 0', { ...LEAST, weight: 0 }, /weight.*over 0/s],
