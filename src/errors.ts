@@ -210,9 +210,17 @@ export class UnreadableNodeError extends ConclaveError {
   }
 }
 
-/** A server answered with an error code. Some codes have subclasses of their own. */
+const THROTTLED_OP = -127;
+
+/**
+ * A server answered with an error code. Some codes have subclasses of their own.
+ *
+ * It is `retryable` if its code is `THROTTLED_OP`: the server had too many requests, and has refused this one unseen. Your call then rejects
+ * after a pause of 0.1 to 0.2 s, so you may repeat it at once.
+ */
 export class ZooKeeperError extends ConclaveError {
   readonly code: string;
+  override readonly retryable: boolean;
 
   /**
    * @param serverCode - the number on the wire, also for codes that this version doesn't know
@@ -228,6 +236,7 @@ export class ZooKeeperError extends ConclaveError {
   ) {
     super(`${operation}${path === undefined ? '' : ` ${path}`}: ${codeName} (${serverCode})`);
     this.code = codeName;
+    this.retryable = serverCode === THROTTLED_OP;
   }
 }
 

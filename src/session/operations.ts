@@ -18,7 +18,7 @@ import { Outbox } from './connection/outbox.js';
 import type { Reply } from './connection/reply.js';
 import { CREATE_MODES, checkData, checkPart, checkVersion } from './operation-checks.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
-import { isNoAuth } from './protocol/error-codes.js';
+import { isNoAuth, isThrottled } from './protocol/error-codes.js';
 import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
 import { CreationWatches, type Watcher, WatchRegistry } from './watch-registry.js';
@@ -68,7 +68,7 @@ export abstract class Operations<
     super();
     this.#chroot = chroot === '' ? NO_CHROOT : new Chroot(chroot);
     this.#access = access;
-    this.outbox = new Outbox(environment.clock);
+    this.outbox = new Outbox(environment);
   }
 
   /** How long an operation waits for its reply, in milliseconds. */
@@ -194,7 +194,13 @@ export abstract class Operations<
   watchCreation(path: string, onCreated: () => void, onThere: () => void = ignore): () => void {
     const target = this.absolute(path);
     this.#creations.add(target, onCreated);
-    const watching = this.#perform(requests.existsRequest(target, true)).then(onThere, ignore); // Mostly there is no node, and this sets the watch.
+    const isWatched = () => this.#creations.has(target);
+    // Mostly there is no node, and this sets the watch. A request that is throttled sets none.
+    const look = (): Promise<void> =>
+      this.#perform(requests.existsRequest(target, true)).then(onThere, (error) =>
+        isThrottled(error) && isWatched() ? look() : undefined,
+      );
+    const watching = look();
     return () => {
       if (!this.#creations.remove(target, onCreated) || this.removeUnusedWatch(path)) return;
       void watching.then(() => this.removeUnusedWatch(path)); // The request was held, and sets the watch later.
@@ -459,7 +465,10 @@ export abstract class Operations<
   }
 }
 
-/** Whether no server has answered. Then it isn't known whether the servers have carried the operation out. */
+/**
+ * Whether no server has answered. Then it isn't known whether the servers have carried the operation out. A request that a server has
+ * throttled counts as one of these, since the caller has to do the same: repeat it.
+ */
 export function isUnanswered(error: unknown): boolean {
-  return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
+  return error instanceof ConnectionLossError || error instanceof OperationTimeoutError || isThrottled(error);
 }

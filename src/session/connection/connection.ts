@@ -1,12 +1,17 @@
 import type { Socket } from 'node:net';
 import { AuthenticationError, ConnectionLossError, describe } from '../../errors.js';
 import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
-import { type Deferred, deferred, ignore, microtask } from '../../platform/async/promises.js';
+import { type Deferred, deferred, microtask } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
 import type { Server } from '../../platform/environment.js';
-import type { Clock } from '../../platform/time/clock.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
-import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from '../protocol/error-codes.js';
+import {
+  isThrottled,
+  SESSION_EXPIRED_CODE,
+  SESSION_MOVED_CODE,
+  serverError,
+} from '../protocol/error-codes.js';
 import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
@@ -53,6 +58,7 @@ export class HandshakeLostError extends Error {}
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 // The answer to the handshake has 41 bytes. Before it, the peer may not be a ZooKeeper server at all.
 const MAX_HANDSHAKE_REPLY_BYTES = 1024;
+const THROTTLED_PAUSE_MS = 100; // Before a throttled request that sets watches is sent again.
 const LAST_XID = 2 ** 31 - 1;
 
 /**
@@ -68,6 +74,8 @@ export class Connection {
   readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is also the order of the replies.
   readonly #pings = new LinkedList<Pending>();
   readonly #owner: ConnectionOwner;
+  readonly #clock: Clock;
+  #pauses: Set<Timer> | undefined; // Created on use: of the requests that set watches again, and were throttled.
   #handshake: Deferred<requests.HandshakeReply> | undefined;
   #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
   #end: Error | undefined;
@@ -79,6 +87,7 @@ export class Connection {
   private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
     this.server = server;
     this.#owner = owner;
+    this.#clock = clock;
     this.#socket = socket;
     this.#writer = new BatchWriter(socket, clock);
     if (incoming !== undefined) incoming.reader = this;
@@ -151,8 +160,20 @@ export class Connection {
     const answered = () => {
       this.#restoring--;
     };
-    for (const { paths, kind } of portions)
-      this.send(requests.setWatchesRequest(sinceZxid, paths, kind)).then(answered, ignore);
+    const restore = ({ paths, kind }: requests.WatchPortion): void =>
+      void this.send(requests.setWatchesRequest(sinceZxid, paths, kind)).then(answered, (error) => {
+        if (isThrottled(error) && this.#end === undefined) this.#afterPause(() => restore({ paths, kind }));
+      });
+    for (const portion of portions) restore(portion);
+  }
+
+  #afterPause(task: () => void): void {
+    this.#pauses ??= new Set();
+    const timer = this.#clock.after(THROTTLED_PAUSE_MS, () => {
+      this.#pauses?.delete(timer);
+      task();
+    });
+    this.#pauses.add(timer);
   }
 
   /**
@@ -202,6 +223,7 @@ export class Connection {
     if (this.#end !== undefined) return;
     this.#end = reason;
     this.#writer.discard();
+    for (const timer of this.#pauses ?? []) timer.clear();
     this.#socket.destroy();
     this.#handshake?.reject(reason);
     for (const { outcome } of this.#authentications) outcome.reject(this.#lossOf('authentication'));

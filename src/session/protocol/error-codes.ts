@@ -43,6 +43,14 @@ export function isNoAuth(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.serverCode === NO_AUTH_CODE;
 }
 
+/**
+ * Whether a server refused a request unseen, only because it had too many. It hasn't carried the request out, and the same request may
+ * succeed a moment later.
+ */
+export function isThrottled(error: unknown): boolean {
+  return error instanceof ZooKeeperError && error.retryable;
+}
+
 export function serverError(code: number, operation: string, path?: string): ZooKeeperError {
   const name = ERROR_NAMES[code] ?? 'UNKNOWN';
   switch (name) {
