@@ -164,7 +164,10 @@ export class SessionClosedError extends ConclaveError {
   readonly code = 'SESSION_CLOSED';
 }
 
-/** A server refused the credentials, or the node's access list refused the operation. */
+/**
+ * A server refused the credentials, or it demands that clients authenticate and refuses all requests of this session. The session has ended
+ * then. Set `auth` as the message says. Conclave has no SASL yet.
+ */
 export class AuthenticationError extends ConclaveError {
   readonly code = 'AUTHENTICATION_FAILED';
 }

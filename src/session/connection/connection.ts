@@ -7,6 +7,7 @@ import type { Server } from '../../platform/environment.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
 import {
+  authenticationError,
   isThrottled,
   SESSION_EXPIRED_CODE,
   SESSION_MOVED_CODE,
@@ -51,6 +52,15 @@ export class SessionGoneError extends Error {
   }
 }
 
+const CLOSED = 'the server closed the connection';
+const CLOSED_AT_ONCE = `${CLOSED} right after accepting it: this host may have all connections that its maxClientCnxns allows, it may have no quorum, or only one side uses TLS`;
+
+/** Whether the server has ended the connection, in one of the ways in which Node reports that. */
+function isClosing(cause: unknown): boolean {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return message === CLOSED || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
 /** The handshake was sent and not answered. The server may have accepted the session all the same. */
 export class HandshakeLostError extends Error {}
 
@@ -93,7 +103,7 @@ export class Connection {
     if (incoming !== undefined) incoming.reader = this;
     this.#socket.on('data', (chunk: Buffer) => this.read(chunk));
     this.#socket.on('error', (error) => this.destroy(error));
-    this.#socket.on('close', () => this.destroy(new Error('the server closed the connection')));
+    this.#socket.on('close', () => this.destroy(new Error(CLOSED)));
   }
 
   /**
@@ -122,7 +132,8 @@ export class Connection {
     try {
       return { connection, reply: await answer.promise };
     } catch (cause) {
-      throw sent ? new HandshakeLostError(describe(cause), { cause }) : cause;
+      const why = isClosing(cause) ? new Error(CLOSED_AT_ONCE, { cause }) : cause;
+      throw sent ? new HandshakeLostError(describe(why), { cause }) : why;
     } finally {
       unsubscribe();
     }
@@ -329,6 +340,11 @@ export class Connection {
       // For the operation, the reply is lost. The next handshake shows whether the session has ended.
       outcome.reject(new ConnectionLossError(`${name}: the session was taken from this connection`));
       return this.destroy(new SessionGoneError(errorCode === SESSION_MOVED_CODE));
+    }
+    const refusal = authenticationError(errorCode, name);
+    if (refusal !== undefined) {
+      outcome.reject(refusal);
+      return this.destroy(refusal);
     }
     if (errorCode !== 0) return outcome.reject(serverError(errorCode, name, path));
     try {
