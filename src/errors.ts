@@ -114,6 +114,41 @@ export class NoServerError extends ConclaveError {
 export class ConnectionLossError extends ConclaveError {
   readonly code = 'CONNECTION_LOSS';
   override readonly retryable = true;
+  /**
+   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with it. A server does so with a
+   * request that is larger than its `jute.maxbuffer`. `undefined` otherwise.
+   */
+  readonly requestBytes: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly requestBytes?: number | undefined } = {}) {
+    const { requestBytes, ...rest } = options;
+    super(message, rest);
+    this.requestBytes = requestBytes;
+  }
+}
+
+/**
+ * The servers ended the connection each time that they got this request. They do so with a request that is larger than their
+ * `jute.maxbuffer`, and say nothing else. Conclave has given the request up, since each further try would cost the session another
+ * connection. Write less data, or raise `jute.maxbuffer` on all servers.
+ */
+export class RequestTooLargeError extends ConclaveError {
+  readonly code = 'REQUEST_TOO_LARGE';
+
+  /**
+   * @param bytes - the size of the request
+   * @param losses - how many connections it has cost
+   */
+  constructor(
+    readonly bytes: number,
+    readonly losses: number,
+    cause: unknown,
+  ) {
+    super(
+      `a request of ${bytes} bytes was lost ${losses} times, each time because the server ended the connection: it is probably larger than the jute.maxbuffer of the servers. Write less data, or raise jute.maxbuffer on all servers (${describe(cause)})`,
+      { cause },
+    );
+  }
 }
 
 /** No reply came within the operation's time. If `sent` is true, the servers may have carried out the request. */
@@ -567,6 +602,7 @@ for (const [name, type] of Object.entries({
   InvalidStateError,
   ConnectTimeoutError,
   ConnectionLossError,
+  RequestTooLargeError,
   OperationTimeoutError,
   SessionExpiredError,
   SessionClosedError,

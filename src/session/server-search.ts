@@ -11,7 +11,8 @@ import { abortable, type Deferred, deferred, ignore, settledWithin } from '../pl
 import type { Server } from '../platform/environment.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { afterPendingInput, type Clock } from '../platform/time/clock.js';
-import { type Connection, type ConnectionOwner, SessionGoneError } from './connection/connection.js';
+import type { Connection, ConnectionOwner } from './connection/connection.js';
+import { SessionGoneError } from './connection/connection-end.js';
 import { Dialer } from './connection/dialer.js';
 import { waivesZxid } from './connection/handshake-without-zxid.js';
 import { Outage } from './connection/outage.js';

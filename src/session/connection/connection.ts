@@ -15,6 +15,7 @@ import {
 } from '../protocol/error-codes.js';
 import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
+import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
 import type { Transport } from './transport.js';
 
@@ -25,6 +26,7 @@ interface Pending extends LinkedListNode<Pending> {
   readonly path: string | undefined;
   readonly decode: (body: Buffer) => unknown;
   readonly sentAt: number;
+  readonly bytes: number; // The size of its packet.
   readonly outcome: Outcome<unknown>;
 }
 
@@ -42,27 +44,6 @@ export interface Credentials {
   /** The credentials in the form of the scheme: `user:password` for `digest`. Conclave never logs them. */
   readonly credentials: string;
 }
-
-/**
- * A server says that the session doesn't belong to this connection any more: it has ended, or another connection has taken it.
- */
-export class SessionGoneError extends Error {
-  constructor(readonly moved: boolean) {
-    super("the server says that the session doesn't belong to this connection any more");
-  }
-}
-
-const CLOSED = 'the server closed the connection';
-const CLOSED_AT_ONCE = `${CLOSED} right after accepting it: this host may have all connections that its maxClientCnxns allows, it may have no quorum, or only one side uses TLS`;
-
-/** Whether the server has ended the connection, in one of the ways in which Node reports that. */
-function isClosing(cause: unknown): boolean {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  return message === CLOSED || code === 'ECONNRESET' || code === 'EPIPE';
-}
-
-/** The handshake was sent and not answered. The server may have accepted the session all the same. */
-export class HandshakeLostError extends Error {}
 
 // A listing of 100,000 contenders is under 6 MB. A peer that sends more isn't a ZooKeeper server.
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -238,9 +219,14 @@ export class Connection {
     this.#socket.destroy();
     this.#handshake?.reject(reason);
     for (const { outcome } of this.#authentications) outcome.reject(this.#lossOf('authentication'));
+    const lost: Pending[] = [];
     for (const list of [this.#pending, this.#pings])
-      for (let next = list.shift(); next !== undefined; next = list.shift())
-        next.outcome.reject(this.#lossOf(next.name));
+      for (let next = list.shift(); next !== undefined; next = list.shift()) lost.push(next);
+    const largest = isClosing(reason)
+      ? lost.reduce((most, { bytes }) => Math.max(most, bytes), 0)
+      : undefined;
+    for (const { name, bytes, outcome } of lost)
+      outcome.reject(this.#lossOf(name, bytes === largest ? bytes : undefined));
     microtask(() => this.#owner.connectionEnded(this, reason));
   }
 
@@ -269,6 +255,7 @@ export class Connection {
       path,
       decode,
       sentAt,
+      bytes: bytes.length,
       outcome: outcome as Outcome<unknown>,
       before: undefined,
       after: undefined,
@@ -277,12 +264,13 @@ export class Connection {
     return sentAt;
   }
 
-  #lossOf(operation: string): ConnectionLossError {
+  /** @param requestBytes - the size of the request, if that may be why the server has ended the connection */
+  #lossOf(operation: string, requestBytes?: number): ConnectionLossError {
     const { host, port } = this.server;
     const why = describe(this.#end);
     return new ConnectionLossError(
       `${operation}: the connection to ${host}:${port} ended before the reply (${why})`,
-      { cause: this.#end },
+      { cause: this.#end, requestBytes },
     );
   }
 
