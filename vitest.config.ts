@@ -22,6 +22,8 @@ const BROWSER = 'test/browser/*.test.ts';
 // What `npm run test:fast` leaves out, and why:
 const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/tls.test.ts', // needs a server with TLS
+  'test/integration/required-authentication.test.ts', // needs a server with settings of its own
+  'test/integration/large-requests.test.ts', // needs a server with settings of its own
   'test/integration/fencing.test.ts', // needs PostgreSQL
   'test/integration/guides/**', // needs PostgreSQL and Redis, and starts some thirty processes
   'test/integration/examples.test.ts', // needs PostgreSQL, for one of the examples

@@ -33,9 +33,16 @@ export abstract class ConclaveError extends Error {
   }
 }
 
-/** An option, path or connect string is wrong. Conclave throws it at once, before it sends anything. */
+/**
+ * An option, path or connect string is wrong. Conclave throws it at once, before it sends anything.
+ *
+ * Errors are logged, so this one has no credentials in it. It neither shows nor keeps the value of an option that Conclave doesn't know, or
+ * anything given as `auth` or `tls`. Of an object it has the names of the properties, and never their values.
+ */
 export class InvalidOptionError extends ConclaveError {
   readonly code = 'INVALID_OPTION';
+  /** The given value. For an object, and for a value that may hold a secret, it is what the message says of it. */
+  readonly value: unknown;
 
   /**
    * @param option - the option's name, as the caller would write it: `session.leaseMs`
@@ -44,12 +51,25 @@ export class InvalidOptionError extends ConclaveError {
    */
   constructor(
     readonly option: string,
-    readonly value: unknown,
+    value: unknown,
     readonly expected: string,
   ) {
     super(`${option} is ${show(value)}: expected ${expected}${adviceOnCopies(value)}`);
+    this.value = typeof value === 'object' && value !== null ? show(value) : value;
   }
 }
+
+/** Words in place of a value, for an {@link InvalidOptionError} about a value that it must not show. */
+class Withheld {
+  constructor(readonly words: string) {}
+}
+
+/** @internal In place of a value that may hold a secret. */
+export const NOT_SHOWN = new Withheld('(not shown)');
+/** @internal In place of the value of an option that doesn't exist. It may be a misspelt one that holds a secret. */
+export const UNKNOWN_OPTION = new Withheld('an unknown option');
+/** @internal In place of a text where options are expected: it may be credentials. */
+export const A_TEXT = new Withheld('a text');
 
 /** A method was called in a state in which it can't do its work: `start()` after `stop()`, for example. */
 export class InvalidStateError extends ConclaveError {
@@ -94,6 +114,41 @@ export class NoServerError extends ConclaveError {
 export class ConnectionLossError extends ConclaveError {
   readonly code = 'CONNECTION_LOSS';
   override readonly retryable = true;
+  /**
+   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with it. A server does so with a
+   * request that is larger than its `jute.maxbuffer`. `undefined` otherwise.
+   */
+  readonly requestBytes: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly requestBytes?: number | undefined } = {}) {
+    const { requestBytes, ...rest } = options;
+    super(message, rest);
+    this.requestBytes = requestBytes;
+  }
+}
+
+/**
+ * The servers ended the connection each time that they got this request. They do so with a request that is larger than their
+ * `jute.maxbuffer`, and say nothing else. Conclave has given the request up, since each further try would cost the session another
+ * connection. Write less data, or raise `jute.maxbuffer` on all servers.
+ */
+export class RequestTooLargeError extends ConclaveError {
+  readonly code = 'REQUEST_TOO_LARGE';
+
+  /**
+   * @param bytes - the size of the request
+   * @param losses - how many connections it has cost
+   */
+  constructor(
+    readonly bytes: number,
+    readonly losses: number,
+    cause: unknown,
+  ) {
+    super(
+      `a request of ${bytes} bytes was lost ${losses} times, each time because the server ended the connection: it is probably larger than the jute.maxbuffer of the servers. Write less data, or raise jute.maxbuffer on all servers (${describe(cause)})`,
+      { cause },
+    );
+  }
 }
 
 /** No reply came within the operation's time. If `sent` is true, the servers may have carried out the request. */
@@ -144,7 +199,10 @@ export class SessionClosedError extends ConclaveError {
   readonly code = 'SESSION_CLOSED';
 }
 
-/** A server refused the credentials, or the node's access list refused the operation. */
+/**
+ * A server refused the credentials, or it demands that clients authenticate and refuses all requests of this session. The session has ended
+ * then. Set `auth` as the message says. Conclave has no SASL yet.
+ */
 export class AuthenticationError extends ConclaveError {
   readonly code = 'AUTHENTICATION_FAILED';
 }
@@ -190,9 +248,17 @@ export class UnreadableNodeError extends ConclaveError {
   }
 }
 
-/** A server answered with an error code. Some codes have subclasses of their own. */
+const THROTTLED_OP = -127;
+
+/**
+ * A server answered with an error code. Some codes have subclasses of their own.
+ *
+ * It is `retryable` if its code is `THROTTLED_OP`: the server had too many requests, and has refused this one unseen. Your call then rejects
+ * after a pause of 0.1 to 0.2 s, so you may repeat it at once.
+ */
 export class ZooKeeperError extends ConclaveError {
   readonly code: string;
+  override readonly retryable: boolean;
 
   /**
    * @param serverCode - the number on the wire, also for codes that this version doesn't know
@@ -208,6 +274,7 @@ export class ZooKeeperError extends ConclaveError {
   ) {
     super(`${operation}${path === undefined ? '' : ` ${path}`}: ${codeName} (${serverCode})`);
     this.code = codeName;
+    this.retryable = serverCode === THROTTLED_OP;
   }
 }
 
@@ -552,6 +619,7 @@ for (const [name, type] of Object.entries({
   InvalidStateError,
   ConnectTimeoutError,
   ConnectionLossError,
+  RequestTooLargeError,
   OperationTimeoutError,
   SessionExpiredError,
   SessionClosedError,
@@ -586,29 +654,61 @@ for (const [name, type] of Object.entries({
   mark(type, name);
 }
 
-/** A text for any thrown value. Never throws. */
+/** A text of one line for any thrown value. Never throws. */
 export function describe(thrown: unknown): string {
   try {
     // Without quotes, because the text goes into sentences, and into logs, which add their own.
-    if (typeof thrown === 'string' && thrown !== '') return shorten(thrown);
-    if (!(thrown instanceof Error)) return show(thrown);
-    return String(thrown.message === '' ? thrown.name : thrown.message);
+    if (typeof thrown === 'string' && thrown !== '') return inOneLine(shorten(thrown));
+    const { message, name } = (thrown ?? {}) as Partial<Error>; // Test runners have errors of another realm, so it isn't asked for the class.
+    if (typeof message === 'string' && message !== '') return inOneLine(message);
+    return inOneLine(thrown instanceof Error ? String(name) : show(thrown));
   } catch {
     return 'a value that can not be described';
   }
 }
 
+/** OpenSSL's messages end in a line break, and others have some within. They would split a line of a log. */
+function inOneLine(text: string): string {
+  return text.trim().replace(LINE_BREAKS, ' ');
+}
+
+const LINE_BREAKS = /\s*[\n\v\f\r\u0085\u2028\u2029]\s*/g;
+
 function show(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'bigint') return `${value}n`;
-  if (typeof value !== 'string' && typeof value !== 'object') return String(value);
+  if (typeof value === 'string') return shorten(JSON.stringify(value));
+  if (typeof value !== 'object' || value === null) return String(value);
   try {
-    const name = value === null || typeof value === 'string' ? undefined : nameOf(value);
-    return name ?? shorten(JSON.stringify(value) ?? String(value));
+    if (value instanceof Withheld) return value.words;
+    return nameOf(value) ?? (Array.isArray(value) ? showItems(value) : showNames(value));
   } catch {
-    return 'an object that can not be shown'; // Cyclic, or with a getter that throws.
+    return 'an object that can not be shown'; // A proxy that throws.
   }
 }
+
+function showItems(items: readonly unknown[]): string {
+  const shown = items.slice(0, MOST_SHOWN).map((item) => (Array.isArray(item) ? 'an array' : show(item)));
+  return shorten(`[${[...shown, ...more(items)].join(', ')}]`);
+}
+
+/** Whatever the names are, the values may be secrets: whole options are given in the wrong place, and names are misspelt. */
+function showNames(value: object): string {
+  const names = Object.keys(value);
+  const type = Object.getPrototypeOf(value)?.constructor?.name;
+  const what =
+    typeof type !== 'string' || type === 'Object' || type === ''
+      ? 'an object'
+      : `an object of the class ${type}`;
+  if (names.length === 0 || ArrayBuffer.isView(value)) return what;
+  return shorten(`${what} with ${[...names.slice(0, MOST_SHOWN), ...more(names)].join(', ')}`);
+}
+
+function more({ length }: readonly unknown[]): string[] {
+  return length > MOST_SHOWN ? [`${length - MOST_SHOWN} more`] : [];
+}
+
+const MOST_SHOWN = 20; // Of an array's items, or an object's names.
 
 function hex(zxid: bigint): string {
   return `0x${zxid.toString(16)}`;

@@ -67,6 +67,7 @@ export {
   NoNodeError,
   NoServerError,
   OperationTimeoutError,
+  RequestTooLargeError,
   RevocationRefusedError,
   SeatsMismatchError,
   SessionClosedError,

@@ -60,6 +60,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(see --help)')
     // Inherited by the subcommands that are added after them.
+    .configureOutput({ outputError: (text, write) => write(withoutValue(text)) })
     .exitOverride()
     .enablePositionalOptions();
   addRun(program, setExitCode);
@@ -74,6 +75,11 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addUi(program);
   addDevServer(program);
   return program.addHelpText('after', MORE_HELP);
+}
+
+/** Commander quotes all of an unknown option: `--atuh=digest:user:password` too, and `-adigest:user:password`. */
+function withoutValue(text: string): string {
+  return text.replace(/^(error: unknown option '(?:--[^=']*|-[^-']))[\s\S]*'/, "$1'");
 }
 
 function packageVersion(): string {

@@ -1,10 +1,10 @@
-import { InvalidOptionError } from '../errors.js';
-import { checkBoolean, checkFunction, checkOptions } from '../platform/checks.js';
+import { InvalidOptionError, NOT_SHOWN } from '../errors.js';
+import { checkBoolean, checkOptions } from '../platform/checks.js';
 import { systemEnvironment } from '../platform/environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import { Session } from '../session/session.js';
-import type { SessionOptions } from '../session/session-options.js';
+import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import type { SessionSource } from '../session/session-source.js';
 
 /** Whether a visitor may act, or read where that isn't open to all. @throws anything: then it may not */
@@ -85,9 +85,11 @@ export const DASHBOARD_OPTIONS = [
 
 /** @throws InvalidOptionError if an option is wrong. Those of the overview are checked by that. */
 export function resolveDashboardOptions(given: unknown): ResolvedDashboardOptions {
-  const options = checkOptions<DashboardOptions>('dashboard', given, DASHBOARD_OPTIONS);
+  const options = checkOptions<DashboardOptions>('dashboard', given, DASHBOARD_OPTIONS, WITHIN_SESSION);
   const { connect, session, root = '/', logger } = options;
-  const authorize = checkFunction('authorize', options.authorize);
+  const { authorize } = options;
+  if (authorize !== undefined && typeof authorize !== 'function')
+    throw new InvalidOptionError('authorize', NOT_SHOWN, 'a function'); // It may be a token.
   const hosts = checkTexts(
     'hosts',
     options.hosts,

@@ -30,7 +30,8 @@ export interface GuardedTransaction {
    * @throws ZooKeeperError, with the path of the part, if the servers refuse a part; nothing is written
    * @throws ConnectionLossError, OperationTimeoutError, SessionExpiredError or SessionClosedError if the transaction was sent and
    *   not answered; the servers may have carried it out
-   * @throws InvalidOptionError if a path, data or a version can't be sent
+   * @throws InvalidOptionError if a path, data or a version can't be sent, or if all parts together take more than 1,048,575 bytes, which is
+   *   what servers take
    * @throws InvalidStateError if `commit` was called before
    */
   commit(): Promise<void>;

@@ -4,7 +4,7 @@ import { systemEnvironment } from '../platform/environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import { Session } from '../session/session.js';
-import type { SessionOptions } from '../session/session-options.js';
+import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import { NO_PAST, type Past } from './model/overview-model.js';
 
 /** Options of an `Overview`. */
@@ -33,7 +33,7 @@ export function resolveOverviewOptions(
   given: unknown,
   onError: (error: unknown) => void,
 ): ResolvedOverviewOptions {
-  const options = checkOptions<OverviewOptions>('overview', given, KNOWN);
+  const options = checkOptions<OverviewOptions>('overview', given, KNOWN, WITHIN_SESSION);
   const { root = '/', past = NO_PAST } = options;
   if (root !== '/') checkPath('root', root);
   const source = resolveSource(from, options, { onError, supervisor: 'a supervisor' });

@@ -1,27 +1,42 @@
 import { nameOf } from '../classes/duplicate-install.js';
-import { InvalidOptionError } from '../errors.js';
+import { A_TEXT, InvalidOptionError, UNKNOWN_OPTION } from '../errors.js';
+import { nearestName } from './nearest-name.js';
 
 /**
  * Checks of the values that callers give. Each throws {@link InvalidOptionError} with the option, the value and what would be
  * right. `undefined` means "left out"; `null` is a wrong value like any other.
  */
 
-/** Refuses a value that isn't an object, and unknown names in it: a misspelt option must not be ignored. */
+/** The names of options that belong into an option, by the name of that option. */
+export type OptionsWithin = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Refuses a value that isn't an object, and unknown names in it: a misspelt option must not be ignored. The error doesn't show the value of
+ * such an option, because it may be a misspelt one that holds a secret. If the name is like a known one, the error says so.
+ *
+ * @param within - options that callers may have put here although they belong into one of the known options
+ */
 export function checkOptions<T extends object>(
   name: string,
   value: unknown,
   known: readonly (keyof T & string)[],
+  within: OptionsWithin = {},
 ): T {
   if (value === undefined) return {} as T;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new InvalidOptionError(name, value, 'an object');
-  for (const key of Object.keys(value)) {
-    if (!(known as readonly string[]).includes(key)) {
-      const given = (value as Record<string, unknown>)[key];
-      throw new InvalidOptionError(`${name}.${key}`, given, `no such option; known are ${known.join(', ')}`);
-    }
-  }
+    throw new InvalidOptionError(name, typeof value === 'string' ? A_TEXT : value, 'an object');
+  for (const key of Object.keys(value))
+    if (!(known as readonly string[]).includes(key))
+      throw new InvalidOptionError(`${name}.${key}`, UNKNOWN_OPTION, whatIsKnown(name, key, known, within));
   return value as T;
+}
+
+function whatIsKnown(name: string, key: string, known: readonly string[], within: OptionsWithin): string {
+  const places = new Map(known.map((each) => [each, `${name}.${each}`]));
+  for (const [option, inner] of Object.entries(within))
+    for (const each of inner) if (!places.has(each)) places.set(each, `${option}.${each}`);
+  const meant = nearestName(key, [...places.keys()]);
+  return `one of ${known.join(', ')}${meant === undefined ? '' : `; did you mean ${places.get(meant)}?`}`;
 }
 
 /** The options without the names whose value is `undefined`, which some code takes for a value. */

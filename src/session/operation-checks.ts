@@ -1,12 +1,13 @@
 import { InvalidOptionError } from '../errors.js';
 import { checkOneOf } from '../platform/checks.js';
 import type { Chroot } from './chroot.js';
-import { checkAccess } from './protocol/acl.js';
-import { ANY_VERSION, type TransactionPart } from './protocol/records.js';
+import { type Access, checkAccess } from './protocol/acl.js';
+import { ANY_VERSION, bytesOfParts, type TransactionPart } from './protocol/records.js';
 
 export const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
-// A server takes packets of up to 1,048,575 bytes. At a larger one it drops the connection without an answer.
-const MAX_DATA_BYTES = 1_048_575 - 5000;
+/** The servers' `jute.maxbuffer`, unless they have another. At a larger packet a server drops the connection without an answer. */
+const MAX_PACKET_BYTES = 1_048_575;
+const MAX_DATA_BYTES = MAX_PACKET_BYTES - 5000;
 const KINDS = "'check', 'create', 'set' or 'delete'";
 
 export function checkData(data: Uint8Array): Buffer {
@@ -15,6 +16,14 @@ export function checkData(data: Uint8Array): Buffer {
   if (data.byteLength > MAX_DATA_BYTES)
     throw new InvalidOptionError('data', `${data.byteLength} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
   return Buffer.from(data); // A copy, because the caller may change the data while the request is held.
+}
+
+/** @param what - the request. @throws InvalidOptionError if these parts together are more than servers take in one request */
+export function checkSize(what: string, parts: readonly TransactionPart[], access: Access): void {
+  const bytes = bytesOfParts(parts, access);
+  if (bytes <= MAX_PACKET_BYTES) return;
+  const expected = `at most ${MAX_PACKET_BYTES} bytes, with its paths, data and access lists: servers take no more in one request (jute.maxbuffer)`;
+  throw new InvalidOptionError(what, `${bytes} bytes long`, expected);
 }
 
 /** Versions are signed 32-bit numbers; -1 fits any version. @throws InvalidOptionError */

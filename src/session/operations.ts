@@ -6,6 +6,7 @@ import {
   NodeExistsError,
   NoNodeError,
   OperationTimeoutError,
+  RequestTooLargeError,
   type ZooKeeperError,
 } from '../errors.js';
 import { type Abortable, onAbort } from '../platform/async/lazy-abort.js';
@@ -16,13 +17,17 @@ import { SafeEmitter } from '../platform/safe-emitter.js';
 import { Chroot } from './chroot.js';
 import { Outbox } from './connection/outbox.js';
 import type { Reply } from './connection/reply.js';
-import { CREATE_MODES, checkData, checkPart, checkVersion } from './operation-checks.js';
+import { CREATE_MODES, checkData, checkPart, checkSize, checkVersion } from './operation-checks.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
-import { isNoAuth } from './protocol/error-codes.js';
+import { isNoAuth, isThrottled } from './protocol/error-codes.js';
 import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
 import { CreationWatches, type Watcher, WatchRegistry } from './watch-registry.js';
 
+/** No servers that take less than this are of any use, in bytes. */
+const LEAST_MAXBUFFER = 1024;
+/** After so many lost connections the request is given up: each one puts all that the session holds at risk. */
+const MOST_LOSSES = 5;
 const NO_CHROOT = new Chroot(''); // One object for all sessions without a chroot.
 
 /** How a node is created. */
@@ -68,7 +73,7 @@ export abstract class Operations<
     super();
     this.#chroot = chroot === '' ? NO_CHROOT : new Chroot(chroot);
     this.#access = access;
-    this.outbox = new Outbox(environment.clock);
+    this.outbox = new Outbox(environment);
   }
 
   /** How long an operation waits for its reply, in milliseconds. */
@@ -90,15 +95,21 @@ export abstract class Operations<
     const { data = Buffer.alloc(0) } = options;
     const access = checkAccess(options.access, this.#access);
     const mode = checkOneOf('mode', options.mode, CREATE_MODES, 'persistent');
-    if (mode === 'ephemeral-sequential') return await this.createSequential(path, checkData(data), access);
-    return await this.#create(this.absolute(path), checkData(data), mode, access);
+    const isSequential = mode === 'ephemeral-sequential';
+    const target = isSequential ? this.#prefix(path) : this.absolute(path);
+    const bytes = checkData(data);
+    checkSize('create', [{ kind: 'create', path: target, data: bytes }], access);
+    return await this.#create(target, bytes, mode, access);
   }
 
   /** @internal Creates an ephemeral node. The server appends a number to its name. */
   createSequential(prefix: string, data: Buffer, access = this.#access): Promise<Reply<string>> {
-    // The prefix may end with a slash, and a long one has to leave room for the number.
-    const target = this.absolute(`${prefix}0`).slice(0, -1);
-    return this.#create(target, data, 'ephemeral-sequential', access);
+    return this.#create(this.#prefix(prefix), data, 'ephemeral-sequential', access);
+  }
+
+  /** The path as the servers know it. It may end with a slash, and a long one has to leave room for the number. */
+  #prefix(prefix: string): string {
+    return this.absolute(`${prefix}0`).slice(0, -1);
   }
 
   #perform<T>(request: requests.Request<T>): Promise<Reply<T>> {
@@ -194,7 +205,13 @@ export abstract class Operations<
   watchCreation(path: string, onCreated: () => void, onThere: () => void = ignore): () => void {
     const target = this.absolute(path);
     this.#creations.add(target, onCreated);
-    const watching = this.#perform(requests.existsRequest(target, true)).then(onThere, ignore); // Mostly there is no node, and this sets the watch.
+    const isWatched = () => this.#creations.has(target);
+    // Mostly there is no node, and this sets the watch. A request that is throttled sets none.
+    const look = (): Promise<void> =>
+      this.#perform(requests.existsRequest(target, true)).then(onThere, (error) =>
+        isThrottled(error) && isWatched() ? look() : undefined,
+      );
+    const watching = look();
     return () => {
       if (!this.#creations.remove(target, onCreated) || this.removeUnusedWatch(path)) return;
       void watching.then(() => this.removeUnusedWatch(path)); // The request was held, and sets the watch later.
@@ -342,8 +359,11 @@ export abstract class Operations<
   }
 
   /**
-   * Carries out all parts or none, in one committed write. @throws ZooKeeperError of the refused part, with its path, in which
-   * case nothing is written; and the errors that all operations have
+   * Carries out all parts or none, in one committed write.
+   *
+   * @throws ZooKeeperError of the refused part, with its path, in which case nothing is written
+   * @throws InvalidOptionError if a part can't be sent, or all parts together take more than 1,048,575 bytes, which is what servers take
+   * @throws the errors that all operations have
    */
   async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     return await this.commitPrepared(this.#transactionOf(parts));
@@ -352,6 +372,7 @@ export abstract class Operations<
   #transactionOf(parts: readonly TransactionPart[]): requests.PreparedTransaction {
     if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
     const targets = (parts as readonly TransactionPart[]).map((part) => checkPart(part, this.#chroot));
+    checkSize('transaction', targets, this.#access);
     return requests.multiRequest(targets, this.#access, this.#chroot.relative);
   }
 
@@ -381,6 +402,8 @@ export abstract class Operations<
    *
    * @throws InvalidOptionError for an option that it doesn't know, or a wrong one
    * @throws ZooKeeperError if a server refuses it, for instance since the parent is an ephemeral node
+   * @throws RequestTooLargeError if the servers end the connection at each of five tries: their `jute.maxbuffer` is probably smaller than the
+   *   request
    * @throws SessionExpiredError or SessionClosedError if the session ends meanwhile
    */
   async createIfMissing(path: string, options: Omit<CreateOptions, 'mode'> = {}): Promise<void> {
@@ -413,16 +436,20 @@ export abstract class Operations<
    * Repeats an operation until a server has answered. Use it only for operations that do no harm when the servers carry them out
    * twice, as a read or a deletion. An abort of the signal ends the wait; the servers may still carry the operation out.
    *
+   * @throws RequestTooLargeError if the server has ended the connection at each of five tries of a request over 1 kB
    * @throws the error with which the server refuses, the error that ended the session, or the signal's reason
    */
   async retryUntilAnswered<T>(operation: () => Promise<T>, signal?: Abortable): Promise<T> {
-    for (;;) {
+    for (let losses = 0; ; ) {
       signal?.throwIfAborted();
       try {
         const asked = operation();
         return await (signal === undefined ? asked : abortable(asked, signal));
       } catch (error) {
         if (!isUnanswered(error)) throw error;
+        const bytes = error instanceof ConnectionLossError ? (error.requestBytes ?? 0) : 0;
+        if (bytes > LEAST_MAXBUFFER && ++losses === MOST_LOSSES)
+          throw new RequestTooLargeError(bytes, losses, error);
         await this.whenConnected(signal);
       }
     }
@@ -459,7 +486,10 @@ export abstract class Operations<
   }
 }
 
-/** Whether no server has answered. Then it isn't known whether the servers have carried the operation out. */
+/**
+ * Whether no server has answered. Then it isn't known whether the servers have carried the operation out. A request that a server has
+ * throttled counts as one of these, since the caller has to do the same: repeat it.
+ */
 export function isUnanswered(error: unknown): boolean {
-  return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
+  return error instanceof ConnectionLossError || error instanceof OperationTimeoutError || isThrottled(error);
 }

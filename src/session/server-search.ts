@@ -7,11 +7,12 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
-import { abortable, type Deferred, deferred, settledWithin } from '../platform/async/promises.js';
+import { abortable, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import type { Server } from '../platform/environment.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { afterPendingInput, type Clock } from '../platform/time/clock.js';
-import { type Connection, type ConnectionOwner, SessionGoneError } from './connection/connection.js';
+import type { Connection, ConnectionOwner } from './connection/connection.js';
+import { SessionGoneError } from './connection/connection-end.js';
 import { Dialer } from './connection/dialer.js';
 import { waivesZxid } from './connection/handshake-without-zxid.js';
 import { Outage } from './connection/outage.js';
@@ -184,11 +185,14 @@ export class ServerSearch {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.expire('the session has expired');
         }
+        this.#adopt(reply); // Before anything can fail: else nothing would end the session that the server has made.
+        // Servers that demand credentials refuse all other requests before these.
+        if (!(await this.#authenticate(connection))) continue;
         const isWaived = !this.#hasEnded && handshake.lastZxid < this.#identity.lastZxid;
         if (isWaived && !(await this.#hasAllSeen(connection))) {
           await this.#sayGoodbye(connection);
           if (!isKnown(this.#identity)) return this.expire(LOST_DATA);
-        } else if (await this.#use(connection, reply)) return;
+        } else if (await this.#use(connection)) return;
       }
     } catch (error) {
       connection?.destroy(toError(error)); // This has no effect if it has ended.
@@ -244,10 +248,8 @@ export class ServerSearch {
     this.#session.expire(why);
   }
 
-  /** Prepares a new connection. `true` if it serves the session then. */
-  async #use(connection: Connection, reply: HandshakeReply): Promise<boolean> {
-    this.#adopt(reply);
-    if (!this.#hasEnded && !(await this.#authenticate(connection))) return false;
+  /** `true` if the connection serves the session from now on. A session that has ended says goodbye instead. */
+  async #use(connection: Connection): Promise<boolean> {
     if (this.#hasEnded) {
       await this.#sayGoodbye(connection);
       return false;
@@ -307,7 +309,8 @@ export class ServerSearch {
    * server is asked.
    */
   async #sayGoodbye(connection: Connection): Promise<void> {
-    const reply = await this.#ask(connection, () => connection.send(closeSessionRequest()));
+    const asking = this.#ask(connection, () => connection.send(closeSessionRequest()));
+    const reply = await asking.catch(ignore); // A refusal is no acknowledgement either.
     if (reply !== undefined) this.#identity = withoutCredentials(this.#identity);
     connection.destroy(new SessionClosedError('the session was closed'));
   }

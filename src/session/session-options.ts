@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { describe, InvalidOptionError } from '../errors.js';
+import { describe, InvalidOptionError, NOT_SHOWN } from '../errors.js';
 import {
   checkBoolean,
   checkMs,
@@ -8,6 +8,7 @@ import {
   checkPositiveMs,
   checkSignal,
   definedOnly,
+  type OptionsWithin,
 } from '../platform/checks.js';
 import { type Environment, systemEnvironment } from '../platform/environment.js';
 import type { Logger } from '../platform/logging/logger.js';
@@ -111,6 +112,8 @@ export const SESSION_OPTIONS = [
   'signal',
   'environment',
 ] as const;
+/** The options of sessions that another object opens itself. It ends them itself, too. */
+export const WITHIN_SESSION: OptionsWithin = { session: SESSION_OPTIONS.filter((name) => name !== 'signal') };
 /** A shorter timeout was probably meant in seconds. When a process or a server is busy, a reply alone takes that long. */
 export const LEAST_SESSION_TIMEOUT_MS = 100;
 /** A heartbeat is sent four times in a lease. In a shorter one, a short garbage collection takes longer than a reply may. */
@@ -181,7 +184,7 @@ function checkAuth(auth: unknown): readonly Credentials[] {
         'credentials without a line break at their end: it would be a part of the password. Trim the text of a file',
       );
     if (right) return { scheme, credentials };
-    throw new InvalidOptionError('auth', '(not shown)', "{ scheme: 'digest', credentials: 'user:password' }");
+    throw new InvalidOptionError('auth', NOT_SHOWN, "{ scheme: 'digest', credentials: 'user:password' }");
   });
 }
 
@@ -189,7 +192,7 @@ const NOT_FOR_TLS = ['host', 'port', 'path', 'socket'] as const;
 
 /** Reads keys and certificates now. Later, a wrong one would look like servers that can't be reached. */
 function checkTls(value: unknown): ConnectionOptions {
-  const wrong = (expected: string) => new InvalidOptionError('tls', '(not shown)', expected);
+  const wrong = (expected: string) => new InvalidOptionError('tls', NOT_SHOWN, expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrong("Node's options for tls.connect");
   const tls = value as ConnectionOptions;
@@ -205,6 +208,8 @@ function checkTls(value: unknown): ConnectionOptions {
       secureContext: tls.secureContext ?? process.getBuiltinModule('node:tls').createSecureContext(tls),
     };
   } catch (error) {
-    throw wrong(`keys and certificates that can be read (${describe(error)})`);
+    // Node's own checks of types show the value, which may be a passphrase.
+    const [why] = describe(error).split(' Received ');
+    throw wrong(`keys and certificates that can be read (${why})`);
   }
 }

@@ -47,6 +47,9 @@ export class OwnSessions implements SessionSource {
     const { clock, random } = this.#options.environment;
     if (this.#session !== undefined && clock.now() - this.#openedAt > this.#session.sessionTimeoutMs)
       this.#failedAttempts = 0;
+    // The servers may take a session, and refuse each of its requests.
+    const reason: unknown = this.#session?.ended.reason;
+    if (reason instanceof AuthenticationError) throw reason;
     for (;;) {
       if (this.#failedAttempts > 0)
         await sleep(clock, jitteredPauseMs(this.#failedAttempts, random()), signal);

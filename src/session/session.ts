@@ -1,7 +1,14 @@
+// Longer than 350 lines: 356; the changes of the state, which has one writer, and what a session answers about itself.
 import { AsyncResource } from 'node:async_hooks';
 import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';
-import { describe, type ListenerError, SessionClosedError, SessionExpiredError } from '../errors.js';
+import {
+  AuthenticationError,
+  describe,
+  type ListenerError,
+  SessionClosedError,
+  SessionExpiredError,
+} from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { deferred } from '../platform/async/promises.js';
 import { isLastResort, type Logger, logError, resolveLogger } from '../platform/logging/logger.js';
@@ -279,6 +286,7 @@ export class Session extends Operations<SessionEvents> {
 
   #suspend(connection: Connection, reason: Error): void {
     if (this.#search.wasTaken(reason)) return this.#search.expire('another connection has taken the session');
+    if (reason instanceof AuthenticationError) return this.fail(reason); // Every server would refuse it.
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
     this.heartbeat.stop();
@@ -296,8 +304,8 @@ export class Session extends Operations<SessionEvents> {
   /** @internal */
   fail(error: Error): void {
     const message = 'the session can not go on';
-    // If the session was never connected, the call that opens it rejects with the error.
-    if (this.#state.name === 'suspended') this.report(error, message);
+    // On the session's first connection, the call that opens it or its first operation rejects with the error.
+    if (this.#state.name === 'suspended' || this.#connections > 1) this.report(error, message);
     else if (!isLastResort(this.logger)) this.logger.error({ cause: describe(error) }, message);
     this.#end('closed', error);
   }

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import {
   AuthenticationError,
   ConnectionLossError,
+  NoServerError,
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
@@ -14,11 +16,13 @@ import type { Clock } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';
 import { aborted, nextEvent } from '../support/events.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 import { GREETING, hostileChunk, WITHOUT_PASSWORD } from '../support/wire/hostile-frames.js';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 const AUTH = 100;
 const EXISTS = 3;
+const PING = 11;
 
 describe('a server that is not what it should be', () => {
   it.each([
@@ -141,6 +145,76 @@ describe('a server that is not what it should be', () => {
     await expect(connecting).rejects.not.toThrow('secret');
     await expect(connecting).rejects.toThrow(/of the scheme 'digest' \(-115\): .*set up on the servers/);
   });
+
+  it('that demands credentials gets them first on each connection: before the goodbye, and before it is asked what it has seen', async () => {
+    const seen: string[] = [];
+    const names = new Map([
+      [AUTH, 'auth'],
+      [PING, 'ping'],
+      [EXISTS, 'exists'],
+    ]);
+    let aheadMs = 0;
+    const clock: Clock = {
+      now: () => systemEnvironment.clock.now() + aheadMs,
+      date: () => systemEnvironment.clock.date(),
+      after: (ms, task) => systemEnvironment.clock.after(ms, task),
+    };
+    const server = await startFakeServer({
+      handshake: () => {
+        seen.push('connect');
+        return 60_000;
+      },
+      answer: ({ type }) => {
+        seen.push(names.get(type) ?? String(type));
+        if (type === EXISTS) return { code: 0, body: Buffer.alloc(3), zxid: 7n }; // Unreadable: the session leaves the server.
+        return { zxid: 7n };
+      },
+      close: () => {
+        seen.push('closeSession');
+        return {};
+      },
+    });
+    const auth = { scheme: 'digest', credentials: 'alice:secret' } as const;
+    const environment = { ...systemEnvironment, clock };
+    const session = await openSession({ auth, environment, sessionTimeoutMs: 3000 }, server.connectString);
+    const resumed = nextEvent(session, 'resumed');
+    session.once('suspended', () => {
+      aheadMs = 600_000; // Longer than it insists on what it has seen.
+    });
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+    await resumed;
+    expect(seen).toEqual(['connect', 'auth', 'exists', 'connect', 'auth', 'ping']);
+    const suspended = nextEvent(session, 'suspended');
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+    await suspended;
+    seen.length = 0;
+    await session.close();
+    expect(seen).toEqual(['connect', 'auth', 'closeSession']);
+  });
+
+  it.each([
+    ['closes', (socket: Socket) => socket.end()],
+    ['resets', (socket: Socket) => socket.resetAndDestroy()],
+  ])(
+    'that %s a connection right after it accepted it is said to have too many of this host, for example',
+    async (_, end) => {
+      const full = createServer((socket) => void end(socket.on('error', () => undefined)));
+      await new Promise<void>((resolve) => full.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void full.close());
+      const connect = `127.0.0.1:${(full.address() as AddressInfo).port}`;
+      const refused = Session.connect(connect, { connectTimeoutMs: 500 });
+      await expect(refused).rejects.toThrow(
+        /closed the connection right after accepting it: .*maxClientCnxns/,
+      );
+      const supervisor = new ElectionSupervisor({ connect, path: '/a', logger: SILENT });
+      const reported = nextEvent<[Error]>(supervisor, 'error');
+      const starting = supervisor.start().catch(() => undefined);
+      expect((await reported)[0]).toBeInstanceOf(NoServerError);
+      expect((await reported)[0].message).toContain('maxClientCnxns');
+      await supervisor.stop();
+      await starting;
+    },
+  );
 
   it('that answers "session expired" loses the operation; the next handshake shows that the session is over', async () => {
     const server = await startFakeServer({

@@ -89,7 +89,7 @@ describe.each(kinds)('start({ signal }) of %s', (_, make) => {
 
   it.each<[unknown, string]>([
     [{ signal: 'soon' }, 'start.signal is "soon": expected an AbortSignal'],
-    [{ signl: 1 }, 'start.signl is 1: expected no such option; known are signal'],
+    [{ signl: 1 }, 'start.signl is an unknown option: expected one of signal; did you mean start.signal?'],
     [7, 'start is 7: expected an object'],
   ])('refuses %j, and is as before', async (options, message) => {
     const { startable } = await setUp();

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -69,8 +70,20 @@ describe('what is public', () => {
     expect(shown(() => 1)).toContain('a function');
     const cyclic: { self?: unknown } = {};
     cyclic.self = cyclic;
-    expect(shown(cyclic)).toContain('can not be shown');
+    expect(shown(cyclic)).toContain('an object with self:');
+    expect(shown(['a', { b: 'c' }, [1]])).toContain('["a", an object with b, an array]');
+    expect(shown(new Map())).toContain('an object of the class Map:');
+    const throwing = { ownKeys: () => assert.fail('no names') };
+    expect(shown(new Proxy({}, throwing))).toContain('can not be shown');
     expect(shown('y'.repeat(10_000)).length).toBeLessThan(300);
+  });
+
+  it('has errors whose messages are one line, as OpenSSL’s causes are not', () => {
+    const alert = new Error('0A000410:SSL routines:ssl3_read_bytes:alert handshake failure\n');
+    const { message } = new conclave.NoServerError('zk1:2281', 0, alert);
+    expect(message).toMatch(/^no server took the session: .*handshake failure, from zk1:2281; .*$/);
+    const lines = new conclave.LeadError(1, new Error('one\r\n  two\u2028three')).message;
+    expect(lines).toBe('the work of term 1 failed: one two three');
   });
 
   it('has errors that can be written as JSON, with their message', () => {

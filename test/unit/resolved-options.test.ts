@@ -202,7 +202,7 @@ describe('what a candidate goes by', () => {
     ['priority', 256],
     ['seats', 0],
     ['onRevoke', 7],
-    ['logger', {}],
+    ['logger', 7],
   ])('is refused by its name: %s %j', (option, value) => {
     expect(() => resolveElectorOptions({ [option]: value }, fakeSession)).toThrow(
       expect.objectContaining({ option, value }),
@@ -211,7 +211,9 @@ describe('what a candidate goes by', () => {
 
   it('is an object, with what is known in it only', () => {
     expect(() => resolveElectorOptions(7, fakeSession)).toThrow('elector is 7');
-    expect(() => resolveElectorOptions({ prio: 7 }, fakeSession)).toThrow('elector.prio is 7');
+    expect(() => resolveElectorOptions({ prio: 7 }, fakeSession)).toThrow(
+      'elector.prio is an unknown option',
+    );
   });
 
   it.each([
@@ -297,7 +299,9 @@ describe('what a supervisor goes by', () => {
 
   it('is an object, with what is known in it only', () => {
     expect(() => resolveSupervisorOptions(7)).toThrow('supervisor is 7');
-    expect(() => resolveSupervisorOptions({ ...least, prio: 7 })).toThrow('supervisor.prio is 7');
+    expect(() => resolveSupervisorOptions({ ...least, prio: 7 })).toThrow(
+      'supervisor.prio is an unknown option',
+    );
   });
 });
 

@@ -63,6 +63,10 @@ export const GUARDIAN_EVENTS: EventNames<SessionGuardianEvents> = {
   roleChanged: false,
 };
 
+const KNOWN = ['connect', 'session', 'logger'] as const;
+/** @internal */
+export const GUARDIAN_SESSION_OPTIONS = ['auth', 'tls', 'environment'] as const;
+
 // A process that reads its messages answers the first `attach`; a process that is still starting may miss some.
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 10_000;
@@ -105,16 +109,13 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     const given: unknown = options;
     if (given === undefined)
       throw new InvalidOptionError('guardian', given, 'an object with at least connect');
-    const { connect, session, logger } = checkOptions<SessionGuardianOptions>('guardian', given, [
-      'connect',
-      'session',
-      'logger',
-    ]);
+    const { connect, session, logger } = checkOptions<SessionGuardianOptions>('guardian', given, KNOWN, {
+      session: GUARDIAN_SESSION_OPTIONS,
+    });
     this.#servers = { ...parseConnectString(connect), chroot: '' }; // Guarded processes report absolute paths.
     this.#logger = resolveLogger(logger);
-    const known = ['auth', 'tls', 'environment'] as const;
     this.#sessionOptions = {
-      ...checkOptions<SessionOptions>('session', session, known),
+      ...checkOptions<SessionOptions>('session', session, GUARDIAN_SESSION_OPTIONS),
       logger: this.#logger,
     };
     this.#environment = resolveSessionOptions(this.#sessionOptions, this.#logger).environment;

@@ -1,12 +1,24 @@
-import { checkFunction, checkMs, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import {
+  checkFunction,
+  checkMs,
+  checkOptions,
+  checkPositiveMs,
+  type OptionsWithin,
+} from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
 import { type Logger, resolveLogger, withFields } from '../../platform/logging/logger.js';
-import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
+import {
+  RETRY_OPTIONS,
+  type RetryOptions,
+  type RetryPolicy,
+  resolveRetryOptions,
+} from '../../platform/retry/backoff.js';
 import { parseConnectString } from '../../session/connection/connect-string.js';
 import {
   resolveSessionOptions,
   SESSION_OPTIONS,
   type SessionOptions,
+  WITHIN_SESSION,
 } from '../../session/session-options.js';
 import type { CleanupAttempt } from './cleanup-hook.js';
 
@@ -20,6 +32,9 @@ export interface GivenLoopOptions<L> {
   readonly retry?: RetryOptions;
   readonly logger?: Logger;
 }
+
+/** Options that callers may give to a supervisor although they belong into one of its options. */
+export const WITHIN_LOOP: OptionsWithin = { ...WITHIN_SESSION, retry: RETRY_OPTIONS };
 
 /** How a supervisor goes on: options that were checked, with their defaults. */
 export interface LoopOptions<L> {

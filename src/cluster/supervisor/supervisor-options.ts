@@ -10,7 +10,7 @@ import type { Logger } from '../../platform/logging/logger.js';
 import type { RetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import type { CleanupHook, TermLoss } from './cleanup-hook.js';
-import { type LoopOptions, resolveLoopOptions, withLoggedFields } from './loop-options.js';
+import { type LoopOptions, resolveLoopOptions, WITHIN_LOOP, withLoggedFields } from './loop-options.js';
 
 /** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. */
 export interface ElectionSupervisorOptions extends CandidacyOptions {
@@ -80,7 +80,7 @@ const KNOWN = [
 export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
-  const options = checkOptions<ElectionSupervisorOptions>('supervisor', given, KNOWN);
+  const options = checkOptions<ElectionSupervisorOptions>('supervisor', given, KNOWN, WITHIN_LOOP);
   const loop = resolveLoopOptions<TermLoss>(options);
   const path = checkPath('path', options.path);
   const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());

@@ -4,8 +4,13 @@ import { constants } from 'node:os';
 import { InvalidOptionError } from '../../errors.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
-import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
-import type { SessionGuardianOptions } from '../guardian/session-guardian.js';
+import {
+  RETRY_OPTIONS,
+  type RetryOptions,
+  type RetryPolicy,
+  resolveRetryOptions,
+} from '../../platform/retry/backoff.js';
+import { GUARDIAN_SESSION_OPTIONS, type SessionGuardianOptions } from '../guardian/session-guardian.js';
 
 /** How {@link superviseCluster} runs workers. All times are in milliseconds. */
 export interface ClusterOptions extends SessionGuardianOptions {
@@ -58,7 +63,10 @@ const MOST_WORKERS = 1000;
 export function resolveClusterOptions(given: unknown): ResolvedClusterOptions {
   if (given === undefined)
     throw new InvalidOptionError('cluster', given, 'an object with at least connect and workers');
-  const options = checkOptions<ClusterOptions>('cluster', given, KNOWN);
+  const options = checkOptions<ClusterOptions>('cluster', given, KNOWN, {
+    session: GUARDIAN_SESSION_OPTIONS,
+    restart: RETRY_OPTIONS,
+  });
   const { connect, session } = options;
   const logger = resolveLogger(options.logger);
   return {

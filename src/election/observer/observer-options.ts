@@ -1,11 +1,11 @@
 import { isOfAnotherCopy } from '../../classes/duplicate-install.js';
-import { InvalidOptionError } from '../../errors.js';
+import { InvalidOptionError, NOT_SHOWN } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
 import { checkInstance, checkOptions, checkSeat } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { parseConnectString } from '../../session/connection/connect-string.js';
 import { Session } from '../../session/session.js';
-import { resolveSessionOptions, type SessionOptions } from '../../session/session-options.js';
+import { resolveSessionOptions, type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 import { OwnSessions, type SessionSource } from '../../session/session-source.js';
 
 /** Options of an `ElectionObserver`. */
@@ -42,7 +42,7 @@ export function resolveObserverOptions(
   given: unknown,
   onError: (error: unknown) => void,
 ): ResolvedObserverOptions {
-  const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN);
+  const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN, WITHIN_SESSION);
   const seat = checkSeat('seat', options.seat);
   return { seat, ...resolveSource(from, options, { onError, supervisor: 'an ElectionSupervisor' }) };
 }
@@ -60,7 +60,7 @@ export function resolveSource(
 ): ObserverSource {
   if (typeof from === 'string') return resolveOwn(from, options, how.onError);
   if (options.session !== undefined)
-    throw new InvalidOptionError('observer.session', '(not shown)', 'none without a connect string');
+    throw new InvalidOptionError('observer.session', NOT_SHOWN, 'none without a connect string');
   const close = () => Promise.resolve();
   if (from instanceof Session) {
     const logger = options.logger === undefined ? from.logger : resolveLogger(options.logger);

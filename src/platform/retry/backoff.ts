@@ -24,11 +24,12 @@ export type RetryPolicy = Required<RetryOptions>;
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
-const KNOWN = ['retries', 'factor', 'minTimeout', 'maxTimeout', 'randomize'] as const;
+/** The names of {@link RetryOptions}. */
+export const RETRY_OPTIONS = ['retries', 'factor', 'minTimeout', 'maxTimeout', 'randomize'] as const;
 
 /** @param name - the option's name, for the error */
 export function resolveRetryOptions(given: unknown, retries: number, name = 'retry'): RetryPolicy {
-  const options = checkOptions<RetryOptions>(name, given, KNOWN);
+  const options = checkOptions<RetryOptions>(name, given, RETRY_OPTIONS);
   const minTimeout = checkMs(`${name}.minTimeout`, options.minTimeout) ?? FIRST_PAUSE_MS;
   const policy = {
     retries: checkRetries(`${name}.retries`, options.retries) ?? retries,

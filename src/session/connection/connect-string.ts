@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { type ConclaveError, InvalidOptionError } from '../../errors.js';
+import { type ConclaveError, InvalidOptionError, NOT_SHOWN } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
 import type { Server } from '../../platform/environment.js';
 
@@ -29,7 +29,7 @@ export function parseConnectString(value: unknown, option = 'connect'): ConnectT
   const [scheme] = SCHEME.exec(value) ?? [];
   // The text before the `@` may be a password, so it isn't shown.
   if ((scheme === undefined ? list : value).includes('@'))
-    throw new InvalidOptionError(option, '(not shown)', 'no user or password: those belong in `auth`');
+    throw new InvalidOptionError(option, NOT_SHOWN, 'no user or password: those belong in `auth`');
   if (scheme !== undefined)
     throw new InvalidOptionError(option, value, `host:port,host:port/chroot, without '${scheme}'`);
   const servers = list.split(',').map((text) => parseServer(text.trim(), value, option));

@@ -1,14 +1,21 @@
 import type { Socket } from 'node:net';
 import { AuthenticationError, ConnectionLossError, describe } from '../../errors.js';
 import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
-import { type Deferred, deferred, ignore, microtask } from '../../platform/async/promises.js';
+import { type Deferred, deferred, microtask } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
 import type { Server } from '../../platform/environment.js';
-import type { Clock, LeaseInstant } from '../../platform/time/clock.js';
+import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
-import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from '../protocol/error-codes.js';
+import {
+  authenticationError,
+  isThrottled,
+  SESSION_EXPIRED_CODE,
+  SESSION_MOVED_CODE,
+  serverError,
+} from '../protocol/error-codes.js';
 import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
+import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
 import type { Transport } from './transport.js';
 
@@ -19,6 +26,7 @@ interface Pending extends LinkedListNode<Pending> {
   readonly path: string | undefined;
   readonly decode: (body: Buffer) => unknown;
   readonly sentAt: LeaseInstant;
+  readonly bytes: number; // The size of its packet.
   readonly outcome: Outcome<unknown>;
 }
 
@@ -37,22 +45,11 @@ export interface Credentials {
   readonly credentials: string;
 }
 
-/**
- * A server says that the session doesn't belong to this connection any more: it has ended, or another connection has taken it.
- */
-export class SessionGoneError extends Error {
-  constructor(readonly moved: boolean) {
-    super("the server says that the session doesn't belong to this connection any more");
-  }
-}
-
-/** The handshake was sent and not answered. The server may have accepted the session all the same. */
-export class HandshakeLostError extends Error {}
-
 // A listing of 100,000 contenders is under 6 MB. A peer that sends more isn't a ZooKeeper server.
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 // The answer to the handshake has 41 bytes. Before it, the peer may not be a ZooKeeper server at all.
 const MAX_HANDSHAKE_REPLY_BYTES = 1024;
+const THROTTLED_PAUSE_MS = 100; // Before a throttled request that sets watches is sent again.
 const LAST_XID = 2 ** 31 - 1;
 
 /**
@@ -68,6 +65,8 @@ export class Connection {
   readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is also the order of the replies.
   readonly #pings = new LinkedList<Pending>();
   readonly #owner: ConnectionOwner;
+  readonly #clock: Clock;
+  #pauses: Set<Timer> | undefined; // Created on use: of the requests that set watches again, and were throttled.
   #handshake: Deferred<requests.HandshakeReply> | undefined;
   #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
   #end: Error | undefined;
@@ -79,12 +78,13 @@ export class Connection {
   private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
     this.server = server;
     this.#owner = owner;
+    this.#clock = clock;
     this.#socket = socket;
     this.#writer = new BatchWriter(socket, clock);
     if (incoming !== undefined) incoming.reader = this;
     this.#socket.on('data', (chunk: Buffer) => this.read(chunk));
     this.#socket.on('error', (error) => this.destroy(error));
-    this.#socket.on('close', () => this.destroy(new Error('the server closed the connection')));
+    this.#socket.on('close', () => this.destroy(new Error(CLOSED)));
   }
 
   /**
@@ -113,7 +113,8 @@ export class Connection {
     try {
       return { connection, reply: await answer.promise };
     } catch (cause) {
-      throw sent ? new HandshakeLostError(describe(cause), { cause }) : cause;
+      const why = isClosing(cause) ? new Error(CLOSED_AT_ONCE, { cause }) : cause;
+      throw sent ? new HandshakeLostError(describe(why), { cause }) : why;
     } finally {
       unsubscribe();
     }
@@ -151,8 +152,20 @@ export class Connection {
     const answered = () => {
       this.#restoring--;
     };
-    for (const { paths, kind } of portions)
-      this.send(requests.setWatchesRequest(sinceZxid, paths, kind)).then(answered, ignore);
+    const restore = ({ paths, kind }: requests.WatchPortion): void =>
+      void this.send(requests.setWatchesRequest(sinceZxid, paths, kind)).then(answered, (error) => {
+        if (isThrottled(error) && this.#end === undefined) this.#afterPause(() => restore({ paths, kind }));
+      });
+    for (const portion of portions) restore(portion);
+  }
+
+  #afterPause(task: () => void): void {
+    this.#pauses ??= new Set();
+    const timer = this.#clock.after(THROTTLED_PAUSE_MS, () => {
+      this.#pauses?.delete(timer);
+      task();
+    });
+    this.#pauses.add(timer);
   }
 
   /**
@@ -199,12 +212,18 @@ export class Connection {
     if (this.#end !== undefined) return;
     this.#end = reason;
     this.#writer.discard();
+    for (const timer of this.#pauses ?? []) timer.clear();
     this.#socket.destroy();
     this.#handshake?.reject(reason);
     for (const { outcome } of this.#authentications) outcome.reject(this.#lossOf('authentication'));
+    const lost: Pending[] = [];
     for (const list of [this.#pending, this.#pings])
-      for (let next = list.shift(); next !== undefined; next = list.shift())
-        next.outcome.reject(this.#lossOf(next.name));
+      for (let next = list.shift(); next !== undefined; next = list.shift()) lost.push(next);
+    const largest = isClosing(reason)
+      ? lost.reduce((most, { bytes }) => Math.max(most, bytes), 0)
+      : undefined;
+    for (const { name, bytes, outcome } of lost)
+      outcome.reject(this.#lossOf(name, bytes === largest ? bytes : undefined));
     microtask(() => this.#owner.connectionEnded(this, reason));
   }
 
@@ -232,6 +251,7 @@ export class Connection {
       path,
       decode,
       sentAt: this.#writer.sentAt(),
+      bytes: bytes.length,
       outcome: outcome as Outcome<unknown>,
       before: undefined,
       after: undefined,
@@ -239,12 +259,13 @@ export class Connection {
     this.#writer.write(bytes, isUrgent);
   }
 
-  #lossOf(operation: string): ConnectionLossError {
+  /** @param requestBytes - the size of the request, if that may be why the server has ended the connection */
+  #lossOf(operation: string, requestBytes?: number): ConnectionLossError {
     const { host, port } = this.server;
     const why = describe(this.#end);
     return new ConnectionLossError(
       `${operation}: the connection to ${host}:${port} ended before the reply (${why})`,
-      { cause: this.#end },
+      { cause: this.#end, requestBytes },
     );
   }
 
@@ -302,6 +323,11 @@ export class Connection {
       // For the operation, the reply is lost. The next handshake shows whether the session has ended.
       outcome.reject(new ConnectionLossError(`${name}: the session was taken from this connection`));
       return this.destroy(new SessionGoneError(errorCode === SESSION_MOVED_CODE));
+    }
+    const refusal = authenticationError(errorCode, name);
+    if (refusal !== undefined) {
+      outcome.reject(refusal);
+      return this.destroy(refusal);
     }
     if (errorCode !== 0) return outcome.reject(serverError(errorCode, name, path));
     try {

@@ -8,7 +8,8 @@ import type { Logger } from '../../platform/logging/logger.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { afterPendingInput, sleep } from '../../platform/time/clock.js';
 import type { Handshake, HandshakeReply } from '../protocol/requests.js';
-import { Connection, type ConnectionOwner, HandshakeLostError } from './connection.js';
+import { Connection, type ConnectionOwner } from './connection.js';
+import { HandshakeLostError } from './connection-end.js';
 import type { Outage } from './outage.js';
 import { type Endpoint, openTransport } from './transport.js';
 

@@ -11,6 +11,7 @@ import {
 import { type Logger, warnOfSetup } from '../../platform/logging/logger.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import type { Access } from '../protocol/acl.js';
+import { isThrottled } from '../protocol/error-codes.js';
 import { existsRequest, type Request } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
 import { HeartbeatBatch, type ProvenNode } from './heartbeat-batch.js';
@@ -260,13 +261,20 @@ export class Heartbeat {
       ...probes.map((probe) => this.#check(probe, connection)),
     ];
     if (beats.length === 0) beats.push(connection.ping());
-    const lost = (await Promise.allSettled(beats)).find((beat) => beat.status === 'rejected');
+    const failures = (await Promise.allSettled(beats)).flatMap((beat) =>
+      beat.status === 'rejected' ? [beat.reason as Error] : [],
+    );
+    const lost = failures.find((error) => !isThrottled(error));
     tooLate.clear();
     if (this.#connection !== connection) return;
     // A connection reports its own end. After any other failure it isn't known whether the connection is of use, so the session
     // takes another.
-    if (lost !== undefined) connection.destroy(lost.reason as Error);
-    else if (proves) {
+    if (lost !== undefined) connection.destroy(lost);
+    else if (failures.length > 0) {
+      // The server is there, and keeps the session. The next heartbeat comes in its turn.
+      const { leaseMs } = this.#times;
+      this.#logger.info({ server: connection.server, leaseMs }, 'a server throttled a heartbeat');
+    } else if (proves) {
       const tookMs = this.#clock.now() - this.#lastAt;
       this.#lateReplies.note(tookMs, this.#times.leaseMs);
       this.#onAnswered(tookMs);

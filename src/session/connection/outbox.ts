@@ -1,8 +1,10 @@
 import { ConnectionLossError, OperationTimeoutError } from '../../errors.js';
 import { ignore } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
+import type { Environment } from '../../platform/environment.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
+import { isThrottled } from '../protocol/error-codes.js';
 import { type Request, removeWatchRequest, type WatchKind } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
 import type { Outcome, Reply } from './reply.js';
@@ -13,6 +15,9 @@ type OutboxState =
   | { readonly name: 'open'; readonly connection: Connection }
   | { readonly name: 'ended'; readonly reason: Error };
 
+/** The shortest pause before a caller learns that its request was throttled, in milliseconds. It may be twice as long. */
+const THROTTLED_PAUSE_MS = 100;
+
 const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore }; // The outcome of a request whose answer doesn't matter.
 
 /**
@@ -21,11 +26,14 @@ const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore }; // The outco
  * the session.
  */
 export class Outbox {
+  readonly #environment: Pick<Environment, 'clock' | 'random'>;
   readonly #deadlines: Deadlines;
   #state: OutboxState = { name: 'held', operations: new Map() };
+  #throttled: Map<Operation, Timer> | undefined; // Created on use, since most sessions never have any.
 
-  constructor(clock: Clock) {
-    this.#deadlines = new Deadlines(clock, this);
+  constructor(environment: Pick<Environment, 'clock' | 'random'>) {
+    this.#environment = environment;
+    this.#deadlines = new Deadlines(environment.clock, this);
   }
 
   submit<T>(request: Request<T>, timeoutMs: number): Promise<Reply<T>> {
@@ -72,6 +80,11 @@ export class Outbox {
     const held = this.#held();
     this.#state = { name: 'ended', reason };
     for (const operation of held.keys()) operation.reject(reason);
+    for (const [operation, timer] of this.#throttled ?? []) {
+      timer.clear();
+      operation.reject(reason);
+    }
+    this.#throttled = undefined;
     this.#deadlines.end();
   }
 
@@ -81,6 +94,20 @@ export class Outbox {
 
   settled(operation: Operation): void {
     this.#deadlines.remove(operation);
+  }
+
+  /**
+   * A server has throttled the operation. The caller learns of it after a pause, because most callers then repeat the operation: without a
+   * pause, all of them would only add to the load of the server.
+   */
+  throttled(operation: Operation, error: unknown): void {
+    const { clock, random } = this.#environment;
+    this.#throttled ??= new Map();
+    const timer = clock.after(THROTTLED_PAUSE_MS * (1 + random()), () => {
+      this.#throttled?.delete(operation);
+      operation.refuse(error);
+    });
+    this.#throttled.set(operation, timer);
   }
 
   /** The error that the caller gets. If the operation was lost because the session has ended, it is the reason of that end. */
@@ -132,6 +159,11 @@ class Operation implements Outcome<unknown>, LinkedListNode<Operation> {
   reject(error: unknown): void {
     this.isSettled = true;
     this.#outbox.settled(this);
+    if (isThrottled(error)) this.#outbox.throttled(this, error);
+    else this.refuse(error);
+  }
+
+  refuse(error: unknown): void {
     this.#reject(this.#outbox.reasonOf(error));
   }
 

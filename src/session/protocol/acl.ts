@@ -73,17 +73,19 @@ export function checkAccess<T extends Access | undefined>(value: unknown, fallba
   if (Array.isArray(value) && value.length > 0 && value.every(isEntry))
     return value.map((entry) => ({ ...entry }));
   const expected = "'world', 'creator' or a list of { scheme, id, permissions (1 to 31) }";
+  const at = Array.isArray(value) ? value.findIndex((entry) => !isEntry(entry)) : -1;
+  const permissions = (value as Partial<AccessEntry>[] | null)?.[at]?.permissions;
+  // Only the permissions are shown: an id may contain a password by mistake.
+  if (typeof permissions === 'number' && !arePermissions(permissions))
+    throw new InvalidOptionError(`access[${at}].permissions`, permissions, 'a whole number from 1 to 31');
   throw new InvalidOptionError('access', value, expected);
 }
 
 function isEntry(value: unknown): value is AccessEntry {
   const { scheme, id, permissions } = (value ?? {}) as Partial<Record<keyof AccessEntry, unknown>>;
-  return (
-    typeof scheme === 'string' &&
-    scheme !== '' &&
-    typeof id === 'string' &&
-    Number.isInteger(permissions) &&
-    (permissions as number) >= 1 &&
-    (permissions as number) <= ALL_PERMISSIONS
-  );
+  return typeof scheme === 'string' && scheme !== '' && typeof id === 'string' && arePermissions(permissions);
+}
+
+function arePermissions(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= ALL_PERMISSIONS;
 }

@@ -1,4 +1,10 @@
-import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import {
+  AuthenticationError,
+  BadVersionError,
+  NodeExistsError,
+  NoNodeError,
+  ZooKeeperError,
+} from '../../errors.js';
 
 // From ZooKeeper's KeeperException.Code. Another code is reported by its number.
 const ERROR_NAMES: Readonly<Record<number, string>> = {
@@ -35,12 +41,37 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
 };
 
 const NO_AUTH_CODE = -102;
+const AUTH_FAILED_CODE = -115;
+const AUTHENTICATION_REQUIRED_CODE = -124;
 export const SESSION_EXPIRED_CODE = -112;
 export const SESSION_MOVED_CODE = -118;
 
 /** Whether a server refused for lack of a permission. It does so only if the node exists, or because of the node's parent. */
 export function isNoAuth(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.serverCode === NO_AUTH_CODE;
+}
+
+/**
+ * Whether a server refused a request unseen, only because it had too many. It hasn't carried the request out, and the same request may
+ * succeed a moment later.
+ */
+export function isThrottled(error: unknown): boolean {
+  return error instanceof ZooKeeperError && error.retryable;
+}
+
+/**
+ * The error if a server refuses every request of a connection, because it hasn't authenticated as the server demands; `undefined` for any
+ * other code. The server then ends the connection.
+ */
+export function authenticationError(code: number, operation: string): AuthenticationError | undefined {
+  if (code !== AUTHENTICATION_REQUIRED_CODE && code !== AUTH_FAILED_CODE) return undefined;
+  const set =
+    "give session.auth as { scheme: 'digest', credentials: 'user:password' }, or --auth to a command";
+  const settings = 'enforce.auth.schemes or sessionRequireClientSASLAuth';
+  return new AuthenticationError(
+    `${operation}: the servers demand that clients authenticate (${ERROR_NAMES[code]}, ${code}): ${set}. ` +
+      `Conclave has no SASL yet: if the servers demand that alone, by ${settings}, it can't use them`,
+  );
 }
 
 export function serverError(code: number, operation: string, path?: string): ZooKeeperError {

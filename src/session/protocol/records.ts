@@ -128,6 +128,34 @@ export function writeParts(out: WireWriter, parts: readonly TransactionPart[], a
   out.int32(NONE).bool(true).int32(NONE);
 }
 
+const HEADER_BYTES = 8; // The xid and the operation.
+const PART_HEADER_BYTES = 9; // Before each part, and after the last one.
+
+/** How long the packet of a transaction with these parts is, without its length in front, in bytes. */
+export function bytesOfParts(parts: readonly TransactionPart[], access: Access): number {
+  const bytes = parts.map((part) => PART_HEADER_BYTES + bytesOfPart(part, access));
+  return bytes.reduce((sum, each) => sum + each, HEADER_BYTES + PART_HEADER_BYTES);
+}
+
+/** As {@link writePart} writes it. Each text, buffer and list has its length in front. */
+function bytesOfPart(part: TransactionPart, access: Access): number {
+  const path = 4 + Buffer.byteLength(part.path);
+  switch (part.kind) {
+    case 'check':
+    case 'delete':
+      return path + 4;
+    case 'set':
+      return path + 4 + part.data.byteLength + 4;
+    case 'create': {
+      const entries = entriesOf(part.access ?? access).map(
+        ({ scheme, id }) => 12 + Buffer.byteLength(scheme) + Buffer.byteLength(id),
+      );
+      const list = entries.reduce((sum, each) => sum + each, 4);
+      return path + 4 + (part.data?.byteLength ?? 0) + list + 4;
+    }
+  }
+}
+
 /** The result of a part, or an error's code. In a refused transaction every part has a code. */
 export type PartOutcome = PartResult | { readonly errorCode: number };
 

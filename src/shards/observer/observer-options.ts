@@ -1,7 +1,7 @@
 import { type ObserverSource, resolveSource } from '../../election/observer/observer-options.js';
 import { checkOptions } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
-import type { SessionOptions } from '../../session/session-options.js';
+import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 
 /** Options of a `ShardObserver`. */
 export interface ShardObserverOptions {
@@ -20,6 +20,11 @@ export function resolveShardObserverOptions(
   given: unknown,
   onError: (error: unknown) => void,
 ): ObserverSource {
-  const options = checkOptions<ShardObserverOptions>('observer', given, ['session', 'logger']);
+  const options = checkOptions<ShardObserverOptions>(
+    'observer',
+    given,
+    ['session', 'logger'],
+    WITHIN_SESSION,
+  );
   return resolveSource(from, options, { onError, supervisor: 'a supervisor' });
 }

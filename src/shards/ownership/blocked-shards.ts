@@ -24,12 +24,22 @@ export class BlockedShards {
   readonly #owners = new Map<string, () => void>();
   /** A release frees many shards, one after the other. */
   readonly #freed: Collector<string>;
+  readonly #onRefused: () => void;
 
-  /** @param onFree - some that were waited for may be free, and aren't waited for any more */
-  constructor(session: Session, paths: GroupPaths, onFree: () => void) {
+  /**
+   * @param on.free - some that were waited for may be free, and aren't waited for any more
+   * @param on.refused - a record couldn't be read, and isn't waited for any more. Nothing says when it can be read again, so the caller
+   *   reads it later
+   */
+  constructor(
+    session: Session,
+    paths: GroupPaths,
+    on: { readonly free: () => void; readonly refused: () => void },
+  ) {
     this.#session = session;
     this.#paths = paths;
-    this.#freed = new Collector(onFree);
+    this.#freed = new Collector(on.free);
+    this.#onRefused = on.refused;
   }
 
   /** The ids of those that are waited for. */
@@ -80,7 +90,10 @@ export class BlockedShards {
         if (stat.mzxid !== zxid) free();
       },
       gone: free,
-      failed: () => this.#forget(shard), // The session has ended, or the next read of the record says why.
+      failed: () => {
+        this.#forget(shard);
+        this.#onRefused();
+      },
     });
     this.#shards.set(shard, { watch, owner: record.state === 'held' ? record.node : undefined });
   }

@@ -61,7 +61,10 @@ export class ShardClaims {
     this.#member = member;
     this.#records = records;
     this.#port = port;
-    this.#blocked = new BlockedShards(session, paths, () => this.claimSoon());
+    this.#blocked = new BlockedShards(session, paths, {
+      free: () => this.claimSoon(),
+      refused: () => this.#claimLater(),
+    });
     onAbort(member.node.lost, () => this.#later?.clear());
   }
 

@@ -2,6 +2,7 @@ import {
   CODE_RETRIES,
   type LoopOptions,
   resolveLoopOptions,
+  WITHIN_LOOP,
   withLoggedFields,
 } from '../../cluster/supervisor/loop-options.js';
 import { defaultId } from '../../election/elector-options.js';
@@ -128,7 +129,7 @@ const MOST_CONCURRENT = 10_000;
 export function resolveShardOptions(given: unknown): ResolvedShardOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
-  const options = checkOptions<ShardSupervisorOptions>('supervisor', given, KNOWN);
+  const options = checkOptions<ShardSupervisorOptions>('supervisor', given, KNOWN, WITHIN_LOOP);
   const loop = resolveLoopOptions<LostShards>(options);
   const path = checkPath('path', options.path);
   const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());

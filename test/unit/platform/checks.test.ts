@@ -24,6 +24,9 @@ function refusal(call: () => unknown): InvalidOptionError {
   throw new Error('nothing was refused');
 }
 
+/** What an error keeps of a value: of an object only words. */
+const kept = (value: unknown) => (typeof value === 'object' && value !== null ? 'an object' : value);
+
 describe('a wrong option is refused at once, by its name and value', () => {
   it.each([
     ['sessionTimeoutMs', 0],
@@ -43,7 +46,7 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['logger', null],
   ])('session: %s %j', (option, value) => {
     const call = option === 'logger' ? () => resolveLogger(value) : () => session({ [option]: value });
-    expect(refusal(call)).toMatchObject({ option, value, code: 'INVALID_OPTION' });
+    expect(refusal(call)).toMatchObject({ option, value: kept(value), code: 'INVALID_OPTION' });
   });
 
   it.each([
@@ -72,7 +75,7 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['cooldownMs', null],
     ['guardian', 'yes'],
     ['retry', 3],
-    ['session', 'none'],
+    ['session', 7],
     ['session', null],
     ['logger', null],
     ['onOverrun', null],
@@ -80,7 +83,7 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['cleanup', null],
     ['retry', null],
   ])('supervisor: %s %j', (option, value) => {
-    expect(refusal(() => supervisor({ [option]: value }))).toMatchObject({ option, value });
+    expect(refusal(() => supervisor({ [option]: value }))).toMatchObject({ option, value: kept(value) });
   });
 
   it.each([
@@ -113,14 +116,9 @@ describe('a wrong option is refused at once, by its name and value', () => {
   });
 
   it.each([undefined, null, {}, 'session'])('also %j for a session', (value) => {
-    expect(refusal(() => new LeaderElector(value as never, '/a'))).toMatchObject({
-      option: 'session',
-      value,
-    });
-    expect(refusal(() => new DistributedLock(value as never, '/a'))).toMatchObject({
-      option: 'session',
-      value,
-    });
+    const wrong = { option: 'session', value: kept(value) };
+    expect(refusal(() => new LeaderElector(value as never, '/a'))).toMatchObject(wrong);
+    expect(refusal(() => new DistributedLock(value as never, '/a'))).toMatchObject(wrong);
   });
 
   it('also for an observer, which has session options with a connect string only', () => {
@@ -148,6 +146,27 @@ describe('a wrong option is refused at once, by its name and value', () => {
   it('also one that does not exist: a misspelt option must not be ignored', () => {
     expect(refusal(() => supervisor({ takeoverDelay: 0 })).message).toContain('takeoverDelayMs');
     expect(refusal(() => session({ sessionTimeout: 3 })).option).toBe('session.sessionTimeout');
+  });
+
+  it.each<[string, object, string]>([
+    ['session.leaseMs', { leaseMs: 500 }, 'supervisor.leaseMs'],
+    ['session.auth', { auth: {} }, 'supervisor.auth'],
+    ['session.sessionTimeoutMs', { sessionTimeoutMs: 1000 }, 'supervisor.sessionTimeoutMs'],
+    ['session.sessionTimeoutMs', { sessionTimeout: 1000 }, 'supervisor.sessionTimeout'],
+    ['retry.minTimeout', { minTimeout: 1000 }, 'supervisor.minTimeout'],
+    ['supervisor.cleanup', { clenaup: () => 1 }, 'supervisor.clenaup'],
+    ['supervisor.takeoverDelayMs', { takeoverDelay: 1000 }, 'supervisor.takeoverDelay'],
+    ['session.auth', { session: { Auth: {} } }, 'session.Auth'],
+  ])('which says that %s was probably meant', (meant, options, option) => {
+    const error = refusal(() => supervisor(options));
+    expect(error.option).toBe(option);
+    expect(error.message).toMatch(`; did you mean ${meant}?`);
+  });
+
+  it('which says nothing of the kind if no name is near', () => {
+    expect(refusal(() => supervisor({ colour: 'red' })).message).not.toContain('did you mean');
+    expect(refusal(() => session({ ip: 1 })).message).not.toContain('did you mean');
+    expect(refusal(() => supervisor({ signal: 1 })).message).not.toContain('session.signal');
   });
 
   it('also data over 16 KiB, counted in bytes', () => {

@@ -113,7 +113,7 @@ describe('the connect string', () => {
     '%j is refused without showing what may be a password',
     (text) => {
       expect(() => parseConnectString(text)).toThrow(
-        'connect is "(not shown)": expected no user or password: those belong in `auth`',
+        'connect is (not shown): expected no user or password: those belong in `auth`',
       );
     },
   );

@@ -10,7 +10,7 @@ import { instantAt } from '../../../support/lease-instant.js';
 /** Makes an outbox without a connection, and records the times at which it gives requests up. */
 function setUp() {
   const clock = new FakeClock();
-  const outbox = new Outbox(clock);
+  const outbox = new Outbox({ clock, random: () => 0.5 });
   const gaveUpAt: number[] = [];
   const ask = (timeoutMs: number) => {
     const asked = outbox.submit(existsRequest('/a'), timeoutMs);

@@ -1,8 +1,13 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AccessEntry } from '../../../../src/session/protocol/acl.js';
-import { OP, type Stat, type TransactionPart } from '../../../../src/session/protocol/records.js';
+import type { Access, AccessEntry } from '../../../../src/session/protocol/acl.js';
+import {
+  bytesOfParts,
+  OP,
+  type Stat,
+  type TransactionPart,
+} from '../../../../src/session/protocol/records.js';
 import * as requests from '../../../../src/session/protocol/requests.js';
 import { WireError } from '../../../../src/wire/jute.js';
 
@@ -303,5 +308,30 @@ describe('what is read by hand', () => {
       expect(() => asked.decode(bytesOf(...answer))).toThrow(WireError);
     for (const answer of [answers.strange, answers.empty, [head(4, false)]])
       expect(() => requests.getDataOfEachRequest(['/a']).decode(bytesOf(...answer))).toThrow(WireError);
+  });
+});
+
+const anyPath = fc.string({ unit: 'grapheme' }).map((text) => `/${text}`);
+const anyData = fc.uint8Array({ maxLength: 300 });
+const anyAccess: fc.Arbitrary<Access> = fc.oneof(
+  fc.constantFrom('world', 'creator'),
+  fc.array(fc.record({ scheme: fc.string(), id: fc.string({ unit: 'grapheme' }), permissions: fc.nat(31) })),
+);
+const anyPart: fc.Arbitrary<TransactionPart> = fc.oneof(
+  fc.record({ kind: fc.constantFrom('check', 'delete'), path: anyPath }),
+  fc.record({ kind: fc.constant('set'), path: anyPath, data: anyData }),
+  fc.record(
+    { kind: fc.constant('create'), path: anyPath, data: anyData, access: anyAccess },
+    { requiredKeys: ['kind', 'path'] },
+  ),
+);
+
+describe('the size of a transaction', () => {
+  it('is that of the packet that is sent, without its length in front', () => {
+    fc.assert(
+      fc.property(fc.array(anyPart), anyAccess, (parts, own) => {
+        expect(bytesOfParts(parts, own)).toBe(requests.multiRequest(parts, own).encode(1).length - 4);
+      }),
+    );
   });
 });

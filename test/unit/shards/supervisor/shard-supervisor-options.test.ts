@@ -21,7 +21,11 @@ describe('the options of a supervisor of shards', () => {
 
   it.each<[string, object | undefined, RegExp]>([
     ['no options', undefined, /an object with at least connect and path/],
-    ['a misspelt name', { ...LEAST, shard: 5 }, /supervisor\.shard .*no such option/s],
+    [
+      'a misspelt name',
+      { ...LEAST, shard: 5 },
+      /supervisor\.shard is an unknown option.*did you mean supervisor\.shards\?/s,
+    ],
     ['no shards', { ...LEAST, shards: 0 }, /shards/],
     ['half a surrogate pair in the id', { ...LEAST, id: 'a\ud83d' }, /id is .*surrogate pair/s],
     ['a shard twice', { ...LEAST, shards: ['a', 'a'] }, /shards .*differ/s],

@@ -1,0 +1,20 @@
+/**
+ * A server says that the session doesn't belong to this connection any more: it has ended, or another connection has taken it.
+ */
+export class SessionGoneError extends Error {
+  constructor(readonly moved: boolean) {
+    super("the server says that the session doesn't belong to this connection any more");
+  }
+}
+
+export const CLOSED = 'the server closed the connection';
+export const CLOSED_AT_ONCE = `${CLOSED} right after accepting it: this host may have all connections that its maxClientCnxns allows, it may have no quorum, or only one side uses TLS`;
+
+/** Whether the server has ended the connection, in one of the ways in which Node reports that. */
+export function isClosing(cause: unknown): boolean {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return message === CLOSED || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+/** The handshake was sent and not answered. The server may have accepted the session all the same. */
+export class HandshakeLostError extends Error {}
