@@ -496,7 +496,7 @@ export class CleanupAttemptError extends ConclaveError {
 }
 
 /**
- * The clean-up hook didn't succeed, within its attempts or before the supervisor had to stop. So the state that the lost session
+ * The clean-up hook didn't succeed, within its attempts or before the supervisor had to stop. So the state that the lost term or session
  * left behind is still there. The supervisor has stopped, so that it doesn't lead with dirty state.
  */
 export class CleanupFailedError extends ConclaveError {

@@ -30,11 +30,20 @@ import { RejoinBackoff } from './rejoin-backoff.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import type { Claim } from './term/claim.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
+import { isLoss } from './term/loss.js';
 import { claimsOf } from './term/seat-claimant.js';
 import { Watchdog } from './watchdog/watchdog.js';
 
 /** The reason with which a stop interrupts the elector's waits. Callers never see it. */
 class StopRequest extends Error {}
+
+/**
+ * Called at the end of each term, between the end of its work and its release. Must not reject.
+ * @param lostFor - why the term is lost: its lease was over, or its node was gone, before the work had settled. The term may have
+ *   ended before that for another reason. `undefined` if the term is given back as its leader held it; `stopped` if the session
+ *   was closed
+ */
+export type BeforeRelease = (term: ElectedTerm, lostFor: DemotionReason | undefined) => Promise<void>;
 
 /** The life of an elector: its states ({@link ElectorState}), its transitions, and its work in each state. */
 export class ElectorLifecycle implements QueuePlaceHost, StopPort {
@@ -45,7 +54,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly claims: ReturnType<typeof claimsOf>;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
-  readonly rejoinBackoff: RejoinBackoff;
+  rejoinBackoff: RejoinBackoff;
   readonly report: ElectorPort['report'];
   readonly #port: ElectorPort;
   readonly #stop = new LazyAbortController();
@@ -58,7 +67,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   #watchdog: Watchdog | undefined;
   /** Since when a stop has waited for the servers. The wait for the leader's work doesn't count. */
   #waitingSince: number | undefined;
-  #beforeRelease: (() => Promise<void>) | undefined;
+  #beforeRelease: BeforeRelease | undefined;
   /** Called when no term can begin any more: until then a term, with its work, may begin at any moment. */
   #expectsNoWork: () => void = ignore;
 
@@ -127,7 +136,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     await this.#place?.publish(); // Without a place, the next node is created with the new data.
   }
 
-  beforeRelease(task: () => Promise<void>): void {
+  beforeRelease(task: BeforeRelease): void {
     this.#beforeRelease = task;
   }
 
@@ -208,7 +217,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     await ended.promise;
     this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - term.beganAt, this.session.leaseMs);
     place.planRelease(term.ending.successor); // While the work settles.
-    await this.#untilSettled(term);
+    await this.#untilSettled(term, place);
     const tookMs = this.clock.now() - term.beganAt;
     this.rejoinBackoff.note(term.endedFor === 'finished' && tookMs < this.session.leaseMs);
     return term;
@@ -217,12 +226,22 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   /**
    * Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done.
    */
-  async #untilSettled(term: ElectedTerm): Promise<void> {
+  async #untilSettled(term: ElectedTerm, { node }: QueuePlace): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
+    const isLost = term.isLost; // Before anything else takes time: only the end of the work counts.
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
-    if (this.#beforeRelease !== undefined) await this.#beforeRelease();
+    if (this.#beforeRelease !== undefined)
+      await this.#beforeRelease(term, isLost ? this.#lossOf(node) : undefined);
     if (takesTime && this.#stop.aborted) this.#waitingSince = lowerBoundNow(this.clock);
+  }
+
+  /** Why a term was lost, though it may have ended for another reason before its lease was over or its node was gone. */
+  #lossOf({ isGone }: QueuePlace['node']): DemotionReason {
+    if (this.session.ended.aborted)
+      return this.session.ended.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
+    if (this.#state.name === 'ending' && isLoss(this.#state.reason)) return this.#state.reason;
+    return isGone ? 'node-deleted' : 'lease-expired';
   }
 
   /**

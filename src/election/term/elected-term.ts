@@ -110,10 +110,17 @@ export class ElectedTerm extends Hold implements Term {
       : `\`lead\` of term ${this.number} and ${given} still run`;
   }
 
+  /**
+   * Whether the term was lost, so that another candidate may lead: by its end, or since then, because the lease is over or the
+   * node is gone. Once lost, a later heartbeat doesn't bring it back.
+   */
+  get isLost(): boolean {
+    return (this.#endedFor !== undefined && isLoss(this.#endedFor)) || !this.#node.isHeld();
+  }
+
   /** Whether work still runs though the lease is over. */
   get hasOverrun(): boolean {
-    const isLost = this.#endedFor !== undefined && isLoss(this.#endedFor);
-    return this.hasWork && (isLost || !this.#node.isHeld());
+    return this.hasWork && this.isLost;
   }
 
   /** The fields for a log line. */
