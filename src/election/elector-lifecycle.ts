@@ -1,5 +1,5 @@
-// Imports more than 15 modules: only this module knows all parts of an election. Seven of the 19 imports are small
-// modules of the platform.
+// Imports more than 15 modules: only this module knows all parts of an election. Seven of the imports are small modules of the
+// platform. Longer than 350 lines: the states of an elector, and all that leads from one to the next.
 import {
   type DemotionReason,
   describe,
@@ -10,7 +10,9 @@ import {
   SeatsMismatchError,
   SessionExpiredError,
   type StopWait,
+  UnreadableNodeError,
   WorkOverrunError,
+  ZooKeeperError,
 } from '../errors.js';
 import type { QueuePosition } from '../lock/queue/turn-wait.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
@@ -19,31 +21,24 @@ import { markStopped } from '../platform/async/starting.js';
 import { type StopPort, Stopping } from '../platform/async/stopping.js';
 import { expectWork } from '../platform/async/work-context.js';
 import { type Clock, lowerBoundNow, sleep } from '../platform/time/clock.js';
+import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
 import { Demotion } from './demotion.js';
 import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import { type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
+import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import { QueuePlace, type QueuePlaceHost } from './queue-place.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import type { Claim } from './term/claim.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
-import { isLoss } from './term/loss.js';
+import { isLoss, lossOf } from './term/loss.js';
 import { claimsOf } from './term/seat-claimant.js';
 import { Watchdog } from './watchdog/watchdog.js';
 
 /** The reason with which a stop interrupts the elector's waits. Callers never see it. */
 class StopRequest extends Error {}
-
-/**
- * Called at the end of each term, between the end of its work and its release. Must not reject.
- * @param lostFor - why the term is lost: its lease was over, or its node was gone, before the work had settled. The term may have
- *   ended before that for another reason. `undefined` if the term is given back as its leader held it; `stopped` if the session
- *   was closed
- */
-export type BeforeRelease = (term: ElectedTerm, lostFor: DemotionReason | undefined) => Promise<void>;
 
 /** The life of an elector: its states ({@link ElectorState}), its transitions, and its work in each state. */
 export class ElectorLifecycle implements QueuePlaceHost, StopPort {
@@ -63,6 +58,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   #place: QueuePlace | undefined;
   /** Settles when the elector has a place in the queue again, or will never have one. */
   #placed: Deferred<void> = deferred();
+  #joinsAt = 0; // When it began to take its newest place.
   #running: Promise<void> = Promise.resolve();
   #watchdog: Watchdog | undefined;
   /** Since when a stop has waited for the servers. The wait for the leader's work doesn't count. */
@@ -144,6 +140,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   async #campaign(): Promise<void> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
     const joinsAt = lowerBoundNow(this.clock);
+    this.#joinsAt = joinsAt;
     const place = await QueuePlace.join(this, this.#stop);
     this.#place = place;
     let term: ElectedTerm | undefined;
@@ -219,7 +216,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     place.planRelease(term.ending.successor); // While the work settles.
     await this.#untilSettled(term, place);
     const tookMs = this.clock.now() - term.beganAt;
-    this.rejoinBackoff.note(term.endedFor === 'finished' && tookMs < this.session.leaseMs);
+    const wasFruitless = term.endedFor === 'finished' || isLoss(this.#endReason(term));
+    this.rejoinBackoff.note(wasFruitless && tookMs < this.session.leaseMs);
     return term;
   }
 
@@ -229,19 +227,19 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   async #untilSettled(term: ElectedTerm, { node }: QueuePlace): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
-    const isLost = term.isLost; // Before anything else takes time: only the end of the work counts.
+    const { isLost } = term; // Before anything else takes time: only the end of the work counts.
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
     if (this.#beforeRelease !== undefined)
-      await this.#beforeRelease(term, isLost ? this.#lossOf(node) : undefined);
+      await this.#beforeRelease(
+        term,
+        isLost ? lossOf(this.#endReason(term), node.isGone, this.session.ended) : undefined,
+      );
     if (takesTime && this.#stop.aborted) this.#waitingSince = lowerBoundNow(this.clock);
   }
 
-  /** Why a term was lost, though it may have ended for another reason before its lease was over or its node was gone. */
-  #lossOf({ isGone }: QueuePlace['node']): DemotionReason {
-    if (this.session.ended.aborted)
-      return this.session.ended.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
-    if (this.#state.name === 'ending' && isLoss(this.#state.reason)) return this.#state.reason;
-    return isGone ? 'node-deleted' : 'lease-expired';
+  /** The reason for which a term has ended, as it was announced. */
+  #endReason(term: ElectedTerm): DemotionReason {
+    return this.#state.name === 'ending' ? this.#state.reason : (term.endedFor as DemotionReason);
   }
 
   /**
@@ -303,15 +301,20 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
    */
   async #goesOnAfter(error: unknown): Promise<boolean> {
     if (this.#stop.aborted || this.session.ended.aborted) return false;
-    if (error instanceof NodeLostError || error instanceof NoNodeError) {
-      this.claims.notePlaceLost(); // Another client deleted the node.
-      return true;
+    const isPlaceLost = error instanceof NodeLostError || error instanceof NoNodeError;
+    const isStarting = this.#state.name === 'starting';
+    if (isStarting && (!isPlaceLost || isNoAuth(error.cause))) {
+      this.#placed.reject(
+        isPlaceLost ? new UnreadableNodeError(pathOf(error.cause), { cause: error }) : error,
+      );
+      return false;
     }
-    this.report(error instanceof Error ? error : new Error(describe(error)));
-    if (this.#state.name === 'starting') this.#placed.reject(error);
+    // The session has reported a node that it can't read. Other nodes were deleted by another client.
+    if (isPlaceLost) this.claims.notePlaceLost();
+    else this.report(error instanceof Error ? error : new Error(describe(error)));
     // With another number of seats, the elector would block the candidates of the election.
-    if (this.#state.name === 'starting' || error instanceof SeatsMismatchError) return false;
-    this.rejoinBackoff.note(true);
+    if (error instanceof SeatsMismatchError) return false;
+    this.rejoinBackoff.note(!isPlaceLost || lowerBoundNow(this.clock) - this.#joinsAt < this.session.leaseMs);
     await this.#coolDown();
     return true;
   }
@@ -366,4 +369,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   holdUp(): StopWait {
     return holdUpOf(this.#state);
   }
+}
+
+function pathOf(refusal: unknown): string {
+  return refusal instanceof ZooKeeperError ? (refusal.path ?? '') : '';
 }

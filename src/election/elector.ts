@@ -7,9 +7,10 @@ import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
 import { logError, withFields } from '../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
 import { Session } from '../session/session.js';
-import { type BeforeRelease, ElectorLifecycle } from './elector-lifecycle.js';
+import { ElectorLifecycle } from './elector-lifecycle.js';
 import { type LeaderElectorOptions, resolveElectorOptions } from './elector-options.js';
 import {
+  type BeforeRelease,
   ELECTOR_EVENTS,
   type ElectorState,
   type LeaderElectorEvents,
@@ -17,7 +18,6 @@ import {
 } from './elector-state.js';
 import type { Candidate } from './nodes/candidate.js';
 import { ElectionReader, leadersOf } from './nodes/election-reader.js';
-import type { RejoinBackoff } from './rejoin-backoff.js';
 import type { Term } from './term/term.js';
 
 /**
@@ -205,7 +205,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /** Has the elector use the back-off of a candidate that outlives it. Call it before `start()`. @internal */
-  useBackoff(backoff: RejoinBackoff): void {
+  useBackoff(backoff: ElectorLifecycle['rejoinBackoff']): void {
     this.#lifecycle.rejoinBackoff = backoff;
   }
 
