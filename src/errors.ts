@@ -152,8 +152,8 @@ export class AuthenticationError extends ConclaveError {
 /**
  * Every client may write the node of a lock or an election, delete its children, or delete the node itself while it has none.
  * The session's own nodes are for their creator only, though. So a stranger could end a leader's term, or make terms start again
- * from 1. The message names the entry and the node. Change the node's access list, or set `allowUnprotectedPaths` if you want it
- * so.
+ * from 1. The message names the node and its access list, and has the line for `zkCli.sh` that protects it. If you want the node to
+ * be open, set `allowUnprotectedPaths`.
  */
 export class UnprotectedPathError extends ConclaveError {
   readonly code = 'UNPROTECTED_PATH';
