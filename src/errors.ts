@@ -394,7 +394,11 @@ export class ShardsMismatchError extends ConclaveError {
   }
 }
 
-/** The leader's work was still running when the lease ended. It may have acted while a new leader led. */
+/**
+ * The leader's work was still running when the lease ended. It may have acted while a new leader led. If the event loop was
+ * blocked, or the process stood still, past the lease and the takeover delay, the error comes when the process goes on, also of
+ * work that ends at once then.
+ */
 export class WorkOverrunError extends ConclaveError {
   readonly code = 'WORK_OVERRUN';
 

@@ -227,7 +227,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   async #untilSettled(term: ElectedTerm, { node }: QueuePlace): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
-    const { isLost } = term; // Before anything else takes time: only the end of the work counts.
+    const isLost = this.#beforeRelease !== undefined && term.isLost; // Before anything else takes time: only the end of the work counts.
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
     if (this.#beforeRelease !== undefined)
       await this.#beforeRelease(
@@ -277,7 +277,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
 
   #onOverrun(term: ElectedTerm): void {
     this.report(new WorkOverrunError(term.number));
-    if (this.options.onOverrun === 'exit') process.exit(70);
+    // Work that has blocked the event loop may have settled by now, and acts no more.
+    if (this.options.onOverrun === 'exit' && term.hasWork) process.exit(70);
   }
 
   leading(): ElectedTerm | undefined {

@@ -10,6 +10,7 @@ import type { MarkedSuccessor } from '../successor/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
 import { isLoss } from './loss.js';
+import { mayBeReplaced } from './takeover-delay.js';
 import type { Term } from './term.js';
 
 /** The details of a term's end, beside its reason. */
@@ -20,6 +21,14 @@ export interface TermEnding {
   readonly successor?: MarkedSuccessor | undefined;
   /** When the work has to have settled, by the session's clock. @default the lease's end */
   readonly settleBy?: number;
+}
+
+/** How long the event loop was blocked, or the process stood still, in whole milliseconds: between these two times. */
+export interface Blockage {
+  /** How long the lease had been over when the process noticed. */
+  readonly lateMs: number;
+  /** How long ago the newest committed heartbeat had been sent. */
+  readonly silentMs: number;
 }
 
 /** The term of an elector: the application's view of it, and the leader's work. */
@@ -37,6 +46,7 @@ export class ElectedTerm extends Hold implements Term {
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
   #endedAt = 0;
+  #blocked: Blockage | undefined;
 
   /**
    * @param onLoss - called when the term is lost; must call {@link ElectedTerm.end}
@@ -133,6 +143,11 @@ export class ElectedTerm extends Hold implements Term {
     return Math.round(this.#endedAt - this.beganAt);
   }
 
+  /** How long the event loop was blocked past the end of the lease; `undefined` if the process noticed that end in time. */
+  get blocked(): Blockage | undefined {
+    return this.#blocked;
+  }
+
   /** How long ago the term ended, in whole milliseconds. */
   get endedAgoMs(): number {
     return Math.round(lowerBoundNow(this.#clock) - this.#endedAt);
@@ -150,6 +165,11 @@ export class ElectedTerm extends Hold implements Term {
     this.#ending = ending;
     this.#endedFor = reason;
     this.#endedAt = lowerBoundNow(this.#clock);
+    // Otherwise a timer would have ended the term at the end of its lease.
+    if (mayBeReplaced(this.#node)) {
+      const silentMs = Math.round(this.#node.proofAgeMs());
+      this.#blocked = { lateMs: silentMs - Math.round(this.#node.leaseMs), silentMs };
+    }
     this.endHold(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
@@ -163,7 +183,8 @@ export class ElectedTerm extends Hold implements Term {
    * @param onOverrun - called once if the lease, or the time that the end of the term allows, is over before
    */
   settled(onOverrun: () => void): Promise<void> {
-    return this.#work.settled(this.#ending.settleBy ?? Number.POSITIVE_INFINITY, onOverrun);
+    const { settleBy = Number.POSITIVE_INFINITY } = this.#ending;
+    return this.#work.settled(settleBy, onOverrun, () => mayBeReplaced(this.#node));
   }
 }
 
