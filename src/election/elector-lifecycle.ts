@@ -1,5 +1,6 @@
 // Imports more than 15 modules: only this module knows all parts of an election. Seven of the imports are small modules of the
-// platform. Longer than 350 lines: the states of an elector, and all that leads from one to the next.
+// platform.
+// Longer than 350 lines: the states of an elector, and all that leads from one to the next.
 import {
   type DemotionReason,
   describe,

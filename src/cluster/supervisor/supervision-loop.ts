@@ -1,3 +1,4 @@
+// Imports more than 15 modules: 16, half of them small ones of the platform. It connects sessions, participations and the hook.
 import {
   AuthenticationError,
   CleanupFailedError,
@@ -175,7 +176,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     logger.info({ attempt, cause: describe(error) }, 'could not take part');
     // Another attempt won't make the credentials right.
     if (error instanceof AuthenticationError || this.#port.isFinal?.(error)) throw error;
-    // Later, whoever changed the servers can change them back, and the process has a place to return to.
+    // Later, an operator who has changed the servers can change them back, and the process goes on without a restart.
     if (isFirst && needsPerson(error)) throw error;
     // A session that finds no server reports that itself, at intervals that don't flood the reader.
     const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
