@@ -217,8 +217,20 @@ export abstract class Candidate {
 
   // ---- the leader's work ----
 
-  /** Acts now and then, each time after it has asked. It ends some time after it has to. */
+  /** The work of a term, to its end. */
   protected async lead(term: Term): Promise<void> {
+    const node = this.#leadership?.node;
+    await this.#work(term);
+    if (node?.isHeld() === false) this.overran();
+  }
+
+  /** The lease was over, or the node was gone, when the work settled. */
+  protected overran(): void {
+    // Only a supervisor cleans up after that.
+  }
+
+  /** Acts now and then, each time after it has asked. It ends some time after it has to. */
+  async #work(term: Term): Promise<void> {
     const { random } = this;
     const { sessionTimeoutMs } = this.surroundings;
     const endsAt = this.clock.now() + (random.chance(0.1) ? random.spread(100, 60_000) : Infinity);
