@@ -210,8 +210,8 @@ export class AuthenticationError extends ConclaveError {
 /**
  * Every client may write the node of a lock or an election, delete its children, or delete the node itself while it has none.
  * The session's own nodes are for their creator only, though. So a stranger could end a leader's term, or make terms start again
- * from 1. The message names the entry and the node. Change the node's access list, or set `allowUnprotectedPaths` if you want it
- * so.
+ * from 1. The message names the node and its access list, and has the line for `zkCli.sh` that protects it. If you want the node to
+ * be open, set `allowUnprotectedPaths`.
  */
 export class UnprotectedPathError extends ConclaveError {
   readonly code = 'UNPROTECTED_PATH';
@@ -461,7 +461,11 @@ export class ShardsMismatchError extends ConclaveError {
   }
 }
 
-/** The leader's work was still running when the lease ended. It may have acted while a new leader led. */
+/**
+ * The leader's work was still running when the lease ended. It may have acted while a new leader led. If the event loop was
+ * blocked, or the process stood still, past the lease and the takeover delay, the error comes when the process goes on, also of
+ * work that ends at once then.
+ */
 export class WorkOverrunError extends ConclaveError {
   readonly code = 'WORK_OVERRUN';
 
@@ -580,7 +584,7 @@ export class CleanupAttemptError extends ConclaveError {
 }
 
 /**
- * The clean-up hook didn't succeed, within its attempts or before the supervisor had to stop. So the state that the lost session
+ * The clean-up hook didn't succeed, within its attempts or before the supervisor had to stop. So the state that the lost term or session
  * left behind is still there. The supervisor has stopped, so that it doesn't lead with dirty state.
  */
 export class CleanupFailedError extends ConclaveError {

@@ -1,5 +1,6 @@
-// Imports more than 15 modules: only this module knows all parts of an election. Seven of the 19 imports are small
-// modules of the platform.
+// Imports more than 15 modules: only this module knows all parts of an election. Seven of the imports are small modules of the
+// platform.
+// Longer than 350 lines: the states of an elector, and all that leads from one to the next.
 import {
   type DemotionReason,
   describe,
@@ -10,7 +11,9 @@ import {
   SeatsMismatchError,
   SessionExpiredError,
   type StopWait,
+  UnreadableNodeError,
   WorkOverrunError,
+  ZooKeeperError,
 } from '../errors.js';
 import type { QueuePosition } from '../lock/queue/turn-wait.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
@@ -19,17 +22,19 @@ import { markStopped } from '../platform/async/starting.js';
 import { type StopPort, Stopping } from '../platform/async/stopping.js';
 import { expectWork } from '../platform/async/work-context.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
+import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
 import { Demotion } from './demotion.js';
 import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import { type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
+import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import { QueuePlace, type QueuePlaceHost } from './queue-place.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import type { Claim } from './term/claim.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
+import { isLoss, lossOf } from './term/loss.js';
 import { claimsOf } from './term/seat-claimant.js';
 import { Watchdog } from './watchdog/watchdog.js';
 
@@ -45,7 +50,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly claims: ReturnType<typeof claimsOf>;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
-  readonly rejoinBackoff: RejoinBackoff;
+  rejoinBackoff: RejoinBackoff;
   readonly report: ElectorPort['report'];
   readonly #port: ElectorPort;
   readonly #stop = new LazyAbortController();
@@ -54,11 +59,12 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   #place: QueuePlace | undefined;
   /** Settles when the elector has a place in the queue again, or will never have one. */
   #placed: Deferred<void> = deferred();
+  #joinsAt = 0; // When it began to take its newest place.
   #running: Promise<void> = Promise.resolve();
   #watchdog: Watchdog | undefined;
   /** Since when a stop has waited for the servers. The wait for the leader's work doesn't count. */
   #waitingSince: number | undefined;
-  #beforeRelease: (() => Promise<void>) | undefined;
+  #beforeRelease: BeforeRelease | undefined;
   /** Called when no term can begin any more: until then a term, with its work, may begin at any moment. */
   #expectsNoWork: () => void = ignore;
 
@@ -127,7 +133,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     await this.#place?.publish(); // Without a place, the next node is created with the new data.
   }
 
-  beforeRelease(task: () => Promise<void>): void {
+  beforeRelease(task: BeforeRelease): void {
     this.#beforeRelease = task;
   }
 
@@ -135,6 +141,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   async #campaign(): Promise<void> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
     const joinsAt = this.clock.now();
+    this.#joinsAt = joinsAt;
     const place = await QueuePlace.join(this, this.#stop);
     this.#place = place;
     let term: ElectedTerm | undefined;
@@ -208,21 +215,32 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     await ended.promise;
     this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - term.beganAt, this.session.leaseMs);
     place.planRelease(term.ending.successor); // While the work settles.
-    await this.#untilSettled(term);
+    await this.#untilSettled(term, place);
     const tookMs = this.clock.now() - term.beganAt;
-    this.rejoinBackoff.note(term.endedFor === 'finished' && tookMs < this.session.leaseMs);
+    const wasFruitless = term.endedFor === 'finished' || isLoss(this.#endReason(term));
+    this.rejoinBackoff.note(wasFruitless && tookMs < this.session.leaseMs);
     return term;
   }
 
   /**
    * Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done.
    */
-  async #untilSettled(term: ElectedTerm): Promise<void> {
+  async #untilSettled(term: ElectedTerm, { node }: QueuePlace): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
+    const isLost = this.#beforeRelease !== undefined && term.isLost; // Before anything else takes time: only the end of the work counts.
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
-    if (this.#beforeRelease !== undefined) await this.#beforeRelease();
+    if (this.#beforeRelease !== undefined)
+      await this.#beforeRelease(
+        term,
+        isLost ? lossOf(this.#endReason(term), node.isGone, this.session.ended) : undefined,
+      );
     if (takesTime && this.#stop.aborted) this.#waitingSince = this.clock.now();
+  }
+
+  /** The reason for which a term has ended, as it was announced. */
+  #endReason(term: ElectedTerm): DemotionReason {
+    return this.#state.name === 'ending' ? this.#state.reason : (term.endedFor as DemotionReason);
   }
 
   /**
@@ -260,7 +278,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
 
   #onOverrun(term: ElectedTerm): void {
     this.report(new WorkOverrunError(term.number));
-    if (this.options.onOverrun === 'exit') process.exit(70);
+    // Work that has blocked the event loop may have settled by now, and acts no more.
+    if (this.options.onOverrun === 'exit' && term.hasWork) process.exit(70);
   }
 
   leading(): ElectedTerm | undefined {
@@ -284,15 +303,20 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
    */
   async #goesOnAfter(error: unknown): Promise<boolean> {
     if (this.#stop.aborted || this.session.ended.aborted) return false;
-    if (error instanceof NodeLostError || error instanceof NoNodeError) {
-      this.claims.notePlaceLost(); // Another client deleted the node.
-      return true;
+    const isPlaceLost = error instanceof NodeLostError || error instanceof NoNodeError;
+    const isStarting = this.#state.name === 'starting';
+    if (isStarting && (!isPlaceLost || isNoAuth(error.cause))) {
+      this.#placed.reject(
+        isPlaceLost ? new UnreadableNodeError(pathOf(error.cause), { cause: error }) : error,
+      );
+      return false;
     }
-    this.report(error instanceof Error ? error : new Error(describe(error)));
-    if (this.#state.name === 'starting') this.#placed.reject(error);
+    // The session has reported a node that it can't read. Other nodes were deleted by another client.
+    if (isPlaceLost) this.claims.notePlaceLost();
+    else this.report(error instanceof Error ? error : new Error(describe(error)));
     // With another number of seats, the elector would block the candidates of the election.
-    if (this.#state.name === 'starting' || error instanceof SeatsMismatchError) return false;
-    this.rejoinBackoff.note(true);
+    if (error instanceof SeatsMismatchError) return false;
+    this.rejoinBackoff.note(!isPlaceLost || this.clock.now() - this.#joinsAt < this.session.leaseMs);
     await this.#coolDown();
     return true;
   }
@@ -347,4 +371,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   holdUp(): StopWait {
     return holdUpOf(this.#state);
   }
+}
+
+function pathOf(refusal: unknown): string {
+  return refusal instanceof ZooKeeperError ? (refusal.path ?? '') : '';
 }

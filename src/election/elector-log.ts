@@ -14,6 +14,9 @@ export function logElection(logger: Logger, term: ElectedTerm, joinsAt: number):
 }
 
 export function logDemotion(logger: Logger, term: ElectedTerm, reason: DemotionReason): void {
+  const { blocked } = term;
+  if (blocked !== undefined)
+    logger.warn({ ...term.describe(), ...blocked }, 'the event loop was blocked past the end of the lease');
   logger.info({ ...term.describe(), reason, lastedMs: term.lastedMs }, 'demoted');
 }
 

@@ -94,6 +94,14 @@ export const ELECTOR_EVENTS: EventNames<LeaderElectorEvents> = {
   error: true,
 };
 
+/**
+ * Called at the end of each term, between the end of its work and its release. Must not reject.
+ * @param lostFor - why the term is lost: its lease was over, or its node was gone, before the work had settled. The term may have
+ *   ended before that for another reason. `undefined` if the term is given back as its leader held it; `stopped` if the session
+ *   was closed
+ */
+export type BeforeRelease = (term: ElectedTerm, lostFor: DemotionReason | undefined) => Promise<void>;
+
 /** What a lifecycle needs of its elector. */
 export interface ElectorPort {
   emit<E extends keyof LeaderElectorEvents>(event: E, ...args: Parameters<LeaderElectorEvents[E]>): void;

@@ -10,6 +10,7 @@ import { Session } from '../session/session.js';
 import { ElectorLifecycle } from './elector-lifecycle.js';
 import { type LeaderElectorOptions, resolveElectorOptions } from './elector-options.js';
 import {
+  type BeforeRelease,
   ELECTOR_EVENTS,
   type ElectorState,
   type LeaderElectorEvents,
@@ -170,11 +171,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.stop();
   }
 
-  /**
-   * Has `task` called at the end of each later term, between the end of the work and the release. `task` must not
-   * reject. @internal
-   */
-  beforeRelease(task: () => Promise<void>): void {
+  /** Has `task` called at the end of each later term. @internal */
+  beforeRelease(task: BeforeRelease): void {
     this.#lifecycle.beforeRelease(task);
   }
 
@@ -206,17 +204,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#lifecycle.holdUp();
   }
 
-  /**
-   * After the present term, the elector joins the queue again no sooner than at `atMs` by the session's clock.
-   * @internal
-   */
-  standAgainAt(atMs: number): void {
-    this.#lifecycle.rejoinBackoff.notBefore(atMs);
-  }
-
-  /** The elector stays out of the election until this time, by the session's clock. @internal */
-  get standsAgainAt(): number {
-    return this.#lifecycle.rejoinBackoff.notBeforeMs;
+  /** Has the elector use the back-off of a candidate that outlives it. Call it before `start()`. @internal */
+  useBackoff(backoff: ElectorLifecycle['rejoinBackoff']): void {
+    this.#lifecycle.rejoinBackoff = backoff;
   }
 
   /**

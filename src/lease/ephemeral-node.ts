@@ -91,6 +91,11 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     return this.#lease.remainingAtMostMs();
   }
 
+  /** How long a lease lasts now, in milliseconds. */
+  get leaseMs(): number {
+    return this.#session.leaseMs;
+  }
+
   /** See {@link Lease.proofAgeMs}. */
   proofAgeMs(): number {
     return this.#lease.proofAgeMs();

@@ -24,6 +24,20 @@ export interface HeldTerm {
    * of a shard. If an abort listener throws, Node reports an uncaught exception, as with any AbortSignal.
    */
   readonly signal: AbortSignal;
+  /**
+   * Resolves when the term has ended, for any reason, right after `signal` has aborted. Never rejects. It says nothing about the
+   * work, which may still have to settle.
+   *
+   * @example
+   * ```ts
+   * lead: async (term) => {
+   *   await consumer.start();
+   *   await term.ended;
+   *   await consumer.stop(); // The term isn't given back before.
+   * },
+   * ```
+   */
+  readonly ended: Promise<void>;
   /** Whether this process holds the term at this moment. It asks the clock at each call, so the answer is right after any pause. */
   isHeld(): boolean;
   /** @throws TermEndedError, or ShardEndedError of a shard, unless the term is held at this very moment */

@@ -72,29 +72,40 @@ export class HeldWork<Kind extends string> {
   /**
    * Resolves when all work has settled, including work that was added meanwhile.
    * @param by - the time by which the work has to settle, by the clock
-   * @param onOverrun - called once if the lease is over, or that time has come, before the work has settled
+   * @param onOverrun - called once if the lease is over, or that time has come, before the work has settled. If the work has
+   *   blocked the event loop past that, no timer says so before it has settled: then it is called when it has
+   * @param mayBeReplaced - whether the lease has been over for so long that another holder may act
    */
-  async settled(by: number, onOverrun: () => void): Promise<void> {
+  async settled(by: number, onOverrun: () => void, mayBeReplaced: () => boolean): Promise<void> {
     if (this.#unsettled.size > 0) {
       const watch = this.#watchOverrun(onOverrun, by);
       while (this.#unsettled.size > 0) await Promise.all(this.#unsettled.keys());
-      watch.clear();
+      watch.end(mayBeReplaced());
     }
     this.#context.finish();
   }
 
-  #watchOverrun(onOverrun: () => void, by: number): Timer {
+  #watchOverrun(onOverrun: () => void, by: number): { end(hasOverrun: boolean): void } {
     let timer: Timer;
+    let isReported = false;
+    const report = () => {
+      isReported = true;
+      onOverrun();
+    };
     // Heartbeats extend the lease meanwhile: only its real end counts.
     const leftMs = () => Math.min(this.#node.remainingMs(), Math.max(0, by - this.#clock.now()));
     const arm = () => {
       timer = this.#clock.after(leftMs(), () => {
         if (leftMs() > 0) arm();
-        else if (this.#unsettled.size > 0) onOverrun();
+        else if (this.#unsettled.size > 0) report();
       });
     };
     arm();
-    return { clear: () => timer.clear() };
+    const end = (hasOverrun: boolean) => {
+      timer.clear();
+      if (hasOverrun && !isReported) report();
+    };
+    return { end };
   }
 
   /** Whether work has ended as it should: after the abort it rejected with the signal's reason, or with any abort error. */

@@ -18,6 +18,7 @@ export abstract class Hold {
   readonly #clock: Clock;
   readonly #ended = new LazyAbortController<Error>();
   readonly #unsubscribe: () => void;
+  #over: Promise<void> | undefined; // Made when it is asked for: most holds are never asked.
   #timer: Timer | undefined;
 
   /** @param node - a node that isn't lost. A caller that has awaited anything has to check that again */
@@ -39,6 +40,11 @@ export abstract class Hold {
 
   get signal(): AbortSignal {
     return this.#ended.signal;
+  }
+
+  get ended(): Promise<void> {
+    this.#over ??= new Promise((resolve) => onAbort(this.#ended, resolve));
+    return this.#over;
   }
 
   /** The answer that {@link Hold.isHeld} would give, for logs and inspection. It doesn't end the hold if the lease is over. */

@@ -141,25 +141,26 @@ export class PathGuard {
     const shown = this.#operations.absolute(path);
     throw new UnprotectedPathError(
       path,
-      `any client may write ${shown}, delete its children or change its access list (${acl.describeEntry(entry)}), and so end the terms and locks there: restrict its access list (zkCli.sh: setAcl ${shown} …), or set allowUnprotectedPaths`,
+      `any client may write ${shown}, delete its children or change its access list, and so end the terms and locks there; ${howToProtect(shown, access)}`,
     );
   }
 
   async #validity(path: string): Promise<Validity> {
     const parent = path.slice(0, path.lastIndexOf('/')) || '/';
-    let entry: acl.AccessEntry | undefined;
+    let access: acl.AccessEntry[];
     try {
-      entry = acl.openEntry(await this.#accessOf(parent), acl.PERMISSION.delete | acl.PERMISSION.admin);
+      access = await this.#accessOf(parent);
     } catch (error) {
       if (error instanceof ZooKeeperError && !(error instanceof NoNodeError)) return 'while-used'; // This session may not read the list.
       throw error;
     }
+    const entry = acl.openEntry(access, acl.PERMISSION.delete | acl.PERMISSION.admin);
     if (entry === undefined) return 'for-good';
     const [shown, shownParent] = [this.#operations.absolute(path), this.#operations.absolute(parent)];
     if (shownParent !== '/')
       throw new UnprotectedPathError(
         parent,
-        `any client may delete the children of ${shownParent} or change its access list (${acl.describeEntry(entry)}), and so delete ${shown} with its terms while its queue is empty: restrict the access list of ${shownParent} (zkCli.sh: setAcl ${shownParent} …), use a path one level deeper, as ${shown}/…, or set allowUnprotectedPaths`,
+        `any client may delete the children of ${shownParent} or change its access list, and so delete ${shown} with its terms while its queue is empty; ${howToProtect(shownParent, access)}`,
       );
     this.#warnOnce(
       path,
@@ -189,4 +190,11 @@ export class PathGuard {
     this.#warned = true;
     warnOfSetup(this.#logger, { path }, message);
   }
+}
+
+function howToProtect(path: string, access: readonly acl.AccessEntry[]): string {
+  const found = `the access list of ${path} is ${acl.describeAccess(access)}`;
+  const line = `setAcl ${path} ${acl.describeAccess(acl.protect(access))}`;
+  const page = 'https://github.com/conclave-js/conclave/blob/main/docs/operations/servers.md#access';
+  return `${found}: change it in zkCli.sh, after addauth with the credentials of the candidates, by: ${line} (see ${page}); or set allowUnprotectedPaths`;
 }

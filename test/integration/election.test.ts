@@ -603,6 +603,6 @@ describe('a refusal by the server', () => {
     const events = recordEvents(elector, ...EVENTS);
     await expect(elector.start()).rejects.toMatchObject({ code: 'NO_AUTH' });
     await elector.stop();
-    expect(events).toEqual(['error', 'stopped']);
+    expect(events).toEqual(['stopped']);
   });
 });

@@ -61,7 +61,7 @@ describe('of its election a supervisor', () => {
     expect(await wait(two.leader())).toMatchObject({ id: 'one' });
   });
 
-  it('keeps its session when another candidate takes over, calls no hook, and joins again', async () => {
+  it('closes its session when another candidate takes over, calls the hook, and joins again with another', async () => {
     const { clock, server, supervise, wait, elected } = await world();
     const hook = { calls: 0 };
     const one = supervise('one', { cleanup: () => void hook.calls++ });
@@ -81,10 +81,10 @@ describe('of its election a supervisor', () => {
     expect(events).toEqual(['demoted']);
     link?.heal();
     await wait(nextEvent(one, 'waiting'));
-    expect(events).toEqual(['demoted', 'waiting']);
-    expect(await one.session()).toBe(session);
-    expect(session.state.name).toBe('connected');
-    expect(hook.calls).toBe(0);
+    expect(events).toEqual(['demoted', 'cleaned', 'restarting', 'waiting']);
+    expect(await one.session()).not.toBe(session);
+    expect(session.state.name).toBe('closed');
+    expect(hook.calls).toBe(1);
   });
 
   it('goes by the lease for whether it leads', async () => {

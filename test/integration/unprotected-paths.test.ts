@@ -8,6 +8,7 @@ import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openAdminClient } from '../support/wire/admin-client.js';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const ALICE: AccessEntry = { scheme: 'auth', id: '', permissions: 31 };
@@ -86,10 +87,9 @@ describe.each(WAYS)('%s', (_, use) => {
     await session.create(path);
     const refused = use(session, path);
     await expect(refused).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path: parent });
-    for (const part of [parent, path, 'world:anyone:', 'setAcl', `${path}/`])
+    for (const part of [parent, path, 'world:anyone:', `setAcl ${parent} world:anyone:cr,auth::cdrwa`])
       await expect(refused).rejects.toThrow(part);
     expect(await session.getChildren(path)).toEqual([]);
-    // The message gives this advice.
     await use(session, `${path}/below`);
     const allowed = await openAlice({ allowUnprotectedPaths: true });
     await use(allowed, path);
@@ -149,5 +149,33 @@ describe('an election of several', () => {
       path: `${path}/seat-1`,
     });
     expect((await session.getChildren(path)).filter((child) => child.startsWith('_c_'))).toEqual([]);
+  });
+});
+
+describe('an election that was made open to all', () => {
+  it('is protected by the lines that the errors give, one node after the other', async () => {
+    const stranger = await openSession();
+    const parent = uniquePath('elections');
+    const path = `${parent}/scheduler`;
+    await stranger.create(parent);
+    await stranger.create(path);
+    const session = await openAlice();
+    const admin = await openAdminClient(alice);
+    const lines: string[] = [];
+    const refused = async (): Promise<Error | undefined> => {
+      const error = await new LeaderElector(session, path).start().then(
+        () => undefined,
+        (reason: Error) => reason,
+      );
+      return error;
+    };
+    for (let error = await refused(); error !== undefined && lines.length < 3; error = await refused()) {
+      expect(error).toBeInstanceOf(UnprotectedPathError);
+      const [line, node, list] = /setAcl (\S+) (\S+)/.exec(error.message) ?? [];
+      lines.push(String(line));
+      expect(list).toBe('world:anyone:cr,auth::cdrwa');
+      await admin.setAcl(String(node), [world(1 | CREATE), { scheme: 'auth', id: '', permissions: 31 }]);
+    }
+    expect(lines.map((line) => line.split(' ')[1]).sort()).toEqual([parent, path]);
   });
 });

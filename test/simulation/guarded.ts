@@ -33,7 +33,10 @@ class Family {
     const down = new Pipe(this.route.there);
     this.#up = new Pipe(this.route.back);
     const below = new Channel((message) => {
-      this.#up.send(() => parent.receive(() => above.emit('message', message)));
+      this.#up.send(
+        () => parent.receive(() => above.emit('message', message)),
+        environment.clock.sendsLaterByMs,
+      );
     });
     // One of Node's own kind, which is what a guardian takes; it was never started.
     const above = Object.assign(Object.create(ChildProcess.prototype) as EventEmitter, {
@@ -44,7 +47,7 @@ class Family {
       signalCode: null,
       send: (message: object) => {
         const copy = copyOf(message);
-        down.send(() => environment.clock.receive(() => below.emit('message', copy)));
+        down.send(() => environment.clock.receive(() => below.emit('message', copy)), parent.sendsLaterByMs);
         return true;
       },
     });

@@ -205,7 +205,8 @@ export class Machine implements Clock {
     if (this.#state !== 'running') return;
     this.#state = 'frozen';
     this.#frozenAt = this.#monotonicMs();
-    if (this.#faults?.suspends() !== true) return;
+    // What it does after a pause is done already, by the time of then.
+    if (this.#scheduler.now < this.#pausedUntil || this.#faults?.suspends() !== true) return;
     this.#suspendedAt = this.#scheduler.now;
     for (const { happening } of this.#timers) happening.cancelled = true;
   }

@@ -3,6 +3,7 @@ import type { Scheduler } from './scheduler.js';
 
 interface Held {
   readonly pipe: Pipe;
+  readonly sentAt: number;
   readonly arrive: () => void;
 }
 
@@ -44,11 +45,16 @@ export class Link {
     this.#cutAt = undefined;
     const held = this.#held;
     this.#held = [];
-    for (const { pipe, arrive } of held) this.#carry(pipe, this.#random.between(0, longestMs), arrive);
+    for (const { pipe, sentAt, arrive } of held)
+      this.#carry(
+        pipe,
+        Math.max(0, sentAt - this.#scheduler.now) + this.#random.between(0, longestMs),
+        arrive,
+      );
   }
 
   send(pipe: Pipe, laterByMs: number, arrive: () => void): void {
-    if (this.#cutAt !== undefined) this.#held.push({ pipe, arrive });
+    if (this.#cutAt !== undefined) this.#held.push({ pipe, sentAt: this.#scheduler.now + laterByMs, arrive });
     else this.#carry(pipe, laterByMs + this.#delayMs(), arrive);
   }
 

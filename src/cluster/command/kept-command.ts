@@ -1,6 +1,6 @@
 import { deferred } from '../../platform/async/promises.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
-import { nextStep } from './command-deadlines.js';
+import { killMarginMs, nextStep } from './command-deadlines.js';
 import { pauseBeforePollMs } from './poll-pause.js';
 import type { CommandProcesses } from './posix-session.js';
 
@@ -103,7 +103,8 @@ export class KeptCommand {
       const now = clock.now(); // Before the rest of the lease: a pause in between makes its end earlier and never later.
       const leaseEnd = now + this.#remainingMs();
       const step = nextStep({ now, leaseEnd, leaseMs, ...ending });
-      if (step.do === 'wait') return step.ms;
+      // Timers stand still while the host is suspended, so the lease is looked at again in good time.
+      if (step.do === 'wait') return Math.min(step.ms, killMarginMs(leaseMs) / 2);
       if (this.#state.name === 'running') onLeaseRunningOut();
       if (step.do === 'kill') this.#kill();
       else this.#requestEnd('SIGTERM', graceMs);

@@ -1,9 +1,8 @@
 import { LeaderElector } from '../../election/elector.js';
-import { isLoss } from '../../election/term/loss.js';
-import type { Term } from '../../election/term/term.js';
-import { SessionExpiredError, TermEndedError } from '../../errors.js';
+import type { RejoinBackoff } from '../../election/rejoin-backoff.js';
+import { SessionExpiredError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
-import { deferred } from '../../platform/async/promises.js';
+import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import { registerWithGuardian } from '../guardian/guardian-link.js';
 import type { OpenCandidacy } from './candidacy-state.js';
@@ -20,45 +19,53 @@ export interface CandidacyPort {
   beforeRelease(): Promise<void> | undefined;
 }
 
-/** One session with its elector: relays the elector's events, and says what was lost when the two have ended. */
+/** How long the candidate stays out of the election after what it has lost. Both outlive a candidacy. */
+export interface Pauses {
+  readonly cooldown: Cooldown;
+  readonly backoff: RejoinBackoff;
+}
+
+/**
+ * One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was
+ * lost.
+ */
 export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
   readonly session: Session;
   readonly elector: LeaderElector;
-  /** Its last term, until it has a place in the queue again. If the session ends, this term is lost. */
-  #lostTerm: Term | undefined;
+  /** The term that was lost. Known once its work has settled. */
+  #lost: TermLoss | undefined;
   /** Whether the session ended, or the elector couldn't go on, before the supervisor was stopped. */
   #hasEndedByItself = false;
 
   constructor(
     session: Session,
     { path, id, candidacy, guardian, logger }: ResolvedSupervisorOptions,
-    cooldown: Cooldown,
+    { cooldown, backoff }: Pauses,
     port: CandidacyPort,
   ) {
     this.session = session;
     this.elector = new LeaderElector(session, path, { ...candidacy, id, logger });
+    this.elector.useBackoff(backoff);
     if (guardian) registerWithGuardian(session, this.elector);
     this.#relay(cooldown, port);
-    // If there is nothing left to give back, the clean-up of a shutdown comes after the clean-up of the loss.
-    this.elector.beforeRelease(async () => {
-      if (this.loss === undefined) await port.beforeRelease();
+    this.elector.beforeRelease(async (term, lostFor) => {
+      // The clean-up of a shutdown comes after the clean-up of the loss.
+      if (lostFor === undefined) return await port.beforeRelease();
+      this.#lost = { term, reason: lostFor };
+      void this.elector.withdraw(); // It mustn't join again before the clean-up. Never rejects.
     });
   }
 
   /**
    * The loss of a candidacy that the supervisor is leaving; `undefined` if it was only stopped. Read it before this process
    * closes the session.
-   *
-   * A lease that has ended with no server in reach is a loss too. A supervisor that goes on learns from the next server whether
-   * the session has expired. A supervisor that stops doesn't wait for a server: it is better to clean up once too often.
    */
   get loss(): TermLoss | undefined {
-    const { session } = this;
-    const term = this.#lostTerm;
-    if (session.ended.reason instanceof SessionExpiredError) return { term, reason: 'session-expired' };
-    if (session.ended.aborted || this.#hasEndedByItself) return { term, reason: 'stopped' };
-    const isUnsure = session.state.name === 'suspended' && term !== undefined && hasLapsed(term);
-    return isUnsure ? { term, reason: 'lease-expired' } : undefined;
+    const { ended } = this.session;
+    const term = this.#lost?.term;
+    if (ended.reason instanceof SessionExpiredError) return { term, reason: 'session-expired' };
+    if (this.#lost !== undefined) return this.#lost;
+    return ended.aborted || this.#hasEndedByItself ? { term, reason: 'stopped' } : undefined;
   }
 
   /** Resolves once it has a place in the queue. @throws as `LeaderElector.start` does */
@@ -71,7 +78,11 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
   }
 
   /**
-   * Resolves when the session has ended, when the elector has stopped by itself since it can't take part in this election, or at `stop`.
+   * Resolves when the session has ended, when a term is lost and its work has settled, when the elector has stopped by itself
+   * since it can't take part in this election, or at `stop`.
+   *
+   * If the term was lost with no server in reach, the next server says whether the session has expired as well. A supervisor
+   * that is stopped doesn't wait for that.
    */
   async untilEnded(stop: AbortSignal): Promise<void> {
     const { session, elector } = this;
@@ -81,6 +92,8 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
     if (elector.state.name !== 'stopped') await ended.promise;
     elector.off('stopped', ended.resolve);
     for (const each of unsubscribe) each();
+    if (this.#lost !== undefined && session.state.name === 'suspended')
+      await abortable(session.whenConnected(), session.ended, stop).catch(ignore); // `loss` says what has come of it.
     this.#hasEndedByItself = !stop.aborted;
   }
 
@@ -88,29 +101,17 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
     const { clock } = this.session;
     let electedAt = 0;
     this.elector
-      .on('waiting', (place) => {
-        this.#lostTerm = undefined;
-        emit('waiting', place);
-      })
+      .on('waiting', (place) => emit('waiting', place))
       .on('elected', (term) => {
-        this.#lostTerm = undefined;
         electedAt = clock.now();
         emit('elected', term);
       })
       .on('demoted', (term, reason) => {
-        // The lease often ends before the session's end is known: that is the same loss. `stopped`: the application closed the session.
-        if (isLoss(reason) || reason === 'stopped') this.#lostTerm = term;
         const { sessionTimeoutMs } = this.session;
         cooldown.termEnded({ reason, lastedMs: clock.now() - electedAt, sessionTimeoutMs });
-        this.elector.standAgainAt(cooldown.untilMs);
         emit('demoted', term, reason);
       })
-      .on('expired', () => emit('expired'))
       .on('error', report);
+    this.session.on('expired', () => emit('expired')); // The elector may have left by then.
   }
-}
-
-function hasLapsed(term: Term): boolean {
-  const end: unknown = term.signal.reason;
-  return end instanceof TermEndedError && end.reason === 'lease-expired';
 }

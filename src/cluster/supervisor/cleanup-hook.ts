@@ -31,11 +31,14 @@ export interface CleanupAttempt {
 
 /** The loss of an election's candidate. */
 export interface TermLoss {
-  /** The term that the loss ended, if this process led. The term's signal has the reason. */
+  /** The term that was lost, if this process led. */
   readonly term: Term | undefined;
   /**
-   * `session-expired`; `stopped` when the session was closed, or the elector can't take part any more; or `lease-expired` when
-   * the supervisor was stopped after the lease had ended, with no server in reach to say whether the session has expired.
+   * Why the term was lost: `lease-expired`, `session-expired`, `node-deleted` or `superseded`. It differs from the reason of the
+   * term's signal if more is known by now, or if the term ended for another reason and was lost before its work had settled.
+   *
+   * Without a term: `session-expired`. With a term or without: `stopped` when the session was closed by another part of the
+   * application, or the elector can't take part any more.
    */
   readonly reason: DemotionReason;
 }

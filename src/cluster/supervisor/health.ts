@@ -49,6 +49,8 @@ export function outsideHealth(
         live: true,
         reasons: [`no session for ${since(state.sinceMs, times)} ms, attempt ${state.attempt}`],
       };
+    case 'pausing':
+      return { live: true, reasons: [`${state.why}; tries again in ${until(state.untilMs, times)} ms`] };
     case 'cleaning': {
       const again = state.attempt > 1 ? `, attempt ${state.attempt}` : '';
       return { live: true, reasons: [`the clean-up hook runs${again}`] };
@@ -92,8 +94,12 @@ function candidateHealth({ elector, session }: OpenCandidacy, times: HealthTimes
   }
 }
 
-function coolsDown({ now, coolUntil }: HealthTimes): string {
-  return `cools down after a loss, for another ${Math.ceil(Math.max(0, coolUntil - now))} ms`;
+function coolsDown(times: HealthTimes): string {
+  return `cools down after a loss, for another ${until(times.coolUntil, times)} ms`;
+}
+
+function until(ms: number, { now }: HealthTimes): number {
+  return Math.ceil(Math.max(0, ms - now));
 }
 
 function since(ms: number, { now }: HealthTimes): number {

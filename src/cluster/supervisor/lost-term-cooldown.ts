@@ -30,6 +30,11 @@ export class Cooldown {
     return this.#untilMs;
   }
 
+  /** Stays out until `atMs` at least, by the environment's clock. */
+  notBefore(atMs: number): void {
+    this.#untilMs = Math.max(this.#untilMs, atMs);
+  }
+
   termEnded(term: EndedTerm): void {
     const { cooldownMs, environment, logger } = this.#options;
     this.#lostTerms = countLostTerms(this.#lostTerms, term);

@@ -41,7 +41,7 @@ export interface ShutdownOptions extends ShutdownLimits {
    * The application's clean-up. The shutdown calls it once, when the leader's work has settled and before it gives leadership back. As
    * long as the session's heartbeats arrive, no other process leads meanwhile. In a process that doesn't lead, the shutdown calls it
    * before it closes the session. If the clean-up fails, the shutdown reports that and goes on. The supervisor's `cleanup` is for the
-   * state that a *lost* session leaves behind. If a session was lost before, the supervisor calls that hook first, and this one last.
+   * state that a *lost* term or session leaves behind. If one was lost before, the supervisor calls that hook first, and this one last.
    */
   readonly cleanup?: (shutdown: Shutdown) => unknown;
 }

@@ -1,3 +1,4 @@
+// Imports more than 15 modules: 16, half of them small ones of the platform. It connects sessions, participations and the hook.
 import {
   AuthenticationError,
   CleanupFailedError,
@@ -5,6 +6,9 @@ import {
   ConnectTimeoutError,
   describe,
   InvalidStateError,
+  SeatsMismatchError,
+  UnprotectedPathError,
+  UnreadableNodeError,
 } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
 import { markStopped } from '../../platform/async/starting.js';
@@ -12,6 +16,7 @@ import { isWithin, runWithin, WorkContext } from '../../platform/async/work-cont
 import { backoffMs } from '../../platform/retry/backoff.js';
 import { type Failure, retrying } from '../../platform/retry/retrying.js';
 import { sleep } from '../../platform/time/clock.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { callCleanup, type EndedAttempt } from './cleanup-hook.js';
 import type { LoopOptions } from './loop-options.js';
@@ -29,7 +34,7 @@ export interface LoopPort<P> {
   participate(session: Session): P;
   /** Its work has settled, and its session is about to be closed. */
   onSettled?(participation: P): void;
-  /** Whether another attempt can't succeed. */
+  /** Whether another attempt can't succeed, at the start or later. */
   isFinal?(error: unknown): boolean;
   onCleaned(): void;
   /** A call of the clean-up hook has ended. */
@@ -101,8 +106,8 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   async #run(): Promise<CleanupFailedError | undefined> {
     let end: unknown;
     try {
-      for (;;) {
-        const participation = await this.#participate();
+      for (let isFirst = true; ; isFirst = false) {
+        const participation = await this.#participate(isFirst);
         this.#started.resolve();
         await participation.untilEnded(this.#stop.signal);
         const loss = await this.#settle(participation);
@@ -119,13 +124,13 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   }
 
   /** Takes a place with a new session, after the cooldown. Tries again, with back-off, if that fails. */
-  async #participate(): Promise<P> {
+  async #participate(isFirst: boolean): Promise<P> {
     const sinceMs = this.#options.environment.clock.now();
-    if (this.#state.name !== 'idle') await this.#coolDown();
+    if (!isFirst) await this.#coolDown();
     return await retrying(
       (attempt) => this.#tryToParticipate({ name: 'connecting', attempt, sinceMs }),
       this.#options.retry.retries,
-      (failure) => this.#backOff(failure),
+      (failure) => this.#backOff(failure, { isFirst, sinceMs }),
     );
   }
 
@@ -161,18 +166,26 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   }
 
   /** @throws what ends the attempts */
-  async #backOff({ error, attempt, retriesLeft }: Failure): Promise<void> {
+  async #backOff(
+    { error, attempt, retriesLeft }: Failure,
+    { isFirst, sinceMs }: { readonly isFirst: boolean; readonly sinceMs: number },
+  ): Promise<void> {
     const { retry, environment, logger } = this.#options;
     if (error instanceof CleanupFailedError || error instanceof StopRequest) throw error;
     this.#stop.signal.throwIfAborted();
     logger.info({ attempt, cause: describe(error) }, 'could not take part');
     // Another attempt won't make the credentials right.
     if (error instanceof AuthenticationError || this.#port.isFinal?.(error)) throw error;
+    // Later, an operator who has changed the servers can change them back, and the process goes on without a restart.
+    if (isFirst && needsPerson(error)) throw error;
     // A session that finds no server reports that itself, at intervals that don't flood the reader.
     const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
     if (!unreachable && retriesLeft > 0) this.#port.report(error);
     if (retriesLeft <= 0) return;
     const delayMs = backoffMs(attempt, retry, environment.random());
+    const untilMs = environment.clock.now() + delayMs;
+    if (unreachable) this.#become({ name: 'connecting', attempt, sinceMs });
+    else this.#become({ name: 'pausing', untilMs, why: describe(error) });
     this.#restarting({ attempt: attempt + 1, delayMs });
     await sleep(environment.clock, delayMs, this.#stop.signal);
   }
@@ -234,4 +247,14 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   #become(next: SupervisorState<P>): void {
     this.#state = next;
   }
+}
+
+/** Whether only a person can cure what keeps a process from taking part: its options, or access lists on the servers. */
+function needsPerson(error: unknown): boolean {
+  return (
+    error instanceof SeatsMismatchError ||
+    error instanceof UnprotectedPathError ||
+    error instanceof UnreadableNodeError ||
+    isNoAuth(error)
+  );
 }

@@ -19,7 +19,10 @@ export interface ElectionSupervisorEvents {
   elected(term: Term): void;
   /** The term has ended. There is exactly one `demoted` for each `elected`. The term's work may still have to settle. */
   demoted(term: Term, reason: DemotionReason): void;
-  /** The session has expired. The hook runs when the work has settled, even if you stop the supervisor meanwhile. */
+  /**
+   * The session has expired. The hook runs when the work has settled, even if you stop the supervisor meanwhile. (It also runs after
+   * a term that was lost while its session lived. Of that `demoted` tells.)
+   */
   expired(): void;
   /** The clean-up hook has succeeded. */
   cleaned(): void;

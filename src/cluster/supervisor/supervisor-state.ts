@@ -5,17 +5,20 @@ import type { StopWait } from '../../errors.js';
  *
  * - `idle`: not started.
  * - `connecting`: looks for a server to open a session with, for the `attempt`th time in a row, since `sinceMs` by the clock.
+ * - `pausing`: an attempt to take part was refused, for the reason `why`, and the next one begins at `untilMs` by the clock.
  * - `participating`: takes part with a session, or is about to.
  * - `settling`: the session has ended, or is being closed; its work has still to settle.
  * - `cleaning`: the clean-up hook runs for the `attempt`th time, or is about to be called again.
  * - `cooling`: stays out after a loss; without a cooldown, only in passing.
  * - `stopped`: final.
  *
- * idle → connecting → participating → settling → cleaning → cooling → connecting → …; any → stopped.
+ * idle → connecting → participating → settling → cleaning → cooling → connecting → …; after a refusal, settling → pausing →
+ * connecting; any → stopped.
  */
 export type SupervisorState<P> =
   | { readonly name: 'idle' }
   | { readonly name: 'connecting'; readonly attempt: number; readonly sinceMs: number }
+  | { readonly name: 'pausing'; readonly untilMs: number; readonly why: string }
   | { readonly name: 'participating' | 'settling'; readonly participation: P }
   | { readonly name: 'cleaning'; readonly attempt: number }
   | { readonly name: 'cooling' }

@@ -4,6 +4,7 @@ import { showAs } from '../../classes/inspection.js';
 import type { LeaderElector } from '../../election/elector.js';
 import type { Candidate } from '../../election/nodes/candidate.js';
 import { leadersOf, readElection } from '../../election/nodes/read-election.js';
+import { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/starting.js';
@@ -29,17 +30,20 @@ import {
 import { holdUpOf } from './supervisor-state.js';
 
 /**
- * Keeps one candidate in an election, over the end of any session. It opens a session, joins the queue, and leads when it is
- * its turn. When the session is lost, it waits until the leader's work has settled, and calls your clean-up hook. Only when
- * that has succeeded does it open a new session and join again.
+ * Keeps one candidate in an election, over the loss of any term and the end of any session. It opens a session, joins the queue,
+ * and leads when it is its turn. When it has lost a term or its session, it waits until the leader's work has settled, closes the
+ * session, and calls your clean-up hook. Only when that has succeeded does it open another session and join again.
  *
  * Guaranteed:
  * - no second candidacy begins before the hook has succeeded, and a hook that never succeeds stops the supervisor;
- * - after each `expired` the hook is called at least once before `stopped`, whenever you stop the supervisor;
- * - the order after a loss is: signal aborted, `demoted`, `expired`, the hook, `cleaned`, `restarting`, in time `elected`.
+ * - after each lost term, and after each `expired`, the hook is called at least once before `stopped`, whenever you stop the
+ *   supervisor;
+ * - the order after a loss is: signal aborted, `demoted`, `expired` if the session has expired, the hook, `cleaned`, `restarting`,
+ *   in time `elected`.
  *
- * A leader that is replaced while its session lives (`takeover`) has lost its term, but not its session. It joins again with
- * that session, and the hook isn't called.
+ * A term is lost if it ended with `lease-expired`, `session-expired`, `node-deleted` or `superseded`. It is also lost if it ended
+ * for another reason and its lease was over, or its node was gone, before its work had settled. If no server can be reached when a
+ * lease ends, a supervisor that goes on first waits for a server, which says whether the session has expired as well.
  *
  * @example
  * ```ts
@@ -58,6 +62,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   readonly id: string;
   #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
   readonly #loop: SupervisionLoop<TermLoss, Candidacy>;
+  readonly #backoff: RejoinBackoff; // Of all its electors, one after the other.
   readonly #stopping: Stopping;
   #shutdown: SignalShutdown<{ term: Term | undefined }> | undefined;
 
@@ -69,13 +74,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const report = (thrown: unknown) => this.#report(thrown);
     const emit: EmitEvent = (event, ...args) => this.emit(event, ...args);
     const port = { emit, report, beforeRelease: () => this.#shutdown?.cleanUp() };
+    this.#backoff = new RejoinBackoff(this.#options.environment, this.#options.logger);
     this.#loop = new SupervisionLoop(this.#options, {
       ...port,
       participate: (session) => {
-        const candidacy = new Candidacy(session, this.#options, this.#loop.cooldown, port);
+        const pauses = { cooldown: this.#loop.cooldown, backoff: this.#backoff };
+        const candidacy = new Candidacy(session, this.#options, pauses, port);
         this.note('candidacy', candidacy);
         return candidacy;
       },
+      onSettled: () => this.#loop.cooldown.notBefore(this.#backoff.notBeforeMs),
       onCleaned: () => this.emit('cleaned'),
       onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
@@ -118,7 +126,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const now = this.#options.environment.clock.now();
     return healthOf(this.#loop.state, {
       now,
-      coolUntil: Math.max(this.#loop.cooldown.untilMs, this.#elector?.standsAgainAt ?? 0),
+      coolUntil: Math.max(this.#loop.cooldown.untilMs, this.#backoff.notBeforeMs),
     });
   }
 
@@ -218,8 +226,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Leaves the election for good: the leader's work settles, the term is released, the session is closed. If a session was lost
-   * before, the hook is called when the work has settled; see the option `cleanup`. Resolves when all of that is done. If no
+   * Leaves the election for good: the leader's work settles, the term is released, the session is closed. If a term or a session
+   * is lost by then, the hook is called when the work has settled; see the option `cleanup`. Resolves when all of that is done. If no
    * server can be reached, that takes one lease and 2 s at most, and what the work and the hook take. Called from inside the
    * leader's work, it resolves as soon as the term's signal has aborted; from inside the hook, at once.
    *

@@ -10,6 +10,7 @@ import type { MarkedSuccessor } from '../successor/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
 import { isLoss } from './loss.js';
+import { mayBeReplaced } from './takeover-delay.js';
 import type { Term } from './term.js';
 
 /** The details of a term's end, beside its reason. */
@@ -20,6 +21,14 @@ export interface TermEnding {
   readonly successor?: MarkedSuccessor | undefined;
   /** When the work has to have settled, by the session's clock. @default the lease's end */
   readonly settleBy?: number;
+}
+
+/** How long the event loop was blocked, or the process stood still, in whole milliseconds: between these two times. */
+export interface Blockage {
+  /** How long the lease had been over when the process noticed. */
+  readonly lateMs: number;
+  /** How long ago the newest committed heartbeat had been sent. */
+  readonly silentMs: number;
 }
 
 /** The term of an elector: the application's view of it, and the leader's work. */
@@ -37,6 +46,7 @@ export class ElectedTerm extends Hold implements Term {
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
   #endedAt = 0;
+  #blocked: Blockage | undefined;
 
   /**
    * @param onLoss - called when the term is lost; must call {@link ElectedTerm.end}
@@ -110,10 +120,17 @@ export class ElectedTerm extends Hold implements Term {
       : `\`lead\` of term ${this.number} and ${given} still run`;
   }
 
+  /**
+   * Whether the term was lost, so that another candidate may lead: by its end, or since then, because the lease is over or the
+   * node is gone. Once lost, a later heartbeat doesn't bring it back.
+   */
+  get isLost(): boolean {
+    return (this.#endedFor !== undefined && isLoss(this.#endedFor)) || !this.#node.isHeld();
+  }
+
   /** Whether work still runs though the lease is over. */
   get hasOverrun(): boolean {
-    const isLost = this.#endedFor !== undefined && isLoss(this.#endedFor);
-    return this.hasWork && (isLost || !this.#node.isHeld());
+    return this.hasWork && this.isLost;
   }
 
   /** The fields for a log line. */
@@ -124,6 +141,11 @@ export class ElectedTerm extends Hold implements Term {
   /** How long the term lasted, in whole milliseconds. To be asked when it has ended. */
   get lastedMs(): number {
     return Math.round(this.#endedAt - this.beganAt);
+  }
+
+  /** How long the event loop was blocked past the end of the lease; `undefined` if the process noticed that end in time. */
+  get blocked(): Blockage | undefined {
+    return this.#blocked;
   }
 
   /** How long ago the term ended, in whole milliseconds. */
@@ -143,6 +165,11 @@ export class ElectedTerm extends Hold implements Term {
     this.#ending = ending;
     this.#endedFor = reason;
     this.#endedAt = this.#clock.now();
+    // Otherwise a timer would have ended the term at the end of its lease.
+    if (mayBeReplaced(this.#node)) {
+      const silentMs = Math.round(this.#node.proofAgeMs());
+      this.#blocked = { lateMs: silentMs - Math.round(this.#node.leaseMs), silentMs };
+    }
     this.endHold(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
@@ -156,7 +183,8 @@ export class ElectedTerm extends Hold implements Term {
    * @param onOverrun - called once if the lease, or the time that the end of the term allows, is over before
    */
   settled(onOverrun: () => void): Promise<void> {
-    return this.#work.settled(this.#ending.settleBy ?? Number.POSITIVE_INFINITY, onOverrun);
+    const { settleBy = Number.POSITIVE_INFINITY } = this.#ending;
+    return this.#work.settled(settleBy, onOverrun, () => mayBeReplaced(this.#node));
   }
 }
 

@@ -1,3 +1,4 @@
+import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { ReadRecord } from '../nodes/record.js';
@@ -23,6 +24,14 @@ export interface UncleanEnd {
 export function takeoverDelayMs(leaseMs: number): number {
   return leaseMs * 1.03 + 50;
 }
+
+/** Whether the node's lease has been over for so long that another holder may act. */
+export function mayBeReplaced(node: ProvenFor): boolean {
+  if (node.remainingAtMostMs() > 0) return false; // Costs less, and is mostly so.
+  return node.proofAgeMs() >= takeoverDelayMs(node.leaseMs);
+}
+
+type ProvenFor = Pick<EphemeralNode, 'leaseMs' | 'remainingAtMostMs' | 'proofAgeMs'>;
 
 /**
  * The newest unclean end that a candidate has seen at one record. Its delay counts from the first read that showed it.

@@ -1,26 +1,12 @@
 import { write } from 'node:fs';
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
-import { monotonicNs, setTimeout } from '../../platform/time/timers.js';
-import { IDLE, STOP } from './deadline.js';
-
-/** Runs in its own thread, see `Watchdog`. It sleeps until the deadline, which the main thread extends. */
-const shared = workerData as BigInt64Array;
+import { setTimeout } from '../../platform/time/timers.js';
+import { SharedDeadline } from './deadline.js';
 
 const STDERR = 2; // The descriptor, because the main thread, which is blocked, prints what a worker writes to its stream.
 const MESSAGE = 'conclave: the main thread was blocked past the end of its lease: ending the process\n';
 const WRITE_WITHIN_MS = 100; // A busy machine needs some of it to wake the thread that writes.
-
-/** Whether the deadline has passed. Otherwise the thread is to stop. */
-function untilDeadline(): boolean {
-  for (;;) {
-    const deadline = Atomics.load(shared, 0);
-    if (deadline === STOP) return false;
-    const leftMs = deadline === IDLE ? Number.POSITIVE_INFINITY : Number(deadline - monotonicNs()) / 1e6;
-    if (leftMs <= 0) return true;
-    Atomics.wait(shared, 0, deadline, leftMs);
-  }
-}
 
 /** Ends the process. Standard error gets the message if it takes it now, or within {@link WRITE_WITHIN_MS}. */
 function endProcess(): void {
@@ -46,4 +32,5 @@ function kill(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-if (untilDeadline()) endProcess();
+// Runs in its own thread, see `Watchdog`. It sleeps until the deadline, which the main thread extends.
+if (new SharedDeadline(workerData as SharedArrayBuffer).wait()) endProcess();

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import { WatchdogFailedError } from '../../errors.js';
 import type { EphemeralNode } from '../../lease/ephemeral-node.js';
-import { monotonicNs, queueMicrotask } from '../../platform/time/timers.js';
-import { IDLE, STOP } from './deadline.js';
+import { queueMicrotask } from '../../platform/time/timers.js';
+import { SharedDeadline } from './deadline.js';
 
 // The main thread itself ends a term when the lease is over. If it hasn't done that after this margin, it is blocked.
 const MARGIN_MS = 50;
@@ -11,12 +11,10 @@ const MARGIN_MS = 50;
  * A thread that ends the process with SIGKILL when the main thread has been blocked past the end of a term's lease.
  * Otherwise the blocked work would go on as a leader that has been replaced.
  *
- * The thread reads the monotonic clock, which doesn't count the time for which the machine was suspended. After a
- * suspension the main thread runs as soon as the watchdog does, and reads its own clock. The thread can't use the
- * injected clock, which lives in the blocked thread.
+ * The thread reads the clocks of the machine, and can't use the injected clock, which lives in the blocked thread.
  */
 export class Watchdog {
-  readonly #deadline = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+  readonly #deadline = new SharedDeadline();
   readonly #onFailure: (error: WatchdogFailedError) => void;
   #state: 'running' | 'stopped' | 'failed' = 'running';
 
@@ -32,22 +30,28 @@ export class Watchdog {
 
   /** Guards a term, whose node is `own`, until `signal` aborts. */
   guard(own: EphemeralNode, signal: AbortSignal): void {
-    const renew = () => this.#set(signal.aborted ? IDLE : inMs(() => own.remainingMs() + MARGIN_MS));
+    const renew = () => {
+      if (this.#state !== 'running') return;
+      if (signal.aborted) this.#deadline.clear();
+      else this.#deadline.setIn(() => own.remainingMs() + MARGIN_MS);
+    };
     own.whenConfirmed(renew);
-    signal.addEventListener('abort', () => this.#set(IDLE), { once: true });
+    signal.addEventListener('abort', () => this.#deadline.clear(), { once: true });
     renew();
   }
 
   stop(): void {
     if (this.#state === 'running') this.#state = 'stopped';
-    this.#set(STOP);
+    this.#deadline.stop();
   }
 
   #start(): void {
+    this.#deadline.setIn(() => Number.POSITIVE_INFINITY); // Throws where threads share no clock.
+    this.#deadline.clear();
     // Loaded only when a watchdog is used, because loading takes time.
     const threads = process.getBuiltinModule('node:worker_threads');
     const worker: Worker = new threads.Worker(new URL('./thread.js', import.meta.url), {
-      workerData: this.#deadline,
+      workerData: this.#deadline.memory,
       // The application's --import and --require, also those of NODE_OPTIONS, would run in the thread, and could end it.
       execArgv: [],
       env: {},
@@ -62,18 +66,4 @@ export class Watchdog {
     this.#state = 'failed';
     this.#onFailure(new WatchdogFailedError(cause));
   }
-
-  #set(deadline: bigint): void {
-    Atomics.store(this.#deadline, 0, deadline);
-    Atomics.notify(this.#deadline, 0);
-  }
-}
-
-/**
- * The instant `ms()` milliseconds from now, in nanoseconds of the monotonic clock, which is the same in all threads of a
- * process. `ms` is called after the clock was read, so that a pause in between makes the instant earlier and never later.
- */
-function inMs(ms: () => number): bigint {
-  const now = monotonicNs();
-  return now + BigInt(Math.ceil(ms() * 1e6));
 }

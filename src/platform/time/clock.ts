@@ -1,3 +1,4 @@
+import { InvalidStateError } from '../../errors.js';
 import { type Abortable, onAbort } from '../async/lazy-abort.js';
 import { clearTimeout, monotonicNs, setTimeout, timeOfDay } from './timers.js';
 import { systemUptime } from './uptime.js';
@@ -68,7 +69,8 @@ const asMs = (instant: LeaseInstant) => instant as unknown as number;
 
 /** An instant that isn't later than this call. */
 export function leaseStart(clock: Clock): LeaseInstant {
-  return asInstant(clock.leaseStart?.() ?? leaseNow(clock));
+  // By the same time: a clock may have its own `leaseStart` only together with `leaseNow`.
+  return asInstant(clock.leaseNow === undefined ? clock.now() : (clock.leaseStart?.() ?? clock.leaseNow()));
 }
 
 /** How long ago that was, in milliseconds: surely not longer, but for 30 ms, than the result. */
@@ -102,16 +104,22 @@ export interface TimeSources {
    * `undefined` on a system without such a clock.
    */
   readonly uptime?: { readMs(): number; readonly stepMs: number } | undefined;
+  /** Whether `monotonicMs` counts from the same instant in all processes and threads. @default true */
+  readonly isMonotonicShared?: boolean;
 }
 
 // Beyond the step of the uptime. A difference to the other clock that is less than both means nothing.
 const UPTIME_MARGIN_MS = 10;
 
-// Not `performance.now`, which takes time to load and counts from the start of the process. This clock counts from the same
-// instant in all processes.
+// Not `performance.now`, which takes time to load and counts from the start of the process. In Node this clock counts from the
+// same instant in all processes. In Bun and Deno it counts from the start of the process or thread.
 const monotonicMs = () => Number(monotonicNs()) / 1e6;
 /** One object for all clocks, with one open file. */
-const systemSources: TimeSources = { monotonicMs, uptime: systemUptime(monotonicMs) };
+const systemSources: TimeSources = {
+  monotonicMs,
+  uptime: systemUptime(monotonicMs),
+  isMonotonicShared: !('bun' in process.versions || 'deno' in process.versions),
+};
 
 // In Node a longer delay wraps round to 1 ms.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -194,8 +202,11 @@ class SystemTimer implements Timer {
 
 /** An instant that means the same in every process of this machine, to be sent to another process. */
 export interface MachineInstant {
-  /** The instant by the clock that may stop while the machine is suspended, in milliseconds. */
-  readonly monotonicMs: number;
+  /**
+   * The instant by the clock that may stop while the machine is suspended, in milliseconds; `undefined` if each process or thread has
+   * its own.
+   */
+  readonly monotonicMs?: number | undefined;
   /** The instant by the clock that goes on meanwhile, in milliseconds; `undefined` on a system without such a clock. */
   readonly uptimeMs?: number | undefined;
 }
@@ -203,14 +214,20 @@ export interface MachineInstant {
 /**
  * The instant `remainingMs()` milliseconds from now. `remainingMs` is called after the clocks were read, so that a pause in
  * between makes the instant earlier and never later.
+ *
+ * @throws InvalidStateError on a system where no clock is the same for all processes and threads: Bun and Deno without `/proc/uptime`
  */
 export function machineInstantIn(
   remainingMs: () => number,
   sources: TimeSources = systemSources,
 ): MachineInstant {
-  const [uptimeMs, monotonicMs] = [sources.uptime?.readMs(), sources.monotonicMs()];
+  const uptimeMs = sources.uptime?.readMs();
+  const monotonicMs = sources.isMonotonicShared === false ? undefined : sources.monotonicMs();
+  if (uptimeMs === undefined && monotonicMs === undefined)
+    throw new InvalidStateError('this runtime has no clock here that all processes share: use Node');
   const ms = remainingMs();
-  return { monotonicMs: monotonicMs + ms, uptimeMs: uptimeMs === undefined ? undefined : uptimeMs + ms };
+  const after = (now: number | undefined) => (now === undefined ? undefined : now + ms);
+  return { monotonicMs: after(monotonicMs), uptimeMs: after(uptimeMs) };
 }
 
 /**
@@ -221,11 +238,11 @@ export function msUntil(
   sources: TimeSources = systemSources,
 ): number {
   const { uptime } = sources;
-  const byUptime =
-    uptime === undefined || uptimeMs === undefined
-      ? Number.POSITIVE_INFINITY
-      : uptimeMs + uptime.stepMs + UPTIME_MARGIN_MS - uptime.readMs();
-  return Math.min(byUptime, monotonicMs - sources.monotonicMs());
+  let leftMs = Number.POSITIVE_INFINITY;
+  if (monotonicMs !== undefined) leftMs = monotonicMs - sources.monotonicMs();
+  if (uptime === undefined || uptimeMs === undefined) return leftMs;
+  const now = uptime.readMs(); // Before the step, which it may show to be a finer one.
+  return Math.min(leftMs, uptimeMs + uptime.stepMs + UPTIME_MARGIN_MS - now);
 }
 
 /**

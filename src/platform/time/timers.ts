@@ -13,7 +13,7 @@ export const { queueMicrotask } = globalThis;
 
 export const nextTick = process.nextTick.bind(process);
 
-/** CLOCK_MONOTONIC, in nanoseconds. It counts from the same instant in every process of the machine. */
+/** CLOCK_MONOTONIC, in nanoseconds. In Node it counts from the same instant in every process of the machine. */
 export const monotonicNs = process.hrtime.bigint;
 
 const RealDate = Date;

@@ -1,10 +1,10 @@
 import { openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
-// The file has hundredths of a second, and each of two readings may be that much older than it seems.
-const GRANULARITY_MS = 20;
 const FILE = '/proc/uptime';
 const [STEP_MS, COARSE_STEP_MS] = [10, 1000];
+// What the system says may have whole seconds, rounded down, or up as Bun and Deno do.
+const TOLERANCE_MS = COARSE_STEP_MS + 2 * STEP_MS;
 const LONGEST_LINE_BYTES = 64;
 const [DOT, ZERO] = [0x2e, 0x30];
 
@@ -22,8 +22,8 @@ export function systemUptime(monotonicMs: () => number): Uptime | undefined {
  * because `os.uptime` opens the file each time, which takes three times as long.
  *
  * `os.uptime` is used if the file can't be read: in a chroot, or in a service with systemd's `ProcSubset=pid`. It then counts
- * whole seconds. It is also used whenever a reading differs from the monotonic clock. Then the machine was suspended, or other
- * code closed the descriptor by mistake and it belongs to another file now.
+ * whole seconds. Otherwise it only confirms readings that differ from the monotonic clock. Then the machine was suspended, or
+ * other code closed the descriptor by mistake and it belongs to another file now.
  */
 export class Uptime {
   readonly #monotonicMs: () => number;
@@ -54,7 +54,7 @@ export class Uptime {
     return this.#hasHundredths ? STEP_MS : COARSE_STEP_MS;
   }
 
-  /** The uptime in milliseconds, never more than the truth. */
+  /** The uptime in milliseconds, never more than a step ahead of the truth. */
   readMs(): number {
     const ms = this.#read();
     this.#hasHundredths ||= Math.round(ms) % COARSE_STEP_MS !== 0;
@@ -66,16 +66,16 @@ export class Uptime {
     // Computed before the reading, because this process may be stopped in between.
     const expectedMs = this.#monotonicMs() + this.#aheadMs;
     const ms = this.#readFrom(this.#descriptor);
-    return Math.abs(ms - expectedMs) <= GRANULARITY_MS ? ms : this.#confirmed(ms);
+    return Math.abs(ms - expectedMs) <= TOLERANCE_MS ? ms : this.#confirmed(ms);
   }
 
-  /** The uptime as the system says it. If `ms` differs from it, the file isn't read any more. */
+  /** Asks the system. If it doesn't confirm `ms`, the file isn't read any more. */
   #confirmed(ms: number): number {
     const sureMs = this.#systemMs();
     // The uptime only gets further ahead. A pause at this point makes it seem less far ahead.
     this.#aheadMs = Math.max(this.#aheadMs, sureMs - this.#monotonicMs());
-    // The descriptor isn't closed, because it may belong to another file by now.
-    if (!(Math.abs(sureMs - ms) <= GRANULARITY_MS)) this.#descriptor = undefined;
+    if (Math.abs(sureMs - ms) <= TOLERANCE_MS) return ms;
+    this.#descriptor = undefined; // It isn't closed, because it may belong to another file by now.
     return sureMs;
   }
 

@@ -66,6 +66,24 @@ export function describeEntry({ scheme, id, permissions }: AccessEntry): string 
   return `${scheme}:${id}:${given.map(([letter]) => letter).join('')}`;
 }
 
+/** The list as ZooKeeper's tools write it, and as `setAcl` takes it. */
+export function describeAccess(access: readonly AccessEntry[]): string {
+  return access.map(describeEntry).join(',');
+}
+
+/**
+ * The list with the least change after which not all clients may do what is dangerous: they keep what is harmless. The client
+ * that sets it may do everything, if no entry of the list says so of any client.
+ */
+export function protect(access: readonly AccessEntry[]): AccessEntry[] {
+  const kept = access.flatMap((entry) => {
+    const permissions = isForEverybody(entry) ? entry.permissions & ~DANGEROUS : entry.permissions;
+    return permissions === 0 ? [] : [{ ...entry, permissions }];
+  });
+  const hasOwner = kept.some(({ permissions }) => permissions === ALL_PERMISSIONS);
+  return hasOwner ? kept : [...kept, ...entriesOf('creator')];
+}
+
 export function checkAccess<T extends Access | undefined>(value: unknown, fallback: T): Access | T {
   if (value === undefined) return fallback;
   if (value === 'world' || value === 'creator') return value;

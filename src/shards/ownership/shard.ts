@@ -1,5 +1,6 @@
 import { showAs } from '../../classes/inspection.js';
 import type { Claim } from '../../election/term/claim.js';
+import { mayBeReplaced } from '../../election/term/takeover-delay.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
 import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
@@ -98,7 +99,7 @@ export class OwnedShard extends Hold implements Shard {
 
   /** Resolves when all work has settled; from then on `waitUntil` throws. @param onOverrun - called once if the lease is over before */
   settled(onOverrun: () => void): Promise<void> {
-    return this.#work.settled(Number.POSITIVE_INFINITY, onOverrun);
+    return this.#work.settled(Number.POSITIVE_INFINITY, onOverrun, () => mayBeReplaced(this.#node));
   }
 
   override transaction(): GuardedTransaction {

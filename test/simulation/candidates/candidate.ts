@@ -124,7 +124,10 @@ export abstract class Candidate {
   get isActing(): boolean {
     if (this.#leadership === undefined || this.isDead) return false;
     const { term, node } = this.#leadership;
-    return !term.signal.aborted && this.environment.clock.watched(() => node.isHeld());
+    const { clock } = this.environment;
+    // A term that ended after a pause of this process has ended only then.
+    const hasEnded = term.signal.aborted && clock.sendsLaterByMs === 0;
+    return !hasEnded && clock.watched(() => node.isHeld());
   }
 
   /** The life of the ensemble in which it leads. */
@@ -217,8 +220,20 @@ export abstract class Candidate {
 
   // ---- the leader's work ----
 
-  /** Acts now and then, each time after it has asked. It ends some time after it has to. */
+  /** The work of a term, to its end. */
   protected async lead(term: Term): Promise<void> {
+    const node = this.#leadership?.node;
+    await this.#work(term);
+    if (node?.isHeld() === false) this.overran();
+  }
+
+  /** The lease was over, or the node was gone, when the work settled. */
+  protected overran(): void {
+    // Only a supervisor cleans up after that.
+  }
+
+  /** Acts now and then, each time after it has asked. It ends some time after it has to. */
+  async #work(term: Term): Promise<void> {
     const { random } = this;
     const { sessionTimeoutMs } = this.surroundings;
     const endsAt = this.clock.now() + (random.chance(0.1) ? random.spread(100, 60_000) : Infinity);
@@ -264,7 +279,7 @@ export abstract class Candidate {
     checker.checkActing();
     const { token } = term;
     const delayMs = this.random.chance(0.05) ? this.random.spread(100, 30_000) : this.random.between(0, 20);
-    scheduler.after(delayMs, () => resource.write(token));
+    scheduler.after(this.environment.clock.sendsLaterByMs + delayMs, () => resource.write(token));
   }
 
   async #pause(ms: number, signal?: AbortSignal): Promise<void> {

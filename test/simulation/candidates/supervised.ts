@@ -1,6 +1,8 @@
+import type { TermLoss } from '../../../src/cluster/supervisor/cleanup-hook.js';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import { isLoss } from '../../../src/election/term/loss.js';
 import type { Term } from '../../../src/election/term/term.js';
-import { CleanupFailedError } from '../../../src/errors.js';
+import { CleanupFailedError, type DemotionReason } from '../../../src/errors.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Session } from '../../../src/session/session.js';
 import { CheckedObserver } from '../checked-observer.js';
@@ -14,9 +16,10 @@ export class SupervisedCandidate extends Candidate {
   /** How often the hook has succeeded since it last joined the election. */
   #cleanings = 0;
   #cleaning = false;
-  /** Whether it has lost a session since the hook was called last. */
+  /** Whether it has lost a session or a term since the hook was called last. */
   #owesCleanUp = false;
-  #lost: Term | undefined;
+  /** The term that ended last, and why, until it is elected again or cleans up. */
+  #lost: { readonly term: Term; readonly reason: DemotionReason } | undefined;
   #stopping = false;
   #failed = false;
   #gaveUp = false;
@@ -32,9 +35,10 @@ export class SupervisedCandidate extends Candidate {
       logger: SILENT,
       session: { ...sessionTimes(this.surroundings), environment },
       lead: (term) => this.lead(term),
-      cleanup: async ({ term }) => {
-        this.#beginCleaning(term);
+      cleanup: async (loss) => {
+        this.#beginCleaning(loss);
         await this.cleanUp();
+        this.#lost = undefined;
         this.#cleanings++;
         this.#cleaning = false;
       },
@@ -58,11 +62,13 @@ export class SupervisedCandidate extends Candidate {
       })
       .on('elected', (term) => {
         if (this.#cleaning) wrong('was elected while the hook was running');
+        if (this.#owesCleanUp) wrong('was elected, and the hook was not called after a loss');
         this.#lost = undefined;
         this.elected(term);
       })
       .on('demoted', (term, reason) => {
-        this.#lost = term;
+        this.#lost = { term, reason };
+        if (isLoss(reason)) this.#owesCleanUp = true;
         this.demoted(term, reason);
       })
       .on('restarting', ({ attempt }) => {
@@ -83,13 +89,22 @@ export class SupervisedCandidate extends Candidate {
       });
   }
 
-  #beginCleaning(term: Term | undefined): void {
+  protected override overran(): void {
+    this.#owesCleanUp = true;
+  }
+
+  #beginCleaning({ term, reason }: TermLoss): void {
     this.#cleaning = true;
     this.#owesCleanUp = false;
     const { ledger } = this.surroundings;
+    ledger.count(`cleaned up after: ${reason}`);
     if (this.isActing) ledger.violate('hook', `${this.id} acts while the hook runs`);
-    if (term !== undefined && term !== this.#lost)
-      ledger.violate('hook', `${this.id} cleans up after a term that it didn't lose`);
+    const last = this.#lost;
+    const wasLost = last !== undefined && isLoss(last.reason);
+    if (term !== last?.term && (wasLost || term !== undefined))
+      ledger.violate('hook', `${this.id} cleans up after another term than it lost`);
+    if (wasLost && ![last.reason, 'session-expired'].includes(reason))
+      ledger.violate('hook', `${this.id} lost its term for ${last.reason}, and cleans up after ${reason}`);
   }
 
   /** Whether it has stopped because the hook never succeeded. */

@@ -316,4 +316,20 @@ describe('an instant of the machine', () => {
     state.suspended += 3_600_000;
     expect(msUntil(instant, sources)).toBeLessThan(-3_000_000);
   });
+
+  it('goes by the uptime alone where each process has a monotonic clock of its own', () => {
+    const { state, sources } = machine();
+    const instant = machineInstantIn(() => 1000, { ...sources, isMonotonicShared: false });
+    expect(instant.monotonicMs).toBeUndefined();
+    // Another process, which was started later.
+    const elsewhere = { ...sources, monotonicMs: () => sources.monotonicMs() - 4000 };
+    state.running += 300;
+    expect(msUntil(instant, elsewhere)).toBeCloseTo(700 + 20, 5);
+  });
+
+  it('is not to be had where no clock is shared by all processes', () => {
+    expect(() => machineInstantIn(() => 1000, { monotonicMs: () => 0, isMonotonicShared: false })).toThrow(
+      'no clock here that all processes share: use Node',
+    );
+  });
 });

@@ -63,6 +63,28 @@ describe('uptime', () => {
     expectNow(clock.readMs());
   });
 
+  it.each([
+    ['rounded down', Math.floor],
+    ['rounded up', Math.ceil],
+  ])('is read from the file also where the system says whole seconds, %s', (_, rounded) => {
+    let [monotonic, suspendedMs] = [0, 0];
+    const truth = () => 5_000_430 + monotonic + suspendedMs;
+    const show = () => writeFileSync(file, lineOf(truth()));
+    show();
+    const clock = new Uptime(
+      () => monotonic,
+      file,
+      () => rounded(truth() / 1000) * 1000,
+    );
+    for (const asleepMs of [0, 700, 0, 60_000, 0]) {
+      monotonic += 10;
+      suspendedMs += asleepMs;
+      show();
+      expect(clock.readMs()).toBeCloseTo(truth(), 3);
+      expect(clock.stepMs).toBe(10);
+    }
+  });
+
   it('counts as one in whole seconds until a reading has hundredths', () => {
     let systemMs = 5000;
     const clock = new Uptime(

@@ -1,0 +1,115 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
+import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/supervisor-options.js';
+import { LeaderElector } from '../../../../src/election/elector.js';
+import { ShardSupervisor } from '../../../../src/shards/supervisor/shard-supervisor.js';
+import { nextEvent } from '../../../../src/testing/index.js';
+import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+
+const PATH = '/elections/scheduler';
+const AUTH = { scheme: 'digest', credentials: 'service:secret' } as const;
+
+async function setUp() {
+  const { clock, server, open } = await startWithTestClock();
+  const { environment } = clock;
+  const options = { connect: server.connectString, path: PATH, session: { environment } };
+  const supervise = (given: Partial<ElectionSupervisorOptions> = {}) => {
+    const supervisor = new ElectionSupervisor({ ...options, ...given });
+    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    const errors: Error[] = [];
+    supervisor.on('error', (error) => void errors.push(error));
+    return { supervisor, errors };
+  };
+  /** The error with which `start()` rejects. It fails the test if that takes more than 5 s. */
+  const refusal = async (supervisor: ElectionSupervisor | ShardSupervisor): Promise<unknown> => {
+    const refused = supervisor.start().then(
+      () => 'started',
+      (error: unknown) => error,
+    );
+    return await clock.advanceUntil(Promise.race([refused, late(5000)]));
+  };
+  const late = (ms: number) =>
+    new Promise<string>((resolve) => void clock.after(ms, () => resolve('pending')));
+  return { clock, server, open, options, supervise, refusal };
+}
+
+describe('the start of a supervisor', () => {
+  it('is refused, once and for good, when the election has another number of seats', async () => {
+    const { clock, open, supervise, refusal } = await setUp();
+    const elector = new LeaderElector(await clock.advanceUntil(open()), PATH, { seats: 3 });
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    await clock.advanceUntil(elector.start());
+    const { supervisor, errors } = supervise({ seats: 2 });
+    const refused = await refusal(supervisor);
+    expect(refused).toMatchObject({ code: 'SEATS_MISMATCH', given: 2, agreed: 3 });
+    expect(errors).toEqual([refused]);
+    expect(supervisor.health().reasons).toEqual(['stopped']);
+  });
+
+  it('is refused when any client could end the terms of the election', async () => {
+    const { clock, open, options, supervise, refusal } = await setUp();
+    const stranger = await clock.advanceUntil(open());
+    await clock.advanceUntil(stranger.create('/elections'));
+    await clock.advanceUntil(stranger.create(PATH));
+    const session = { ...options.session, auth: AUTH };
+    const { supervisor, errors } = supervise({ session });
+    const refused = await refusal(supervisor);
+    expect(refused).toMatchObject({ code: 'UNPROTECTED_PATH' });
+    expect(errors).toEqual([refused]);
+    const group = new ShardSupervisor({ ...options, session, shards: 2 });
+    onTestFinished(() => clock.advanceUntil(group.stop()));
+    group.on('error', () => undefined); // `start()` rejects with it.
+    expect(await refusal(group)).toMatchObject({ code: 'UNPROTECTED_PATH' });
+  });
+
+  it('is refused when the access list of the election refuses', async () => {
+    const { server, supervise, refusal } = await setUp();
+    server.failWith('NO_AUTH', { operation: 'create' });
+    server.failWith('NO_AUTH', { operation: 'multi' });
+    const { supervisor, errors } = supervise();
+    const refused = await refusal(supervisor);
+    expect(refused).toMatchObject({ code: 'NO_AUTH' });
+    expect(errors).toEqual([refused]);
+  });
+
+  it('goes on when the servers refuse for another reason, says so once for each try, and says why it waits', async () => {
+    const { clock, server, supervise } = await setUp();
+    const faults = [
+      server.failWith('QUOTA_EXCEEDED', { operation: 'create' }),
+      server.failWith('QUOTA_EXCEEDED', { operation: 'multi' }),
+    ];
+    const { supervisor, errors } = supervise({ retry: { minTimeout: 2000, randomize: false } });
+    let tries = 0;
+    supervisor.on('restarting', () => void tries++);
+    const starting = supervisor.start();
+    await clock.advance(5000);
+    expect(tries).toBe(2);
+    expect(errors).toHaveLength(2);
+    const { live, ready, reasons } = supervisor.health();
+    expect([live, ready]).toEqual([true, false]);
+    expect(reasons).toEqual([expect.stringMatching(/QUOTA_EXCEEDED.*; tries again in [\d]+ ms$/)]);
+    for (const fault of faults) fault.clear();
+    await clock.advanceUntil(starting);
+  });
+});
+
+describe('a supervisor that has started', () => {
+  it('goes on when the access list refuses later', async () => {
+    const { clock, server, supervise } = await setUp();
+    const { supervisor, errors } = supervise();
+    const elected = nextEvent(supervisor, 'elected');
+    await clock.advanceUntil(supervisor.start());
+    await clock.advanceUntil(elected);
+    const faults = [
+      server.failWith('NO_AUTH', { operation: 'create' }),
+      server.failWith('NO_AUTH', { operation: 'multi' }),
+    ];
+    server.expireSession(() => true);
+    await clock.advance(10_000);
+    expect(errors.length).toBeGreaterThan(1);
+    expect(supervisor.health().live).toBe(true);
+    const again = nextEvent(supervisor, 'elected');
+    for (const fault of faults) fault.clear();
+    await clock.advanceUntil(again);
+  });
+});

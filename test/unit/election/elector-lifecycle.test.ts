@@ -1,0 +1,197 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { LeaderElector } from '../../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import type { Term } from '../../../src/election/term/term.js';
+import type { DemotionReason } from '../../../src/errors.js';
+import { deferred } from '../../../src/platform/async/promises.js';
+import type { AccessEntry } from '../../../src/session/protocol/acl.js';
+import type { Session } from '../../../src/session/session.js';
+import { nextEvent } from '../../../src/testing/index.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+
+const PATH = '/elections/scheduler';
+const ALL_BUT_READ: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 2 | 4 | 8 | 16 };
+
+async function setUp() {
+  const { clock, server, open } = await startWithTestClock();
+  const electing = (session: Session, options: LeaderElectorOptions = {}) => {
+    const elector = new LeaderElector(session, PATH, options);
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    const errors: Error[] = [];
+    elector.on('error', (error) => void errors.push(error));
+    return { elector, errors };
+  };
+  const first = await clock.advanceUntil(open()); // Creates the election with the usual access.
+  await clock.advanceUntil(first.create('/elections'));
+  await clock.advanceUntil(first.create(PATH));
+  return { clock, server, open, first, electing };
+}
+
+describe('an elector that may not read its own node', () => {
+  it('is refused at the start, once, when another candidate leads', async () => {
+    const { clock, server, open, first, electing } = await setUp();
+    const leader = electing(first);
+    await clock.advanceUntil(leader.elector.start());
+    const { elector, errors } = electing(await clock.advanceUntil(open({ access: [ALL_BUT_READ] })));
+    server.resetCounts();
+    const starting = elector.start();
+    starting.catch(() => undefined); // Handled below.
+    await clock.advance(5000);
+    await expect(starting).rejects.toMatchObject({
+      code: 'UNREADABLE_NODE',
+      path: expect.stringContaining(`${PATH}/`),
+    });
+    expect([elector.state.name, errors]).toEqual(['stopped', []]);
+    expect(server.count('create')).toBeLessThanOrEqual(2);
+    expect(await clock.advanceUntil(leader.elector.candidates())).toHaveLength(1);
+  });
+
+  it('leads more and more rarely when it is alone', async () => {
+    const { clock, open, electing } = await setUp();
+    const session = await clock.advanceUntil(open({ access: [ALL_BUT_READ] }));
+    const said: Error[] = [];
+    session.on('error', (error) => void said.push(error));
+    const { elector } = electing(session);
+    const ends: DemotionReason[] = [];
+    elector.on('demoted', (_term, reason) => void ends.push(reason));
+    await clock.advanceUntil(elector.start());
+    await clock.advance(60_000);
+    expect(ends.length).toBeGreaterThan(5);
+    expect(ends.length).toBeLessThan(30);
+    expect(new Set(ends)).toEqual(new Set(['node-deleted']));
+    expect(said[0]?.message).toContain('access list');
+  });
+});
+
+describe('an elector whose node is deleted as soon as it has one', () => {
+  it('joins more and more rarely', async () => {
+    const { clock, open, first, electing } = await setUp();
+    const leader = electing(first);
+    await clock.advanceUntil(leader.elector.start());
+    const { elector } = electing(await clock.advanceUntil(open()));
+    let joins = 0;
+    elector.on('waiting', async () => {
+      joins++;
+      const [, own] = await first
+        .getChildren(PATH)
+        .then((nodes) => nodes.filter((node) => node.includes('-lock-')).sort(bySequence));
+      if (own !== undefined) await first.remove(`${PATH}/${own}`);
+    });
+    await clock.advanceUntil(elector.start());
+    await clock.advance(60_000);
+    expect(joins).toBeGreaterThan(5);
+    expect(joins).toBeLessThan(40);
+  });
+});
+
+describe('work that blocks the event loop past the lease', () => {
+  /** Leads until `go`, then blocks for `blockedMs`, looks whether it may act, and ends at once if it mayn't. */
+  async function blocking(blockedMs: number, options: LeaderElectorOptions = {}) {
+    const { clock, server, first, electing } = await setUp();
+    const go = deferred();
+    const warned: unknown[][] = [];
+    const ignore = () => undefined;
+    const { elector, errors } = electing(first, {
+      logger: {
+        ...{ debug: ignore, info: ignore, error: ignore },
+        warn: (...line: unknown[]) => void warned.push(line),
+      },
+      lead: async (term) => {
+        await go.promise;
+        if (term.number === 1) clock.jump(blockedMs);
+        if (!term.isHeld()) return;
+        await term.ended;
+      },
+      ...options,
+    });
+    const elected = nextEvent<[Term]>(elector, 'elected');
+    await clock.advanceUntil(elector.start());
+    const [term] = await clock.advanceUntil(elected);
+    await clock.advance(10_000);
+    const demoted = nextEvent(elector, 'demoted');
+    const run = async () => {
+      go.resolve();
+      await clock.advanceUntil(demoted);
+      await clock.advance(100);
+    };
+    return { clock, server, session: first, term, errors, warned, run };
+  }
+
+  it('is reported, though it ends as soon as it asks, and warned of once with how long that was', async () => {
+    const { session, term, errors, warned, run } = await blocking(5000);
+    await run();
+    expect(errors).toMatchObject([{ code: 'WORK_OVERRUN', term: term.number }]);
+    const { leaseMs } = session;
+    expect(warned).toEqual([
+      [
+        expect.objectContaining({ term: term.number }),
+        'the event loop was blocked past the end of the lease',
+      ],
+    ]);
+    const [[{ lateMs, silentMs }]] = warned as [[{ lateMs: number; silentMs: number }]];
+    expect(lateMs).toBeLessThanOrEqual(5000);
+    expect(lateMs).toBeGreaterThanOrEqual(5000 - leaseMs);
+    expect(silentMs).toBe(lateMs + leaseMs);
+    expect(silentMs).toBeGreaterThanOrEqual(5000);
+  });
+
+  it('is reported too when it returns without another question', async () => {
+    const go = deferred();
+    const run = await blocking(0, { lead: () => go.promise });
+    run.clock.jump(5000);
+    go.resolve();
+    await run.run();
+    expect(run.errors).toMatchObject([{ code: 'WORK_OVERRUN' }]);
+  });
+
+  it('does not end the process by onOverrun when it has settled by then', async () => {
+    const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as never);
+    onTestFinished(() => exit.mockRestore());
+    const { errors, run } = await blocking(5000, { onOverrun: 'exit' });
+    await run();
+    expect(errors).toHaveLength(1);
+    expect(exit).not.toHaveBeenCalled();
+  });
+
+  it('is not reported, nor warned of, if it ends with its lease while the link is cut', async () => {
+    const { server, errors, warned, run } = await blocking(0);
+    server.partition();
+    await run();
+    server.heal();
+    expect([errors, warned]).toEqual([[], []]);
+  });
+});
+
+describe("a term's `ended`", () => {
+  it('resolves when the term has ended, after the abort of its signal, and never rejects', async () => {
+    const { clock, first, electing } = await setUp();
+    const { elector } = electing(first);
+    const elected = nextEvent<[Term]>(elector, 'elected');
+    await clock.advanceUntil(elector.start());
+    const [term] = await clock.advanceUntil(elected);
+    const steps: string[] = [];
+    const before = term.ended.then(() => steps.push('ended'));
+    expect(term.ended).toBe(term.ended);
+    term.signal.addEventListener('abort', () => steps.push('signal'));
+    await clock.advance(1000);
+    expect(steps).toEqual([]);
+    await clock.advanceUntil(elector.resign());
+    await before;
+    expect(steps).toEqual(['signal', 'ended']);
+    await expect(term.ended).resolves.toBeUndefined();
+  });
+
+  it('resolves at once when it is asked for after the end', async () => {
+    const { clock, first, electing } = await setUp();
+    const { elector } = electing(first);
+    const elected = nextEvent<[Term]>(elector, 'elected');
+    await clock.advanceUntil(elector.start());
+    const [term] = await clock.advanceUntil(elected);
+    await clock.advanceUntil(elector.stop());
+    await expect(term.ended).resolves.toBeUndefined();
+  });
+});
+
+function bySequence(a: string, b: string): number {
+  return Number(a.slice(-10)) - Number(b.slice(-10));
+}
