@@ -11,6 +11,8 @@ const PROGRAMS = {
   conclave: 'dist/cli/main.js',
 };
 const LEASE_MS = 1000;
+/** Longer than the watchdog's program blocks: clocks that count from the start of a thread differ by as much. */
+const AGE_MS = 4000;
 /** So long that a successor within `PATIENCE_MS` hasn't waited for its end. */
 const LONG_LEASE_MS = 60_000;
 /** The longest session timeout that the checks' server must grant, and that the replicas ask for. */
@@ -66,7 +68,7 @@ export const RUNTIME_CHECKS = [
   {
     name: 'the watchdog ends a leader that is blocked past its lease',
     check: async (host) => {
-      const program = host.start(PROGRAMS.watchdog);
+      const program = host.start(PROGRAMS.watchdog, [`${AGE_MS}`]);
       await program.ends('SIGKILL');
     },
   },
