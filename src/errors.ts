@@ -69,7 +69,7 @@ export const NOT_SHOWN = new Withheld('(not shown)');
 /** @internal In place of the value of an option that doesn't exist. It may be a misspelt one that holds a secret. */
 export const UNKNOWN_OPTION = new Withheld('an unknown option');
 /** @internal In place of a text where options are expected: it may be credentials. */
-export const A_TEXT = new Withheld('a text');
+export const A_TEXT = new Withheld('a string');
 
 /** A method was called in a state in which it can't do its work: `start()` after `stop()`, for example. */
 export class InvalidStateError extends ConclaveError {
@@ -102,8 +102,8 @@ export class NoServerError extends ConclaveError {
     const since = forMs < 1000 ? '' : ` for ${Math.round(forMs / 1000)} s`;
     const why = describe(cause);
     const where = why.includes(address) ? '' : `, from ${address}`;
-    const advice = 'tries go on; are the servers up, and reachable from here?';
-    super(`no server took the session${since}: ${why}${where}; ${advice}`, { cause });
+    const advice = 'still retrying; are the servers up and reachable?';
+    super(`no server accepted the session${since}: ${why}${where}; ${advice}`, { cause });
   }
 }
 
@@ -188,8 +188,8 @@ export class EnsembleResetError extends ConclaveError {
     readonly foundZxid: bigint,
   ) {
     super(
-      `this ensemble is younger than the one before: it is at transaction ${hex(foundZxid)}, after ${hex(seenZxid)} was seen. ` +
-        'Its data was lost or restored: fencing tokens and terms start again. Reset the highest token that your fenced resources remember',
+      `the ensemble is at transaction ${hex(foundZxid)}, but this process has already seen ${hex(seenZxid)}. ` +
+        "The servers' data was lost, or restored from a backup: fencing tokens and terms start again. Reset the highest token that your fenced resources remember",
     );
   }
 }
@@ -242,7 +242,7 @@ export class UnreadableNodeError extends ConclaveError {
     options?: ErrorOptions,
   ) {
     super(
-      `this session may not read ${path}, so the servers would never notify it of the end of that node: give all contenders the same credentials, or give READ to all of them, as with access: [{ scheme: 'auth', id: '', permissions: 31 }, { scheme: 'world', id: 'anyone', permissions: 1 }]`,
+      `this session may not read ${path}, so the servers would never notify it when that node is deleted: give all contenders the same credentials, or give READ to all of them, as with access: [{ scheme: 'auth', id: '', permissions: 31 }, { scheme: 'world', id: 'anyone', permissions: 1 }]`,
       options,
     );
   }
@@ -311,7 +311,7 @@ export class RevocationRefusedError extends ConclaveError {
     readonly leader: string,
     readonly answered: boolean,
   ) {
-    super(`${leader} did not step down: ${answered ? 'it refused' : 'no answer in time'}`);
+    super(`${leader} did not step down: ${answered ? 'it refused' : 'it did not answer in time'}`);
   }
 }
 
@@ -335,8 +335,8 @@ export class SeatsMismatchError extends ConclaveError {
     readonly given: number,
     readonly agreed: number | undefined,
   ) {
-    const found = agreed === undefined ? 'is something else' : `has ${agreed}`;
-    super(`${path} was given ${given} seats, and ${found}: expected the same number everywhere`);
+    const found = agreed === undefined ? 'no number of seats' : `${agreed} seats`;
+    super(`${path} has ${found}, but this process was given ${given}: give all processes the same number`);
   }
 }
 
@@ -426,7 +426,7 @@ export class ShardEndedError extends ConclaveError {
     readonly reason: ShardEndReason,
     options?: ErrorOptions,
   ) {
-    super(`shard ${shard} is not owned any more: ${reason}`, options);
+    super(`shard ${shard} is no longer owned: ${reason}`, options);
   }
 }
 
@@ -457,7 +457,7 @@ export class ShardsMismatchError extends ConclaveError {
     given: string,
     found: string,
   ) {
-    super(`${path} was given ${given}, and has ${found}: expected the same shards everywhere`);
+    super(`${path} has ${found}, but this process was given ${given}: give all members the same shards`);
   }
 }
 
@@ -489,7 +489,7 @@ export class WatchdogFailedError extends ConclaveError {
   /** @param cause - why the thread didn't start, or what ended it */
   constructor(cause: unknown) {
     super(
-      `the watchdog does not run any more, so no process ends when its main thread is blocked past a lease: ${describe(cause)}`,
+      `the watchdog no longer runs, so nothing ends this process if its main thread is blocked past a lease: ${describe(cause)}`,
       { cause },
     );
   }
@@ -592,7 +592,7 @@ export class CleanupFailedError extends ConclaveError {
     cause: unknown,
   ) {
     const times = attempts === 1 ? 'once' : `${attempts} times, the last time`;
-    const advice = 'clean up by hand, then make a new supervisor or start the process again';
+    const advice = 'clean up by hand, then create a new supervisor or restart the process';
     super(
       `the clean-up hook failed ${times} with: ${describe(cause)}; the clean-up is outstanding, so the supervisor has stopped: ${advice}`,
       { cause },
@@ -663,7 +663,7 @@ export function describe(thrown: unknown): string {
     if (typeof message === 'string' && message !== '') return inOneLine(message);
     return inOneLine(thrown instanceof Error ? String(name) : show(thrown));
   } catch {
-    return 'a value that can not be described';
+    return "a value that can't be described";
   }
 }
 
@@ -683,7 +683,7 @@ function show(value: unknown): string {
     if (value instanceof Withheld) return value.words;
     return nameOf(value) ?? (Array.isArray(value) ? showItems(value) : showNames(value));
   } catch {
-    return 'an object that can not be shown'; // A proxy that throws.
+    return "an object that can't be shown"; // A proxy that throws.
   }
 }
 

@@ -54,7 +54,7 @@ export function publicStateOf(state: LifecycleState): ElectorState {
 export function holdUpOf(state: LifecycleState): StopWait {
   if (state.name === 'ending' && state.term.hasWork)
     return { by: 'work', what: state.term.unsettled, term: state.term.number };
-  return { by: 'servers', what: 'the place in the election has still to be given back' };
+  return { by: 'servers', what: 'the place in the election still has to be given back' };
 }
 
 /**

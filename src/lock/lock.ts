@@ -153,6 +153,6 @@ function checkPatterns(value: unknown): readonly string[] {
   throw new InvalidOptionError(
     'extraLockPatterns',
     value,
-    "a list of texts that stand before the number, as '__lock__': not empty, without /, not ending with a digit",
+    "a list of texts that precede the number, such as '__lock__': not empty, without /, not ending with a digit",
   );
 }

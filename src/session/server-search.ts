@@ -130,7 +130,7 @@ export class ServerSearch {
       ? afterPendingInput(this.#clock, connectTimeoutMs, () => {
           const cause = this.#dialer.lastFailure;
           const why = cause === undefined ? '' : ` (the last one tried: ${describe(cause)})`;
-          const message = `no server took the session within ${connectTimeoutMs} ms${why}`;
+          const message = `no server accepted the session within ${connectTimeoutMs} ms${why}`;
           timeout.abort(new ConnectTimeoutError(message, { cause }));
         })
       : undefined;
@@ -272,11 +272,11 @@ export class ServerSearch {
     const { logger, leaseMs, sessionTimeoutMs: askedMs } = this.#options;
     const { sessionTimeoutMs: grantedMs } = this.#identity;
     if (leaseMs !== undefined && leaseMs !== this.#identity.leaseMs) {
-      const message = 'leaseMs does not fit the granted session timeout: using a third of that';
+      const message = 'leaseMs does not fit the granted session timeout: using a third of the timeout';
       warnOfSetup(logger, { leaseMs, grantedMs }, message);
     }
     if (askedMs !== grantedMs)
-      warnOfSetup(logger, { askedMs, grantedMs }, 'the servers granted another session timeout');
+      warnOfSetup(logger, { askedMs, grantedMs }, 'the servers granted a different session timeout');
   }
 
   /**

@@ -181,7 +181,7 @@ function checkAuth(auth: unknown): readonly Credentials[] {
       throw new InvalidOptionError(
         'auth',
         '(not shown)',
-        'credentials without a line break at their end: it would be a part of the password. Trim the text of a file',
+        'credentials without a line break at their end: it would become part of the password. Trim the text of a file',
       );
     if (right) return { scheme, credentials };
     throw new InvalidOptionError('auth', NOT_SHOWN, "{ scheme: 'digest', credentials: 'user:password' }");

@@ -303,7 +303,7 @@ export class Session extends Operations<SessionEvents> {
 
   /** @internal */
   fail(error: Error): void {
-    const message = 'the session can not go on';
+    const message = "the session can't continue";
     // On the session's first connection, the call that opens it or its first operation rejects with the error.
     if (this.#state.name === 'suspended' || this.#connections > 1) this.report(error, message);
     else if (!isLastResort(this.logger)) this.logger.error({ cause: describe(error) }, message);

@@ -68,7 +68,7 @@ export class EmbeddedZooKeeper {
     const { connectString } = embedded;
     resolved.logger.warn(
       { connectString },
-      `Embedded ZooKeeper at ${connectString}: for tests and demos only, in memory and open to everybody on this machine`,
+      `Embedded ZooKeeper at ${connectString}: for tests and demos only, in memory and open to every user of this machine`,
     );
     return embedded;
   }

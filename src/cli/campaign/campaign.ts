@@ -157,7 +157,10 @@ class Campaign {
   #limitFirstConnect(): Timer {
     const { connectTimeoutMs } = this.#target.session;
     const timer = clock.after(connectTimeoutMs, () => {
-      this.#finish(EXIT.unavailable, `no server of ${this.#target.connect} in ${connectTimeoutMs} ms`);
+      this.#finish(
+        EXIT.unavailable,
+        `no server of ${this.#target.connect} accepted the session within ${connectTimeoutMs} ms`,
+      );
     });
     const clear = () => timer.clear();
     this.#supervisor.session().then(clear, clear); // Rejects if it was stopped: the reason has been printed then.

@@ -15,7 +15,7 @@ export function surviveBrokenStreams(): void {
   const onLost = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     process.stdout.off('error', onLost);
-    printError(`standard output can not be written: ${error.message}`);
+    printError(`standard output can't be written: ${error.message}`);
     process.on('exit', (code) => {
       if (code === EXIT.ok) process.exitCode = EXIT.outputLost;
     });

@@ -31,10 +31,10 @@ export async function buryMember(
   const name = node.slice(paths.members.length + 1);
   const wrong = (why: string) =>
     new Error(
-      `no tombstone was written in ${group}: ${why}. A process that says so is broken, or does what it may not`,
+      `no tombstone was written in ${group}: ${why}. The process that reported it is faulty, or isn't allowed to report it`,
     );
   if (node !== `${paths.members}/${name}` || parseEntry(name)?.id === undefined)
-    throw wrong(`${node} is no member's node`);
+    throw wrong(`${node} is not the node of a member`);
   for (;;) {
     const look = (path: string) => session.retryUntilAnswered(() => session.exists(path), signal);
     const heartbeatNode = heartbeatPathOf(node);

@@ -212,15 +212,14 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   #receive(child: ChildProcess, known: GuardedProcess, { pid, message }: ChildReport): string | undefined {
     // Nothing tells this process when that one ends. It may live on, and lead, when this child has ended.
     if (pid !== child.pid)
-      return `passes on the messages of process ${pid}, as a wrapper does (execPath: 'tsx', say): that one isn't guarded. Start it with fork itself, by execArgv: ['--import', 'tsx'], say`;
+      return `passes on the messages of process ${pid}, as a wrapper does (for example execPath: 'tsx'). Process ${pid} isn't guarded: start it with fork directly, for example with execArgv: ['--import', 'tsx']`;
     const isTaken = [...this.#children].some(
       ([other, guarded]) => other !== child && guarded.known.has(message.session),
     );
     // The other process lives: to close its session would take the term from a leader that may act.
-    if (isTaken)
-      return 'says that it has the session of another process that is guarded: that is not believed';
+    if (isTaken) return 'reports the session of another guarded process: the guardian ignores that report';
     if (known.receive(message)) return undefined;
-    return `has reported more than ${MOST_SESSIONS} sessions or ${MOST_ELECTIONS} elections: the others end by their session timeouts. Use fewer in one process`;
+    return `has reported more than ${MOST_SESSIONS} sessions or ${MOST_ELECTIONS} elections: the others end only at their session timeouts. Use fewer in one process`;
   }
 
   /** The process has ended. Never rejects. */
@@ -236,7 +235,11 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     );
     for (const { cause } of sessions) {
       if (cause === undefined) continue;
-      this.#report(new Error(`a session of the dead process ${child.pid}: ${describe(cause)}`, { cause }));
+      this.#report(
+        new Error(`a session of the dead process ${child.pid} was not cleaned up: ${describe(cause)}`, {
+          cause,
+        }),
+      );
     }
     const report: CleanupReport = { pid: child.pid, sessions, tookMs: clock.now() - endedAt };
     this.#logger.info({ ...report }, 'cleaned up the sessions of a dead process');

@@ -43,7 +43,8 @@ export function healthHandler(supervisor: HealthSource): (request: Request) => P
   return async ({ url, method }) => {
     const { pathname } = new URL(url);
     const page = pageOf(supervisor, pathname.slice(pathname.lastIndexOf('/') + 1));
-    if (page === undefined) return answer(404, { error: 'there is /livez, /readyz and /leader' }, method);
+    if (page === undefined)
+      return answer(404, { error: 'not found: use /livez, /readyz or /leader' }, method);
     if (!METHODS.includes(method))
       return answer(405, { error: `${method} is not allowed` }, method, { allow: METHODS.join(', ') });
     return answer(page.isWell ? 200 : 503, page.body, method);

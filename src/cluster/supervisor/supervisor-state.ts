@@ -32,5 +32,5 @@ export function holdUpOf<P>(
   if (state.name === 'cleaning')
     return { by: 'cleanup', what: `attempt ${state.attempt} of the clean-up hook still runs` };
   if ('participation' in state) return ofParticipation(state.participation);
-  return { by: 'servers', what: 'the search for a server has still to end' };
+  return { by: 'servers', what: 'the search for a server still has to end' };
 }

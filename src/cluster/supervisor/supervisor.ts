@@ -282,7 +282,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const resolved = resolveShutdown<{ term: Term | undefined }>(signals, given);
     if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
-      throw new InvalidStateError('the supervisor was told before which signals to shut down on');
+      throw new InvalidStateError('shutdownOn was already called on this supervisor');
     const { environment, logger } = this.#options;
     const shutdown = new SignalShutdown(resolved, {
       clock: environment.clock,

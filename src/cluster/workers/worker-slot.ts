@@ -168,7 +168,7 @@ export class WorkerSlot {
     this.#failures++;
     if (this.#failures > restart.retries) {
       this.#become({ name: 'given up' });
-      const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not started again`;
+      const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not restarted`;
       this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`));
       return;
     }

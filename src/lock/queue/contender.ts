@@ -96,7 +96,7 @@ export class Contender {
     } catch (error) {
       this.session.logger.debug(
         { cause: describe(error) },
-        'left the queue without the write that should go with it',
+        'left the queue, but the servers did not carry out the write that goes with it',
       );
     }
     await this.node.deleteForSure();

@@ -283,7 +283,7 @@ export class MemberWatch {
       if (version !== undefined)
         logger.info(
           { member: watched.member?.id ?? node },
-          'no heartbeat of the member for longer than its lease',
+          'no heartbeat from the member for longer than its lease',
         );
       await this.#session.commit([
         ...(version === undefined ? this.#absence(node) : this.#deletions(node, version)),

@@ -124,7 +124,10 @@ async function writeWithHome(
     } catch (error) {
       if (!(error instanceof ZooKeeperError) || error.path !== session.absolute(path)) throw error;
       if (error instanceof NodeExistsError || (kind === 'set' && error instanceof NoNodeError)) continue;
-      session.logger.warn({ cause: describe(error) }, 'a member of a group of shards left without its home');
+      session.logger.warn(
+        { cause: describe(error) },
+        'a member left its group of shards, but the servers did not write its home',
+      );
       break;
     }
   }

@@ -154,7 +154,7 @@ function fill(placed: Int32Array, home: Int32Array | undefined, lack: number[]):
 function placesOf(ordered: readonly PlanMember[]): Map<string, number> {
   const places = new Map<string, number>();
   ordered.forEach(({ id, weight }, at) => {
-    if (places.has(id)) throw new InvalidOptionError('members', id, 'members with an id of their own each');
+    if (places.has(id)) throw new InvalidOptionError('members', id, 'members with different ids');
     if (!(Number.isFinite(weight) && weight > 0))
       throw new InvalidOptionError(`the weight of ${id}`, weight, 'a finite number over 0');
     places.set(id, at);
@@ -165,5 +165,5 @@ function placesOf(ordered: readonly PlanMember[]): Map<string, number> {
 function namedTwice(shards: readonly string[]): InvalidOptionError {
   const seen = new Set<string>();
   const twice = shards.find((shard) => seen.size === seen.add(shard).size);
-  return new InvalidOptionError('shards', twice, 'shards with an id of their own each');
+  return new InvalidOptionError('shards', twice, 'shards with different ids');
 }

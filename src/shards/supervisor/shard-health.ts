@@ -48,7 +48,7 @@ export function shardHealthOf(state: SupervisorState<MembershipCondition>, times
   const isConnected = session.state.name === 'connected';
   // With no server in reach that goes without saying.
   const kept = isConnected ? late.filter((each) => !stuck.includes(each)) : [];
-  reasons.push(...kept.map((each) => `shard ${each.shard.id} has still to be given back, ${ago(each)}`));
+  reasons.push(...kept.map((each) => `shard ${each.shard.id} still has to be given back, ${ago(each)}`));
   if (session.state.name === 'suspended')
     reasons.push(`no server for ${Math.round(times.now - session.state.sinceMs)} ms`);
   if (!isMember) reasons.push(state.name === 'settling' ? 'leaves the group' : 'is joining the group');

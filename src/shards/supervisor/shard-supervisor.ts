@@ -270,7 +270,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
     const drains = checkBoolean('shutdown.drain', given.drain, false);
     if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
-      throw new InvalidStateError('the supervisor was told before which signals to shut down on');
+      throw new InvalidStateError('shutdownOn was already called on this supervisor');
     const { environment, logger } = this.#options;
     const shutdown = new SignalShutdown<{ shards: readonly Shard[] }>(resolved, {
       clock: environment.clock,
@@ -325,7 +325,7 @@ function describeShard({ id, number, token }: Shard): object {
 function holdUpOfMembership({ ending }: Pick<Membership, 'ending'>): StopWait {
   const working = ending.filter(({ shard }) => shard.workCount > 0).map(({ shard }) => shard.id);
   const [first] = working;
-  if (first === undefined) return { by: 'servers', what: 'the shards have still to be given back' };
+  if (first === undefined) return { by: 'servers', what: 'the shards still have to be given back' };
   const which = working.length === 1 ? `shard ${first}` : `${working.length} shards (${list(working)})`;
   return { by: 'work', what: `the work of ${which} still runs` };
 }

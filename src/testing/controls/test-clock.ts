@@ -105,7 +105,7 @@ export class TestClock implements Clock {
     const { timeoutMs, what } = checkWaitOptions(options, LONGEST_ADVANCE_MS);
     const answer = asked(awaited);
     const came = await this.#move(this.#nowMs + timeoutMs, answer.came);
-    if (!came) throw tooLate(what ?? 'what was waited for', timeoutMs);
+    if (!came) throw tooLate(what ?? 'the awaited condition', timeoutMs);
     return await answer.value();
   }
 
@@ -127,7 +127,8 @@ export class TestClock implements Clock {
 
   /** Goes from timer to timer until `isDone`, or to the end. */
   async #move(endMs: number, isDone: () => Promise<boolean> | boolean): Promise<boolean> {
-    if (this.#advancing) throw new InvalidStateError('the clock is advancing already: wait for that first');
+    if (this.#advancing)
+      throw new InvalidStateError('the clock is already advancing: wait for that call first');
     this.#advancing = true;
     try {
       for (;;) {
