@@ -83,8 +83,8 @@ export class ConnectTimeoutError extends ConclaveError {
 }
 
 /**
- * No server serves the session: the session has tried a whole round of servers in vain. It goes on trying. `cause` is the error of the last
- * try.
+ * No server serves the session: the session has tried all servers once without success. It keeps retrying.
+ * `cause` is the error of the last try.
  */
 export class NoServerError extends ConclaveError {
   readonly code = 'NO_SERVER';
@@ -115,8 +115,9 @@ export class ConnectionLossError extends ConclaveError {
   readonly code = 'CONNECTION_LOSS';
   override readonly retryable = true;
   /**
-   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with it. A server does so with a
-   * request that is larger than its `jute.maxbuffer`. `undefined` otherwise.
+   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with
+   * it. A server ends the connection at a request that is larger than its `jute.maxbuffer`. `undefined`
+   * otherwise.
    */
   readonly requestBytes: number | undefined;
 
@@ -128,9 +129,9 @@ export class ConnectionLossError extends ConclaveError {
 }
 
 /**
- * The servers ended the connection each time that they got this request. They do so with a request that is larger than their
- * `jute.maxbuffer`, and say nothing else. Conclave has given the request up, since each further try would cost the session another
- * connection. Write less data, or raise `jute.maxbuffer` on all servers.
+ * The servers ended the connection each time that they got this request. They do so with a request that is
+ * larger than their `jute.maxbuffer`, without telling the reason. Conclave has given up, since each further
+ * try would cost the session another connection. Write less data, or raise `jute.maxbuffer` on all servers.
  */
 export class RequestTooLargeError extends ConclaveError {
   readonly code = 'REQUEST_TOO_LARGE';
@@ -200,8 +201,8 @@ export class SessionClosedError extends ConclaveError {
 }
 
 /**
- * A server refused the credentials, or it demands that clients authenticate and refuses all requests of this session. The session has ended
- * then. Set `auth` as the message says. Conclave has no SASL yet.
+ * A server refused the credentials, or it demands that clients authenticate and refuses all requests of this
+ * session. The session has then ended. Set `auth` as the message says. Conclave doesn't support SASL yet.
  */
 export class AuthenticationError extends ConclaveError {
   readonly code = 'AUTHENTICATION_FAILED';
@@ -209,9 +210,9 @@ export class AuthenticationError extends ConclaveError {
 
 /**
  * Every client may write the node of a lock or an election, delete its children, or delete the node itself while it has none.
- * The session's own nodes are for their creator only, though. So a stranger could end a leader's term, or make terms start again
- * from 1. The message names the entry and the node. Change the node's access list, or set `allowUnprotectedPaths` if you want it
- * so.
+ * The session's own nodes are for their creator only, though. So any client could end a leader's term, or
+ * make terms start again from 1. The message names the entry and the node. Change the node's access list, or
+ * set `allowUnprotectedPaths` if you want that.
  */
 export class UnprotectedPathError extends ConclaveError {
   readonly code = 'UNPROTECTED_PATH';
@@ -315,7 +316,7 @@ export class RevocationRefusedError extends ConclaveError {
   }
 }
 
-/** The lock wasn't acquired within `timeoutMs` milliseconds. The caller has no place in the queue any more. */
+/** The lock wasn't acquired within `timeoutMs` milliseconds. The caller no longer has a place in the queue. */
 export class LockTimeoutError extends ConclaveError {
   readonly code = 'LOCK_TIMEOUT';
   override readonly retryable = true;
@@ -351,7 +352,7 @@ export type HoldEndReason =
   | 'session-closed'
   | 'node-deleted';
 
-/** This process doesn't hold the lock any more. */
+/** This process no longer holds the lock. */
 export class LockLostError extends ConclaveError {
   readonly code = 'LOCK_LOST';
 
@@ -384,7 +385,7 @@ export type DemotionReason =
   | 'superseded'
   | 'revoked';
 
-/** The term is over. Code that gets this error must not act for the term any more. It is also the reason of `term.signal`. */
+/** The term is over. Code that gets this error must no longer act for the term. It is also the reason of `term.signal`. */
 export class TermEndedError extends ConclaveError {
   readonly code = 'TERM_ENDED';
 
@@ -400,8 +401,9 @@ export class TermEndedError extends ConclaveError {
 }
 
 /**
- * Why a member doesn't own a shard any more. Clean ends are `moved`: the plan gives the shard to another member; `stopped`; and `failed`:
- * the shard's work has failed too often in this member. The others are losses: the member gave nothing back.
+ * Why a member no longer owns a shard. Clean ends are `moved` (the plan gives the shard to another member),
+ * `stopped`, and `failed` (the shard's work has failed too often in this member). The others are losses: the
+ * member didn't give the shard back.
  */
 export type ShardEndReason =
   | 'moved'
@@ -413,7 +415,7 @@ export type ShardEndReason =
   | 'superseded';
 
 /**
- * This member doesn't own the shard any more. Code that gets this error must not act for the shard. It is also the reason of
+ * This member no longer owns the shard. Code that gets this error must not act for the shard. It is also the reason of
  * `shard.signal`.
  */
 export class ShardEndedError extends ConclaveError {
@@ -504,7 +506,7 @@ export interface StopWait {
   readonly by: 'work' | 'cleanup' | 'servers';
   /** In words: the work that still runs or is still to do. */
   readonly what: string;
-  /** The term, if its work is waited for. */
+  /** The term, if the stop waits for its work. */
   readonly term?: number;
 }
 
@@ -552,7 +554,7 @@ export class LeadError extends ConclaveError {
   }
 }
 
-/** A listener threw or rejected. The `cause` is the thrown value. The other listeners were called all the same. */
+/** A listener threw or rejected. The `cause` is the thrown value. The other listeners were still called. */
 export class ListenerError extends ConclaveError {
   readonly code = 'LISTENER_FAILED';
 
@@ -580,8 +582,9 @@ export class CleanupAttemptError extends ConclaveError {
 }
 
 /**
- * The clean-up hook didn't succeed, within its attempts or before the supervisor had to stop. So the state that the lost session
- * left behind is still there. The supervisor has stopped, so that it doesn't lead with dirty state.
+ * The clean-up hook didn't succeed, within its attempts or before the supervisor had to stop. The state that
+ * the lost session left behind is still there. The supervisor has stopped, so that it doesn't lead with dirty
+ * state.
  */
 export class CleanupFailedError extends ConclaveError {
   readonly code = 'CLEANUP_FAILED';

@@ -388,7 +388,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     if (!this.#hasEnded) this.#onRead(this.#lastRead);
   }
 
-  /** @internal The node can't be read any more. */
+  /** @internal The node can no longer be read. */
   failed(error: unknown): void {
     if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);

@@ -80,7 +80,7 @@ export class ReadWriteLock {
    * with the same node and the same token. Readers that wait right behind it get in.
    *
    * @throws InvalidOptionError if `hold` isn't a hold of this write lock
-   * @throws LockLostError if `hold` isn't held any more
+   * @throws LockLostError if `hold` is no longer held
    */
   async downgrade(hold: LockHold): Promise<LockHold> {
     if (!(hold instanceof GrantHold && hold.mode === 'exclusive' && hold.grant.lock === this))

@@ -111,7 +111,7 @@ export class ServerSearch {
     this.start();
   }
 
-  /** Notes the zxids that a connection has seen which has ended or doesn't serve the session any more. */
+  /** Notes the zxids that a connection has seen which has ended or no longer serves the session. */
   learnFrom(connection: Connection): void {
     this.#identity = withZxidsOf(this.#identity, connection);
   }
@@ -316,9 +316,9 @@ export class ServerSearch {
   }
 
   /**
-   * Sends a request over a connection that doesn't serve the session yet, or doesn't any more. If no answer comes within a third
-   * of the session timeout, it ends the connection. `undefined` if the connection has ended. @throws AuthenticationError if the
-   * server refuses the credentials
+   * Sends a request over a connection that doesn't serve the session yet, or no longer serves it. If no answer comes within a
+   * third of the session timeout, it ends the connection. `undefined` if the connection has ended. @throws AuthenticationError
+   * if the server refuses the credentials
    */
   async #ask<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
     const silent = new ConnectionLossError('no answer in time: the link is dead');

@@ -76,7 +76,7 @@ describe('a command about an election', () => {
     [['elect', '/a', '--takeover', 'never'], 'Allowed choices are lease, session.'],
     [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
     [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
-    [['elect', '/a', 'one', '--data', 'two'], 'the data are given twice: as an argument and with --data'],
+    [['elect', '/a', 'one', '--data', 'two'], 'the data is given twice: as an argument and with --data'],
     [['status', '/a', '--connect', ''], 'which servers? Give --connect host:port, or set ZOOKEEPER.'],
     [['status', '/a', '--connect', 'host:port'], 'connect'],
     [['status', '/a', '--auth', 'me'], '--auth: expected scheme:credentials'],

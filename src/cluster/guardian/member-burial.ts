@@ -16,7 +16,7 @@ export interface ReportedMember {
 }
 
 /**
- * Writes a tombstone: the member of a dead process doesn't act any more, so others may claim its shards at once. Deletes the member's nodes
+ * Writes a tombstone: the member of a dead process no longer acts, so others may claim its shards at once. Deletes the member's nodes
  * in the same transaction. From then on the servers refuse requests that the member had sent.
  * @param session - the member's own session, which the guardian has taken over
  * @returns whether it wrote the tombstone; `false`: the member had left, or its node was gone

@@ -76,14 +76,15 @@ const LAST_MESSAGES_MS = 100;
 /**
  * Closes the sessions of child processes when these have ended. So the next leader needn't wait for the end of a lease, nor the next
  * holder of a lock for a session timeout: a killed leader is replaced in milliseconds. Create the guardian in the parent. The
- * children report their sessions and terms to it over IPC by themselves, if you start them with `fork` (of `node:child_process`
- * or `node:cluster`) and they use an `ElectionSupervisor`, or `registerWithGuardian` for sessions of their own.
+ * children report their sessions and terms to it over IPC on their own, if you start them with `fork` (of
+ * `node:child_process` or `node:cluster`) and they use an `ElectionSupervisor`, or `registerWithGuardian` for
+ * sessions of their own.
  *
- * Guaranteed: the guardian does nothing to a process that lives, even if that stands still or has closed its channel. A guardian
- * that dies or can't reach the servers changes nothing. It gives the terms of a dead process back cleanly. The dead process can't
- * act any more, so the successor doesn't wait until the lease is over. The guardian doesn't rely on reports: it writes nothing
- * unless ZooKeeper says that the session to close leads. It drops reports that don't fit, with an `error`: those of a process behind
- * a wrapper (`execPath: 'tsx'`) too, since it can't see the end of that process.
+ * Guaranteed: the guardian does nothing to a process that lives, even if the process hangs or has closed its channel. A guardian
+ * that dies or can't reach the servers changes nothing. It gives the terms of a dead process back cleanly. The dead process can no
+ * longer act, so the successor doesn't wait until the lease is over. The guardian doesn't rely on reports: it writes nothing unless
+ * ZooKeeper says that the session to close leads. It drops reports that don't fit, with an `error`: those of a process behind a
+ * wrapper (`execPath: 'tsx'`) too, since it can't see the end of that process.
  *
  * Not guaranteed: anything about the traces of the dead process. Requests that it had sent may still arrive, and processes that
  * it had started may live on: fence with `term.token`. For commands with children of their own, see `conclave run`.
@@ -122,7 +123,8 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   /**
-   * Guards a child process from now on, until that has ended. Does nothing if it has ended already, or is guarded.
+   * Guards a child process from now on, until it has ended. Does nothing if it has ended already, or is
+   * guarded.
    *
    * @throws InvalidOptionError if it isn't a child that was made with `fork`
    * @throws InvalidStateError if the guardian was closed

@@ -11,7 +11,7 @@ export interface OpenCandidacy {
   readonly session: Session;
 }
 
-/** The term that a supervisor in that state leads, or whose work has still to settle. */
+/** The term that a supervisor in that state leads, or whose work still has to settle. */
 export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined {
   if (!('participation' in state)) return undefined;
   const elector = state.participation.elector.state;

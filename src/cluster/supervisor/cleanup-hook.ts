@@ -23,8 +23,8 @@ export interface CleanupAttempt {
    */
   readonly signal: AbortSignal;
   /**
-   * Whether the supervisor was stopped before this call. If this call fails, there is no other, and the clean-up stays
-   * outstanding. Then `signal` aborts only when the time is over.
+   * Whether the supervisor was stopped before this call. If this call fails, there is no further call, and
+   * the clean-up stays outstanding. Then `signal` aborts only when the time is over.
    */
   readonly stopping: boolean;
 }
@@ -34,8 +34,9 @@ export interface TermLoss {
   /** The term that the loss ended, if this process led. The term's signal has the reason. */
   readonly term: Term | undefined;
   /**
-   * `session-expired`; `stopped` when the session was closed, or the elector can't take part any more; or `lease-expired` when
-   * the supervisor was stopped after the lease had ended, with no server in reach to say whether the session has expired.
+   * `session-expired`; `stopped` when the session was closed, or the elector can no longer take part; or `lease-expired`
+   * when the supervisor was stopped after the lease had ended, with no server in reach to say whether the session has
+   * expired.
    */
   readonly reason: DemotionReason;
 }

@@ -7,7 +7,7 @@ export interface HealthSource {
   readonly id: string;
   /** Its health now. */
   health(): { readonly live: boolean; readonly ready: boolean; readonly reasons: readonly string[] };
-  /** The term that this process leads. A supervisor of shards has none. */
+  /** The term that this process leads. A `ShardSupervisor` has none. */
   readonly term?: Pick<Term, 'number' | 'seat' | 'token' | 'isHeld' | 'remainingMs'> | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { StopWait } from '../../errors.js';
  * - `idle`: not started.
  * - `connecting`: looks for a server to open a session with, for the `attempt`th time in a row, since `sinceMs` by the clock.
  * - `participating`: takes part with a session, or is about to.
- * - `settling`: the session has ended, or is being closed; its work has still to settle.
+ * - `settling`: the session has ended, or is being closed; its work still has to settle.
  * - `cleaning`: the clean-up hook runs for the `attempt`th time, or is about to be called again.
  * - `cooling`: stays out after a loss; without a cooldown, only in passing.
  * - `stopped`: final.

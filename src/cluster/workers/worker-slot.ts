@@ -72,7 +72,7 @@ export class WorkerSlot {
     return 'child' in this.#state ? this.#state.child : undefined;
   }
 
-  /** Starts a worker, unless it has one, or is to have none any more. */
+  /** Starts a worker, unless it has one, or should no longer have one. */
   start(): void {
     if (this.#state.name !== 'idle' && this.#state.name !== 'pausing') return;
     const sinceMs = this.#port.environment.clock.now();

@@ -69,7 +69,7 @@ export class Uptime {
     return Math.abs(ms - expectedMs) <= GRANULARITY_MS ? ms : this.#confirmed(ms);
   }
 
-  /** The uptime as the system says it. If `ms` differs from it, the file isn't read any more. */
+  /** The uptime as the system says it. If `ms` differs from it, the file is no longer read. */
   #confirmed(ms: number): number {
     const sureMs = this.#systemMs();
     // The uptime only gets further ahead. A pause at this point makes it seem less far ahead.
@@ -79,7 +79,7 @@ export class Uptime {
     return sureMs;
   }
 
-  /** The file's content in milliseconds; NaN if the descriptor doesn't belong to an uptime file any more. */
+  /** The file's content in milliseconds; NaN if the descriptor no longer belongs to an uptime file. */
   #readFrom(descriptor: number): number {
     try {
       const bytes = readSync(descriptor, this.#line, 0, LONGEST_LINE_BYTES, 0);

@@ -1,5 +1,5 @@
 /**
- * A server says that the session doesn't belong to this connection any more: it has ended, or another connection has taken it.
+ * A server says that the session no longer belongs to this connection: it has ended, or another connection has taken it.
  */
 export class SessionGoneError extends Error {
   constructor(readonly moved: boolean) {

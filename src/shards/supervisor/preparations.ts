@@ -7,7 +7,7 @@ export interface ComingShard {
   readonly id: string;
   /** Its place among the group's shards, from 0. */
   readonly index: number;
-  /** Aborts when it isn't to come any more, or has come. */
+  /** Aborts when the shard is no longer expected, or has come. */
   readonly signal: AbortSignal;
 }
 
