@@ -426,7 +426,7 @@ describe('conclave elect', () => {
     expect(command.stdout).toBe('seat 0\n');
     const wrong = new RunningCommand(['run', path, '--seats', '3', ...show]);
     expect(await wrong.exit()).toBe(64);
-    expect(wrong.stderr).toContain('was given 3 seats, and has 2');
+    expect(wrong.stderr).toContain('has 2 seats, but this process was given 3');
   });
 
   it.each([

@@ -56,7 +56,7 @@ describe('conclave shards', () => {
       exitCode: 0,
       stderr: '',
       stdout: [
-        '4 shards, 4 owned; a plans',
+        '4 shards, 4 owned; planner a',
         'member a  owns 2: 0-1  10.0.0.1:80',
         'member b  owns 2: 2-3',
       ].join('\n'),
