@@ -69,7 +69,7 @@ export const NOT_SHOWN = new Withheld('(not shown)');
 /** @internal In place of the value of an option that doesn't exist. It may be a misspelt one that holds a secret. */
 export const UNKNOWN_OPTION = new Withheld('an unknown option');
 /** @internal In place of a text where options are expected: it may be credentials. */
-export const A_TEXT = new Withheld('a text');
+export const A_TEXT = new Withheld('a string');
 
 /** A method was called in a state in which it can't do its work: `start()` after `stop()`, for example. */
 export class InvalidStateError extends ConclaveError {
@@ -83,8 +83,8 @@ export class ConnectTimeoutError extends ConclaveError {
 }
 
 /**
- * No server serves the session: the session has tried a whole round of servers in vain. It goes on trying. `cause` is the error of the last
- * try.
+ * No server serves the session: the session has tried all servers once without success. It keeps retrying.
+ * `cause` is the error of the last try.
  */
 export class NoServerError extends ConclaveError {
   readonly code = 'NO_SERVER';
@@ -102,8 +102,8 @@ export class NoServerError extends ConclaveError {
     const since = forMs < 1000 ? '' : ` for ${Math.round(forMs / 1000)} s`;
     const why = describe(cause);
     const where = why.includes(address) ? '' : `, from ${address}`;
-    const advice = 'tries go on; are the servers up, and reachable from here?';
-    super(`no server took the session${since}: ${why}${where}; ${advice}`, { cause });
+    const advice = 'still retrying; are the servers up and reachable?';
+    super(`no server accepted the session${since}: ${why}${where}; ${advice}`, { cause });
   }
 }
 
@@ -115,8 +115,9 @@ export class ConnectionLossError extends ConclaveError {
   readonly code = 'CONNECTION_LOSS';
   override readonly retryable = true;
   /**
-   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with it. A server does so with a
-   * request that is larger than its `jute.maxbuffer`. `undefined` otherwise.
+   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with
+   * it. A server ends the connection at a request that is larger than its `jute.maxbuffer`. `undefined`
+   * otherwise.
    */
   readonly requestBytes: number | undefined;
 
@@ -128,9 +129,9 @@ export class ConnectionLossError extends ConclaveError {
 }
 
 /**
- * The servers ended the connection each time that they got this request. They do so with a request that is larger than their
- * `jute.maxbuffer`, and say nothing else. Conclave has given the request up, since each further try would cost the session another
- * connection. Write less data, or raise `jute.maxbuffer` on all servers.
+ * The servers ended the connection each time that they got this request. They do so with a request that is
+ * larger than their `jute.maxbuffer`, without telling the reason. Conclave has given up, since each further
+ * try would cost the session another connection. Write less data, or raise `jute.maxbuffer` on all servers.
  */
 export class RequestTooLargeError extends ConclaveError {
   readonly code = 'REQUEST_TOO_LARGE';
@@ -188,8 +189,8 @@ export class EnsembleResetError extends ConclaveError {
     readonly foundZxid: bigint,
   ) {
     super(
-      `this ensemble is younger than the one before: it is at transaction ${hex(foundZxid)}, after ${hex(seenZxid)} was seen. ` +
-        'Its data was lost or restored: fencing tokens and terms start again. Reset the highest token that your fenced resources remember',
+      `the ensemble is at transaction ${hex(foundZxid)}, but this process has already seen ${hex(seenZxid)}. ` +
+        "The servers' data was lost, or restored from a backup: fencing tokens and terms start again. Reset the highest token that your fenced resources remember",
     );
   }
 }
@@ -200,8 +201,8 @@ export class SessionClosedError extends ConclaveError {
 }
 
 /**
- * A server refused the credentials, or it demands that clients authenticate and refuses all requests of this session. The session has ended
- * then. Set `auth` as the message says. Conclave has no SASL yet.
+ * A server refused the credentials, or it demands that clients authenticate and refuses all requests of this
+ * session. The session has then ended. Set `auth` as the message says. Conclave doesn't support SASL yet.
  */
 export class AuthenticationError extends ConclaveError {
   readonly code = 'AUTHENTICATION_FAILED';
@@ -209,7 +210,7 @@ export class AuthenticationError extends ConclaveError {
 
 /**
  * Every client may write the node of a lock or an election, delete its children, or delete the node itself while it has none.
- * The session's own nodes are for their creator only, though. So a stranger could end a leader's term, or make terms start again
+ * The session's own nodes are for their creator only, though. So any client could end a leader's term, or make terms start again
  * from 1. The message names the node and its access list, and has the line for `zkCli.sh` that protects it. If you want the node to
  * be open, set `allowUnprotectedPaths`.
  */
@@ -242,7 +243,7 @@ export class UnreadableNodeError extends ConclaveError {
     options?: ErrorOptions,
   ) {
     super(
-      `this session may not read ${path}, so the servers would never notify it of the end of that node: give all contenders the same credentials, or give READ to all of them, as with access: [{ scheme: 'auth', id: '', permissions: 31 }, { scheme: 'world', id: 'anyone', permissions: 1 }]`,
+      `this session may not read ${path}, so the servers would never notify it when that node is deleted: give all contenders the same credentials, or give READ to all of them, as with access: [{ scheme: 'auth', id: '', permissions: 31 }, { scheme: 'world', id: 'anyone', permissions: 1 }]`,
       options,
     );
   }
@@ -311,11 +312,11 @@ export class RevocationRefusedError extends ConclaveError {
     readonly leader: string,
     readonly answered: boolean,
   ) {
-    super(`${leader} did not step down: ${answered ? 'it refused' : 'no answer in time'}`);
+    super(`${leader} did not step down: ${answered ? 'it refused' : 'it did not answer in time'}`);
   }
 }
 
-/** The lock wasn't acquired within `timeoutMs` milliseconds. The caller has no place in the queue any more. */
+/** The lock wasn't acquired within `timeoutMs` milliseconds. The caller no longer has a place in the queue. */
 export class LockTimeoutError extends ConclaveError {
   readonly code = 'LOCK_TIMEOUT';
   override readonly retryable = true;
@@ -335,8 +336,8 @@ export class SeatsMismatchError extends ConclaveError {
     readonly given: number,
     readonly agreed: number | undefined,
   ) {
-    const found = agreed === undefined ? 'is something else' : `has ${agreed}`;
-    super(`${path} was given ${given} seats, and ${found}: expected the same number everywhere`);
+    const found = agreed === undefined ? 'no number of seats' : `${agreed} seats`;
+    super(`${path} has ${found}, but this process was given ${given}: give all processes the same number`);
   }
 }
 
@@ -351,7 +352,7 @@ export type HoldEndReason =
   | 'session-closed'
   | 'node-deleted';
 
-/** This process doesn't hold the lock any more. */
+/** This process no longer holds the lock. */
 export class LockLostError extends ConclaveError {
   readonly code = 'LOCK_LOST';
 
@@ -384,7 +385,7 @@ export type DemotionReason =
   | 'superseded'
   | 'revoked';
 
-/** The term is over. Code that gets this error must not act for the term any more. It is also the reason of `term.signal`. */
+/** The term is over. Code that gets this error must no longer act for the term. It is also the reason of `term.signal`. */
 export class TermEndedError extends ConclaveError {
   readonly code = 'TERM_ENDED';
 
@@ -400,8 +401,9 @@ export class TermEndedError extends ConclaveError {
 }
 
 /**
- * Why a member doesn't own a shard any more. Clean ends are `moved`: the plan gives the shard to another member; `stopped`; and `failed`:
- * the shard's work has failed too often in this member. The others are losses: the member gave nothing back.
+ * Why a member no longer owns a shard. Clean ends are `moved` (the plan gives the shard to another member),
+ * `stopped`, and `failed` (the shard's work has failed too often in this member). The others are losses: the
+ * member didn't give the shard back.
  */
 export type ShardEndReason =
   | 'moved'
@@ -413,7 +415,7 @@ export type ShardEndReason =
   | 'superseded';
 
 /**
- * This member doesn't own the shard any more. Code that gets this error must not act for the shard. It is also the reason of
+ * This member no longer owns the shard. Code that gets this error must not act for the shard. It is also the reason of
  * `shard.signal`.
  */
 export class ShardEndedError extends ConclaveError {
@@ -426,7 +428,7 @@ export class ShardEndedError extends ConclaveError {
     readonly reason: ShardEndReason,
     options?: ErrorOptions,
   ) {
-    super(`shard ${shard} is not owned any more: ${reason}`, options);
+    super(`shard ${shard} is no longer owned: ${reason}`, options);
   }
 }
 
@@ -457,7 +459,7 @@ export class ShardsMismatchError extends ConclaveError {
     given: string,
     found: string,
   ) {
-    super(`${path} was given ${given}, and has ${found}: expected the same shards everywhere`);
+    super(`${path} has ${found}, but this process was given ${given}: give all members the same shards`);
   }
 }
 
@@ -493,7 +495,7 @@ export class WatchdogFailedError extends ConclaveError {
   /** @param cause - why the thread didn't start, or what ended it */
   constructor(cause: unknown) {
     super(
-      `the watchdog does not run any more, so no process ends when its main thread is blocked past a lease: ${describe(cause)}`,
+      `the watchdog no longer runs, so nothing ends this process if its main thread is blocked past a lease: ${describe(cause)}`,
       { cause },
     );
   }
@@ -508,7 +510,7 @@ export interface StopWait {
   readonly by: 'work' | 'cleanup' | 'servers';
   /** In words: the work that still runs or is still to do. */
   readonly what: string;
-  /** The term, if its work is waited for. */
+  /** The term, if the stop waits for its work. */
   readonly term?: number;
 }
 
@@ -556,7 +558,7 @@ export class LeadError extends ConclaveError {
   }
 }
 
-/** A listener threw or rejected. The `cause` is the thrown value. The other listeners were called all the same. */
+/** A listener threw or rejected. The `cause` is the thrown value. The other listeners were still called. */
 export class ListenerError extends ConclaveError {
   readonly code = 'LISTENER_FAILED';
 
@@ -596,7 +598,7 @@ export class CleanupFailedError extends ConclaveError {
     cause: unknown,
   ) {
     const times = attempts === 1 ? 'once' : `${attempts} times, the last time`;
-    const advice = 'clean up by hand, then make a new supervisor or start the process again';
+    const advice = 'clean up by hand, then create a new supervisor or restart the process';
     super(
       `the clean-up hook failed ${times} with: ${describe(cause)}; the clean-up is outstanding, so the supervisor has stopped: ${advice}`,
       { cause },
@@ -667,7 +669,7 @@ export function describe(thrown: unknown): string {
     if (typeof message === 'string' && message !== '') return inOneLine(message);
     return inOneLine(thrown instanceof Error ? String(name) : show(thrown));
   } catch {
-    return 'a value that can not be described';
+    return "a value that can't be described";
   }
 }
 
@@ -687,7 +689,7 @@ function show(value: unknown): string {
     if (value instanceof Withheld) return value.words;
     return nameOf(value) ?? (Array.isArray(value) ? showItems(value) : showNames(value));
   } catch {
-    return 'an object that can not be shown'; // A proxy that throws.
+    return "an object that can't be shown"; // A proxy that throws.
   }
 }
 

@@ -41,9 +41,9 @@ Environment:
   CONCLAVE_LOG_LEVEL  logs to standard error: error, warn, info or debug
                       (default: silent)
 
-Options and exit codes of each command: conclave help run. Any command that would
-exit with 0 exits with 74 if standard output could not be written. What standard
-error doesn't take is lost, and changes nothing else.
+Options and exit codes of a command: conclave help run. If standard output can't
+be written, a command that would exit with 0 exits with 74. Messages that can't be
+written to standard error are lost, without any other effect.
 
 Examples:
   conclave dev-server &

@@ -30,7 +30,7 @@ export class ActionError extends Error {
   }
 }
 
-export const NO_SERVER = new ActionError(503, 'NO_SERVER', 'the dashboard has no server now');
+export const NO_SERVER = new ActionError(503, 'NO_SERVER', 'the dashboard is not connected to a server now');
 
 type ElectionRoute = Extract<Route, { readonly name: 'election-action' }>;
 type GroupRoute = Extract<Route, { readonly name: 'group-action' }>;
@@ -109,7 +109,7 @@ export async function actOnGroup(
 function text(body: Body, name: string): string {
   const value = body[name];
   if (typeof value === 'string' && value !== '') return value;
-  throw new ActionError(400, 'INVALID_BODY', `\`${name}\` has to be a text`);
+  throw new ActionError(400, 'INVALID_BODY', `\`${name}\` must be a non-empty string`);
 }
 
 function checkKeys(body: Body, known: readonly string[]): void {
@@ -118,7 +118,7 @@ function checkKeys(body: Body, known: readonly string[]): void {
     throw new ActionError(
       400,
       'INVALID_BODY',
-      `\`${wrong.slice(0, 64)}\` is not known here; known are ${known.join(', ')}`,
+      `\`${wrong.slice(0, 64)}\` is unknown here: expected one of ${known.join(', ')}`,
     );
 }
 
@@ -130,14 +130,15 @@ export async function bodyOf(request: Request, signal: AbortSignal): Promise<Bod
   const [type] = (request.headers.get('content-type') ?? '').split(';');
   const isJson = type?.trim().toLowerCase() === 'application/json';
   const bytes = await abortable(bytesOf(request), signal);
-  if (!isJson) throw new ActionError(415, 'NOT_JSON', 'an action takes a body of the type application/json');
+  if (!isJson)
+    throw new ActionError(415, 'NOT_JSON', 'the body of an action must be of the type application/json');
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
   } catch (cause) {
-    throw new ActionError(400, 'INVALID_BODY', 'the body is no JSON', { cause });
+    throw new ActionError(400, 'INVALID_BODY', 'the body is not JSON', { cause });
   }
-  throw new ActionError(400, 'INVALID_BODY', 'the body has to be a JSON object');
+  throw new ActionError(400, 'INVALID_BODY', 'the body must be a JSON object');
 }
 
 async function bytesOf({ body }: Request): Promise<Uint8Array> {
@@ -146,7 +147,11 @@ async function bytesOf({ body }: Request): Promise<Uint8Array> {
   for await (const chunk of body ?? []) {
     length += chunk.byteLength;
     if (length > MOST_BODY_BYTES)
-      throw new ActionError(413, 'BODY_TOO_LONG', `a body of an action has ${MOST_BODY_BYTES} bytes at most`);
+      throw new ActionError(
+        413,
+        'BODY_TOO_LONG',
+        `the body of an action may have at most ${MOST_BODY_BYTES} bytes`,
+      );
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -158,14 +163,14 @@ export function actionErrorOf(error: unknown): ActionError {
   const as = (status: number, code: string, message: string) =>
     new ActionError(status, code, message, { cause: error });
   if (!(error instanceof ConclaveError))
-    return as(500, 'INTERNAL', 'the action has failed: see the log of the dashboard');
+    return as(500, 'INTERNAL', "the action has failed: see the dashboard's log");
   const { code, message } = error;
   if (error instanceof NoNodeError) return as(404, code, message);
   if (error instanceof InvalidOptionError || error instanceof SeatsMismatchError)
     return as(400, code, message);
   const refusals = [RevocationRefusedError, NoCandidateError, InvalidStateError];
   if (refusals.some((type) => error instanceof type)) return as(409, code, message);
-  if (isNoAuth(error)) return as(409, code, `the servers do not let the dashboard do this: ${message}`);
+  if (isNoAuth(error)) return as(409, code, `the servers don't allow the dashboard to do this: ${message}`);
   if (isUnanswered(error) || code.startsWith('SESSION_')) return as(503, code, message);
   return as(error instanceof ZooKeeperError ? 409 : 500, code, message);
 }

@@ -26,11 +26,11 @@ export interface DashboardState extends OverviewState {
   readonly root: string;
   /** Whether this visitor may act (POST). */
   readonly mayAct: boolean;
-  /** From when on the terms and transitions are known. */
+  /** The time from which the terms and transitions are known. */
   readonly historySince: number;
 }
 
-/** The event `change`: what is another now. Each view replaces the one with its path. */
+/** The event `change`: the views that have changed. Each view replaces the one with its path. */
 export interface DashboardChange extends OverviewChange {
   /** The time of day, in milliseconds since 1970. */
   readonly now: number;

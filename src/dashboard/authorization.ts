@@ -24,7 +24,7 @@ export function authorizer(
       // A body that it reads is to be read again.
       const answer: unknown = await authorize(request.body === null ? request : request.clone());
       if (typeof answer === 'boolean') return answer;
-      throw new TypeError(`authorize gave ${typeof answer} instead of true or false`);
+      throw new TypeError(`authorize returned ${typeof answer} instead of true or false`);
     } catch (error) {
       onError(error);
       return false;
@@ -43,8 +43,7 @@ export function authorizer(
       if (authorize === undefined)
         return failure(403, {
           code: 'NOT_LOCAL',
-          message:
-            'only visitors of the machine itself are answered, as long as the dashboard has no authorize',
+          message: 'without the option authorize, the dashboard answers only visitors on its own machine',
         });
       return (await mayAct(request)) ? undefined : refused();
     },
@@ -52,7 +51,7 @@ export function authorizer(
       if (authorize === undefined)
         return failure(403, {
           code: 'READ_ONLY',
-          message: 'the dashboard has no authorize, and is read-only',
+          message: 'without the option authorize, the dashboard is read-only',
         });
       return (await mayAct(request)) ? undefined : refused();
     },

@@ -23,17 +23,18 @@ export interface DashboardOptions {
   /** The path to show: this node and all nodes below it. @default '/' */
   readonly root?: string;
   /**
-   * Decides whether the visitor that sends a request may act. Without it the dashboard is read-only, and answers visitors of this machine
-   * alone. With it visitors of this machine may read, and `authorize` decides on all other requests.
+   * Decides whether the visitor that sends a request may act. Without it the dashboard is read-only, and
+   * answers only visitors on this machine. With it visitors on this machine may read, and `authorize` decides
+   * on all other requests.
    */
   readonly authorize?: Authorize;
-  /** Whether `authorize` also decides on visitors of this machine that read. Set it behind a proxy on this machine. @default false */
+  /** Whether `authorize` also decides on visitors on this machine that only read. Set it behind a proxy on this machine. @default false */
   readonly authorizeReads?: boolean;
-  /** With `authorize`: more names, as `host` or `host:port`, under which visitors may reach it, beside this machine's own. @default none */
+  /** With `authorize`: more names, as `host` or `host:port`, by which visitors may reach it, besides this machine's own. @default none */
   readonly hosts?: readonly string[];
   /**
-   * Origins that may act beside the dashboard's own, as `https://ops.example.com`. Name that of a proxy that changes the host, and that of a
-   * proxy that ends TLS if clients other than browsers act.
+   * Origins that may act besides the dashboard's own, as `https://ops.example.com`. Name that of a proxy that
+   * changes the host, and that of a proxy that ends TLS if clients other than browsers act.
    * @default none
    */
   readonly origins?: readonly string[];

@@ -44,7 +44,7 @@ export class DashboardServer {
     const { from, overview, history: file } = options;
     this.#clock = options.clock;
     this.#logger = resolveLogger(overview.logger ?? overview.session?.logger);
-    const onError = (error: unknown) => this.#warn(error, 'the history of the dashboard can not be written');
+    const onError = (error: unknown) => this.#warn(error, "the history of the dashboard can't be written");
     const history = file === undefined ? noHistory(this.#now) : History.open(file, this.#clock, onError);
     this.#history = history;
     this.#overview = new Overview(from, { ...overview, past: history.past });
@@ -62,7 +62,7 @@ export class DashboardServer {
       await this.#overview.start();
       this.#history.begin(this.#overview.state);
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#warn(error, 'the dashboard can not read');
+      if (!this.#closing.signal.aborted) this.#warn(error, "the dashboard can't read");
     }
   }
 
@@ -82,7 +82,7 @@ export class DashboardServer {
       this.#warn(error, 'a request to the dashboard has failed');
       return failure(500, {
         code: 'INTERNAL',
-        message: 'the request has failed: see the log of the dashboard',
+        message: "the request has failed: see the dashboard's log",
       });
     }
   }
@@ -109,7 +109,7 @@ export class DashboardServer {
     if (route.name === 'unknown') return failure(404, NOT_FOUND);
     const methods = methodsOf(route);
     if (!methods.includes(request.method)) {
-      const message = `${request.method} is not for this: ${methods.join(' or ')} is`;
+      const message = `${request.method} is not allowed here: use ${methods.join(' or ')}`;
       return failure(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow: methods.join(', ') });
     }
     if (isAction(route)) return await this.#act(route, request, visit);
@@ -202,6 +202,6 @@ export class DashboardServer {
 
 const TOO_MANY_STREAMS = {
   code: 'TOO_MANY_STREAMS',
-  message: `${MOST_STREAMS} visitors follow the events already: no more do at the same time`,
+  message: `${MOST_STREAMS} visitors already follow the events, and no more can at the same time`,
 };
-const NOT_FOUND = { code: 'NOT_FOUND', message: 'there is nothing like that here' };
+const NOT_FOUND = { code: 'NOT_FOUND', message: 'not found' };

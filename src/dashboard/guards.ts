@@ -58,7 +58,7 @@ export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusa
   if (isLoopbackHost(host) || allowed.includes(host) || allowed.includes(nameOf(host))) return undefined;
   return {
     code: 'HOST_NOT_ALLOWED',
-    message: `The dashboard isn't known as ${JSON.stringify(host.slice(0, 256))}: its option hosts names those by which it may be addressed.`,
+    message: `The dashboard doesn't answer to the host ${JSON.stringify(host.slice(0, 256))}: its option hosts lists the hosts that it answers to.`,
   };
 }
 
@@ -78,7 +78,7 @@ export function originRefusal(
     if (site === 'same-origin') return undefined;
     return {
       code: 'ORIGIN_MISSING',
-      message: 'An action needs the header Origin, with the origin of this dashboard.',
+      message: 'An action needs the header Origin with the origin of this dashboard.',
     };
   }
   if (allowed.includes(origin)) return undefined;
@@ -88,7 +88,7 @@ export function originRefusal(
   if (isOwn && (site ?? 'same-origin') === 'same-origin') return undefined;
   return {
     code: 'ORIGIN_NOT_ALLOWED',
-    message: `Pages of ${JSON.stringify(origin.slice(0, 256))} may not act here: the option origins names those that may.`,
+    message: `Pages from ${JSON.stringify(origin.slice(0, 256))} may not act here: the option origins lists the origins that may.`,
   };
 }
 

@@ -49,7 +49,7 @@ async function answer(
   }
 }
 
-const HTTP_2 = 'The dashboard is served over HTTP/1.1, and not over HTTP/2 of node:http2.\n';
+const HTTP_2 = 'The dashboard is served only over HTTP/1.1, not over HTTP/2 (node:http2).\n';
 
 /** Resolves when all was written, or the client has gone. @throws the body's error */
 async function send(

@@ -88,7 +88,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
 
   start(): Promise<void> {
     if (this.#state.name === 'stopped' || this.#state.name === 'expired')
-      return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: make a new one`));
+      return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: create a new one`));
     if (this.#state.name === 'idle') {
       this.#become({ name: 'starting' });
       if (this.options.watchdog) this.#watchdog = new Watchdog(this.report);

@@ -31,9 +31,9 @@ export interface CandidacyOptions {
   readonly lead?: (term: Term) => unknown;
   /**
    * The least time, in milliseconds, that this candidate waits before it claims after a leader has ended uncleanly. The
-   * candidate always waits for that leader's lease, 3 % more, and 50 ms; a shorter time has no effect. The 3 % and 50
-   * ms are the whole margin for clocks. Give more where clocks can't be trusted: the clock of a guest may stand still
-   * while its host migrates it live. @default 1.03 leases and 50 ms
+   * candidate always waits for that leader's lease, 3 % more, and 50 ms; a shorter time has no effect. The 3
+   * % and 50 ms are the whole margin for clocks. Give more where you can't trust clocks: the clock of a
+   * virtual machine may stop while its host migrates it live. @default 1.03 leases and 50 ms
    */
   readonly takeoverDelayMs?: number;
   /**
@@ -42,8 +42,8 @@ export interface CandidacyOptions {
    * tick of the servers.
    *
    * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice matters for work
-   * that doesn't ask. If a leader stands still for longer than a lease and then goes on, such work acts once more
-   * before the leader notices. With `session` no other candidate leads by then, unless the leader stood still for
+   * that doesn't ask. If a leader hangs for longer than a lease and then goes on, such work acts once more
+   * before the leader notices. With `session` no other candidate leads by then, unless the leader hung for
    * longer than the session timeout.
    *
    * A leader's own choice applies to its terms. A session that holds 64 terms with `lease` uses `session` for further
@@ -61,11 +61,12 @@ export interface CandidacyOptions {
    * term's lease. Nothing else can stop such a process, and its next action would be that of a replaced leader. Use the
    * watchdog for work that may block and can't be fenced. It also kills a process that was paused for that long.
    *
-   * The thread runs none of the application's `--import` and `--require`. Before it ends the process, it says so on standard error. A
-   * standard error that takes nothing can't prevent that. A file or a terminal whose writes hang delays it by 100 ms.
+   * The thread runs none of the application's `--import` and `--require`. Before it ends the process, it says
+   * so on standard error. A standard error that accepts no output can't prevent that. A file or a terminal
+   * whose writes hang delays it by 100 ms.
    *
-   * If the thread can't be started, or ends, the elector emits a `WatchdogFailedError` as `error`. The present term then goes on without a
-   * watchdog, and so do the elector's later terms.
+   * If the thread can't be started, or ends, the elector emits a `WatchdogFailedError` as `error`. The
+   * present term then goes on without a watchdog, and the elector's later terms have none either.
    * @default false
    */
   readonly watchdog?: boolean;

@@ -14,7 +14,7 @@ import type { Term } from './term/term.js';
  * - `waiting`: `position` other candidates have to go first, and `ahead` is the name of the nearest one's node.
  * - `claiming`: it is this candidate's turn, and it claims the next term, perhaps after the takeover delay.
  * - `leading`: it leads `term`. Only `term.isHeld()` tells whether the term is still held.
- * - `ending`: the term has ended, and its work has still to settle.
+ * - `ending`: the term has ended, and its work still has to settle.
  * - `stopped`, `expired`: final.
  *
  * idle → starting → waiting (if others are ahead) → claiming → leading → ending → joining → …; any → stopped; any →
@@ -54,7 +54,7 @@ export function publicStateOf(state: LifecycleState): ElectorState {
 export function holdUpOf(state: LifecycleState): StopWait {
   if (state.name === 'ending' && state.term.hasWork)
     return { by: 'work', what: state.term.unsettled, term: state.term.number };
-  return { by: 'servers', what: 'the place in the election has still to be given back' };
+  return { by: 'servers', what: 'the place in the election still has to be given back' };
 }
 
 /**

@@ -64,7 +64,10 @@ export class RejoinBackoff {
     if (this.#lostTerms === 1) return;
     const leastMs = this.#lostTerms === 2 ? FIRST_COOLDOWN_MS : NEXT_COOLDOWN_MS;
     const cooldownMs = leastMs * (1 + JITTER * random());
-    this.#logger.warn({ cooldownMs }, 'lost one term after another at once: staying out of the election');
+    this.#logger.warn(
+      { cooldownMs },
+      'lost several terms soon after they began: staying out of the election for a while',
+    );
     this.notBefore(now + cooldownMs);
   }
 

@@ -17,7 +17,7 @@ export async function deleteForSure(session: Session, path: string): Promise<voi
     } catch (error) {
       if (error instanceof NoNodeError || session.ended.aborted) return; // The node was gone, or has gone with the session.
       if (pauseMs === FIRST_PAUSE_MS)
-        session.report(error as Error, 'a node can not be deleted: still trying');
+        session.report(error as Error, "a node can't be deleted: still retrying");
       await sleep(session.clock, pauseMs, session.ended).catch(ignore); // The next try sees the session's end.
     }
   }

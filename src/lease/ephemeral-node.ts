@@ -166,7 +166,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
 
   /** @internal */
   onUnavailable(cause: Error): void {
-    if (this.#mustRaise) return this.onUnprovable('its heartbeat node can not be created', cause);
+    if (this.#mustRaise) return this.onUnprovable("its heartbeat node can't be created", cause);
     this.#raised = undefined;
     this.#heartbeatPathOf = undefined; // A further claim would be refused as well.
     this.#session.logger.warn(
@@ -201,9 +201,9 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
    */
   unreadable(cause: Error): void {
     if (this.#hasEnded) return;
-    const why = `the session can't prove any more that ${this.absolutePath} is there (${describe(cause)}): it is given up. Its access list has to let the session read it; see who has changed that`;
+    const why = `the session can no longer prove that ${this.absolutePath} exists (${describe(cause)}), so it gives the node up. The access list of the node has to let the session read it: find out who changed the list`;
     const error = new NodeLostError(why, { cause });
-    this.#session.report(error, 'a node of this session can not be read');
+    this.#session.report(error, "a node of this session can't be read");
     this.lose(error);
   }
 
@@ -393,7 +393,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     if (!this.#hasEnded) this.#onRead(this.#lastRead);
   }
 
-  /** @internal The node can't be read any more. */
+  /** @internal The node can no longer be read. */
   failed(error: unknown): void {
     if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);

@@ -76,7 +76,8 @@ export class HolderTransaction implements GuardedTransaction {
   }
 
   async commit(): Promise<void> {
-    if (this.#committed) throw new InvalidStateError('the transaction was committed before: make a new one');
+    if (this.#committed)
+      throw new InvalidStateError('the transaction was already committed: create a new one');
     this.#committed = true;
     // It isn't sent, so it is certain that nothing was written.
     if (this.#nodes.some(({ isGone }) => isGone)) throw this.#ended();
@@ -95,7 +96,8 @@ export class HolderTransaction implements GuardedTransaction {
   }
 
   #add(part: TransactionPart): this {
-    if (this.#committed) throw new InvalidStateError('the transaction was committed before: make a new one');
+    if (this.#committed)
+      throw new InvalidStateError('the transaction was already committed: create a new one');
     this.#parts.push(part);
     return this;
   }

@@ -106,7 +106,7 @@ export class HeartbeatVersion implements RaisedVersion {
     if (before.name === 'there' && zxid < before.zxid) return true;
     const version = stat?.version ?? 0; // The result of a creation has no stat.
     if (before.name === 'there' && version <= before.version) {
-      this.#lose(`the version of ${this.path} went back: the data of the servers were restored`);
+      this.#lose(`the version of ${this.path} went back: the servers' data was restored from a backup`);
       return false;
     }
     this.#become({ name: 'there', version, zxid });

@@ -42,7 +42,7 @@ export interface HeldTerm {
   isHeld(): boolean;
   /** @throws TermEndedError, or ShardEndedError of a shard, unless the term is held at this very moment */
   assertHeld(): void;
-  /** How long the term lasts if no server answers any more, in milliseconds. 0 when it has ended. */
+  /** How long the term still lasts if no server answers again, in milliseconds. 0 when it has ended. */
   remainingMs(): number;
   /**
    * Counts `work` as the holder's: when the term ends, it isn't released before that work has settled. A rejection is reported by an

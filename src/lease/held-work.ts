@@ -12,7 +12,7 @@ export class HeldWork<Kind extends string> {
   readonly #clock: Clock;
   readonly #hold: { readonly signal: AbortSignal };
   readonly #onFailed: (cause: unknown) => void;
-  /** The work that has still to settle. */
+  /** The work that still has to settle. */
   readonly #unsettled = new Map<Promise<void>, Kind>();
   /** Shows whether a caller belongs to the holder's own work. */
   readonly #context = new WorkContext();
@@ -64,7 +64,7 @@ export class HeldWork<Kind extends string> {
     return this.#unsettled.size;
   }
 
-  /** How many pieces of that kind have still to settle. */
+  /** How many pieces of that kind still have to settle. */
   countOf(kind: Kind): number {
     return [...this.#unsettled.values()].filter((each) => each === kind).length;
   }

@@ -112,7 +112,10 @@ export class LockGrant {
       while (!(await this.#markAsDowngraded()));
     } catch (error) {
       if (error instanceof NoNodeError || session.ended.aborted) return;
-      session.report(error as Error, 'readers are kept waiting: a write lock could not be made a read lock');
+      session.report(
+        error as Error,
+        'a write lock could not be downgraded to a read lock: readers wait until it is released',
+      );
     }
   }
 

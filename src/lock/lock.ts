@@ -8,7 +8,7 @@ import type { QueuePosition } from './queue/turn-wait.js';
 
 /** How to acquire a lock. */
 export interface AcquireOptions {
-  /** How long to wait for the lock, in milliseconds. With 0 the call fails unless the lock is free now. @default for ever */
+  /** How long to wait for the lock, in milliseconds. With 0 the call fails unless the lock is free now. @default forever */
   readonly timeoutMs?: number;
   /** Aborting it ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -23,7 +23,7 @@ export interface AcquireOptions {
 export interface RevokeOptions {
   /** The name of the contender's node. @default the node that is first in the queue */
   readonly node?: string;
-  /** How long to wait until the node is gone, in milliseconds. @default for ever */
+  /** How long to wait until the node is gone, in milliseconds. @default forever */
   readonly timeoutMs?: number;
   /** Aborting it ends the wait: the call rejects with the signal's reason. The request stays on the node. */
   readonly signal?: AbortSignal;
@@ -153,6 +153,6 @@ function checkPatterns(value: unknown): readonly string[] {
   throw new InvalidOptionError(
     'extraLockPatterns',
     value,
-    "a list of texts that stand before the number, as '__lock__': not empty, without /, not ending with a digit",
+    "a list of texts that precede the number, such as '__lock__': not empty, without /, not ending with a digit",
   );
 }

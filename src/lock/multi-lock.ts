@@ -34,7 +34,7 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
     for (const [index, lock] of this.#locks.entries()) {
       const { path, session } = lock;
       if (this.#locks.slice(0, index).some((other) => other.path === path && other.session === session))
-        throw wrong(path, 'locks on different paths: the second would wait for the first for ever');
+        throw wrong(path, 'locks on different paths: the second would wait for the first forever');
     }
   }
 

@@ -60,7 +60,7 @@ export abstract class QueueLock implements Lock {
 
   /**
    * @internal The rule for the turns. Called before a contender joins, and again when the rule is outdated. `signal` aborts when
-   *   the rule isn't needed any more.
+   *   the rule is no longer needed.
    */
   abstract turnRule(signal: Abortable): TurnRule | Promise<TurnRule>;
 

@@ -37,7 +37,7 @@ class WriteLock extends QueueLock {
   protected override share(grant: LockGrant): GrantHold {
     if (grant.isHeldExclusively || grant.state === 'lost') return super.share(grant); // Throws if it is lost.
     throw new InvalidStateError(
-      `this work holds the read lock of ${this.path}, which can't be made a write lock: two readers that try would wait for each other for ever. Release it first`,
+      `this work holds the read lock of ${this.path}, which can't be upgraded to a write lock: two readers that try would wait for each other forever. Release it first`,
     );
   }
 }
@@ -80,7 +80,7 @@ export class ReadWriteLock {
    * with the same node and the same token. Readers that wait right behind it get in.
    *
    * @throws InvalidOptionError if `hold` isn't a hold of this write lock
-   * @throws LockLostError if `hold` isn't held any more
+   * @throws LockLostError if `hold` is no longer held
    */
   async downgrade(hold: LockHold): Promise<LockHold> {
     if (!(hold instanceof GrantHold && hold.mode === 'exclusive' && hold.grant.lock === this))

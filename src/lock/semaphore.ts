@@ -11,8 +11,8 @@ import { QueueLock } from './queue-lock.js';
 class Resized extends Error {}
 
 /**
- * A lock with several seats: that many contenders may hold it at once. They get in in the order in which they joined. When any
- * holder leaves, the next contender gets in.
+ * A lock with several seats: that many contenders may hold it at once. They get a seat in the order in which
+ * they joined. When any holder leaves, the next contender gets its seat.
  *
  * The number of seats is stored at the path, so that all processes use the same number. If you give a process another number, its
  * calls reject with `SeatsMismatchError`. `resize` changes the number for all, including waiting contenders and holders. Give the

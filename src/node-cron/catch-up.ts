@@ -208,11 +208,11 @@ export class CatchUp {
     if (toRun.length > 0)
       logger.info(
         { task, count: toRun.length, first: missed.toRun[0] },
-        'missed firings of a task are run now',
+        'running the missed firings of a task now',
       );
     if (dropped !== undefined) {
       const [after, upTo] = [dateAt(dropped.after), dateAt(dropped.upTo)];
-      logger.warn({ task, after, upTo }, 'missed firings of a task are not run any more');
+      logger.warn({ task, after, upTo }, 'skipping missed firings of a task: they are too old or too many');
       await log.reserve({ task, at: dropped.upTo }, term, session, this.expression);
       this.#tell({ ...missed, dropped: { after, upTo } });
     } else this.#tell(missed);
@@ -222,7 +222,7 @@ export class CatchUp {
     try {
       this.#options.onMissed?.(missed);
     } catch (error) {
-      this.#context.logger.error({ task: this.#name, error }, 'onMissed has thrown');
+      this.#context.logger.error({ task: this.#name, error }, 'onMissed threw an error');
     }
   }
 

@@ -144,7 +144,7 @@ export class LeaderRunCoordinator {
   catchUp(task: CatchUpTask, options?: CatchUpOptions): void {
     const resolved = resolveCatchUp(options);
     const name = checkTask(task);
-    if (this.#catchUps.has(name)) throw new InvalidOptionError('task', name, 'the name of no other task');
+    if (this.#catchUps.has(name)) throw new InvalidOptionError('task', name, 'a name that no other task has');
     if (resolved.policy === undefined) return;
     const events: ElectionEvents = this.#leadership;
     if (this.#catchUps.size === 0) events.on('elected', this.#onElected);

@@ -82,12 +82,12 @@ export class JobRuns {
     const run =
       this.#byExecution.get(execution?.id ?? '') ??
       (name === undefined ? undefined : this.#byKey.get(keyOf({ task: name, at: date.getTime() })));
-    if (run === undefined) throw new InvalidStateError('no such job runs by this coordinator');
+    if (run === undefined) throw new InvalidStateError('this coordinator runs no such job');
     return run;
   }
 
   #abandon(key: string): void {
-    this.#logger.error({ key }, 'a job goes on after its term: leadership is given away all the same');
+    this.#logger.error({ key }, 'a job still runs after its term: giving leadership up anyway');
     this.complete(key);
   }
 }

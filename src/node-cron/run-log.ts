@@ -94,7 +94,7 @@ export class RunLog {
     if (due === 'due') return;
     this.#logger.warn(
       { task: firing.task, at: firing.at, lastAt: last?.at },
-      'the last run of a task lies in the future',
+      'the last run of a task is in the future',
     );
   }
 

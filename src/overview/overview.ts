@@ -120,7 +120,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
 
   #start(): Promise<void> {
     if (this.#state.name === 'stopped')
-      return Promise.reject(new InvalidStateError('the overview has stopped: make a new one'));
+      return Promise.reject(new InvalidStateError('the overview has stopped: create a new one'));
     if (this.#state.name === 'idle') {
       this.#become({ name: 'waiting' });
       this.#running = this.#run();
@@ -134,7 +134,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
    */
   async stop(): Promise<void> {
     markStopped(this.#started.promise);
-    this.#end(new InvalidStateError('the overview was stopped before it had looked'));
+    this.#end(new InvalidStateError('the overview was stopped before its first read'));
     await this.#running;
   }
 

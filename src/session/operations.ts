@@ -44,7 +44,7 @@ export interface CreateOptions {
 export interface ReadOptions {
   /** Called once after a read that succeeded, when the node is `deleted` or may have `changed`. Then read it again. */
   readonly onChange?: (change: requests.Change) => void;
-  /** After it aborts, `onChange` isn't called any more. */
+  /** After it aborts, `onChange` is no longer called. */
   readonly signal?: AbortSignal;
 }
 
@@ -392,7 +392,8 @@ export abstract class Operations<
 
   /**
    * Creates a persistent node and its missing parents, unless the node exists. It never changes a node that exists, so after it the node
-   * may hold other data than these. The parents have no data, and the session's `access`. A lost connection is waited out.
+   * may hold other data than these. The parents have no data, and the session's `access`. If the connection
+   * is lost, the call waits for the next one.
    *
    * @example
    * ```js

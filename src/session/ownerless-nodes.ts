@@ -6,7 +6,7 @@ const MAX_PATHS = 10_000; // If a path is dropped, it is only checked again.
 /**
  * The nodes that have a contender's name and belong to no session, as far as this session has seen. The contenders of all clients
  * are ephemeral nodes, so such a node isn't a place in a queue. A client that may create children has left it there, and it would
- * block the queue for ever.
+ * block the queue forever.
  */
 export class OwnerlessNodes {
   readonly #logger: Logger;

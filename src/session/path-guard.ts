@@ -164,7 +164,7 @@ export class PathGuard {
       );
     this.#warnOnce(
       path,
-      `the path is directly below the root, whose children any client may delete (${acl.describeEntry(entry)}): terms begin anew if a client deletes the path while its queue is empty; use a path one level deeper`,
+      `the path is directly below the root, whose children any client may delete (${acl.describeEntry(entry)}): terms start again from 1 if a client deletes the path while its queue is empty; use a path one level deeper`,
     );
     return 'while-used';
   }

@@ -111,7 +111,7 @@ export class ServerSearch {
     this.start();
   }
 
-  /** Notes the zxids that a connection has seen which has ended or doesn't serve the session any more. */
+  /** Notes the zxids that a connection has seen which has ended or no longer serves the session. */
   learnFrom(connection: Connection): void {
     this.#identity = withZxidsOf(this.#identity, connection);
   }
@@ -130,7 +130,7 @@ export class ServerSearch {
       ? afterPendingInput(this.#clock, connectTimeoutMs, () => {
           const cause = this.#dialer.lastFailure;
           const why = cause === undefined ? '' : ` (the last one tried: ${describe(cause)})`;
-          const message = `no server took the session within ${connectTimeoutMs} ms${why}`;
+          const message = `no server accepted the session within ${connectTimeoutMs} ms${why}`;
           timeout.abort(new ConnectTimeoutError(message, { cause }));
         })
       : undefined;
@@ -272,11 +272,11 @@ export class ServerSearch {
     const { logger, leaseMs, sessionTimeoutMs: askedMs } = this.#options;
     const { sessionTimeoutMs: grantedMs } = this.#identity;
     if (leaseMs !== undefined && leaseMs !== this.#identity.leaseMs) {
-      const message = 'leaseMs does not fit the granted session timeout: using a third of that';
+      const message = 'leaseMs does not fit the granted session timeout: using a third of the timeout';
       warnOfSetup(logger, { leaseMs, grantedMs }, message);
     }
     if (askedMs !== grantedMs)
-      warnOfSetup(logger, { askedMs, grantedMs }, 'the servers granted another session timeout');
+      warnOfSetup(logger, { askedMs, grantedMs }, 'the servers granted a different session timeout');
   }
 
   /**
@@ -316,9 +316,9 @@ export class ServerSearch {
   }
 
   /**
-   * Sends a request over a connection that doesn't serve the session yet, or doesn't any more. If no answer comes within a third
-   * of the session timeout, it ends the connection. `undefined` if the connection has ended. @throws AuthenticationError if the
-   * server refuses the credentials
+   * Sends a request over a connection that doesn't serve the session yet, or no longer serves it. If no answer comes within a
+   * third of the session timeout, it ends the connection. `undefined` if the connection has ended. @throws AuthenticationError
+   * if the server refuses the credentials
    */
   async #ask<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
     const silent = new ConnectionLossError('no answer in time: the link is dead');

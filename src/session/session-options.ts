@@ -21,8 +21,8 @@ export interface SessionOptions {
    * How long the servers wait before they end a silent session, in milliseconds. The servers have bounds of their own, and
    * `session.sessionTimeoutMs` is the timeout that they granted. With a short timeout, the locks of a dead host are free soon. (A
    * dead leader is replaced by its lease, see `takeover` of the elections.) With a long timeout, a pause or a lost connection
-   * doesn't cost the session. A value below 100 is refused, because no server in use grants it, and it is mostly meant in
-   * seconds.
+   * doesn't cost the session. A value below 100 is refused, because no server in use grants it, and the value
+   * is mostly meant in seconds.
    * @default 6000
    */
   readonly sessionTimeoutMs?: number;
@@ -31,12 +31,14 @@ export interface SessionOptions {
    * heartbeat is sent four times in a lease, but not before the last one is answered. So replies have to come within half a
    * lease, even while this process is busy. If replies are later, terms and locks are lost, while the connection stays. If three
    * replies in a row are late, Conclave warns once. Leases down to 300 ms work with any session timeout. A shorter lease isn't
-   * tested. A value below 100 is refused: no heartbeats keep such a lease, and it is mostly meant in seconds.
+   * tested. A value below 100 is refused: heartbeats can't keep such a lease, and the value is mostly meant
+   * in seconds.
    * @default a third of the granted session timeout
    */
   readonly leaseMs?: number;
   /**
-   * How long to wait for the first server that accepts the session, in milliseconds; `Infinity` waits for ever. @default 10000
+   * How long to wait for the first server that accepts the session, in milliseconds; `Infinity` waits
+   * forever. @default 10000
    */
   readonly connectTimeoutMs?: number;
   /**
@@ -54,7 +56,8 @@ export interface SessionOptions {
    * Whether to accept a path of a lock or an election that isn't protected though `access` isn't open to all. A path isn't
    * protected if any client may write its node or delete the node's children: such a client can end a leader's term, whatever the
    * access list of the leader's own node. It isn't protected either if any client may delete the children of its parent, unless
-   * the parent is the root: terms could begin anew. Without this option, such a path is refused with `UnprotectedPathError`.
+   * the parent is the root: terms could start again from 1. Without this option, such a path is refused with
+   * `UnprotectedPathError`.
    * @default false
    */
   readonly allowUnprotectedPaths?: boolean;
@@ -181,7 +184,7 @@ function checkAuth(auth: unknown): readonly Credentials[] {
       throw new InvalidOptionError(
         'auth',
         '(not shown)',
-        'credentials without a line break at their end: it would be a part of the password. Trim the text of a file',
+        'credentials without a line break at their end: it would become part of the password. Trim the text of a file',
       );
     if (right) return { scheme, credentials };
     throw new InvalidOptionError('auth', NOT_SHOWN, "{ scheme: 'digest', credentials: 'user:password' }");

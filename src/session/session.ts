@@ -42,8 +42,8 @@ const WATCHES_PORTION_BYTES = 100_000;
  * Guaranteed by the lease: "until this instant, every client that waits for the end of my lease does not act". If the link, this
  * process or the connected server fails, the lease is over before the servers give a node away.
  *
- * Not guaranteed: the same when the *leading* server stands still for a session timeout and goes on. So the next leader waits
- * until the lease is over, see `LeaderElector`.
+ * Not guaranteed: the same when the *leading* server hangs for a session timeout and then goes on. So the
+ * next leader waits until the lease is over, see `LeaderElector`.
  *
  * Without a connection, operations wait for one. An operation rejects with
  * - `ConnectionLossError` when the connection is lost before the reply: the servers may have carried the operation out;
@@ -303,7 +303,7 @@ export class Session extends Operations<SessionEvents> {
 
   /** @internal */
   fail(error: Error): void {
-    const message = 'the session can not go on';
+    const message = "the session can't continue";
     // On the session's first connection, the call that opens it or its first operation rejects with the error.
     if (this.#state.name === 'suspended' || this.#connections > 1) this.report(error, message);
     else if (!isLastResort(this.logger)) this.logger.error({ cause: describe(error) }, message);

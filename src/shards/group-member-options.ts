@@ -52,7 +52,7 @@ export function guarded(listener: GroupMemberListener, logger: Logger): GroupMem
       try {
         method.apply(listener, args);
       } catch (error) {
-        logger.error({ cause: describe(error) }, 'what is told of a member of a group of shards failed');
+        logger.error({ cause: describe(error) }, 'an internal listener of a group of shards failed');
       }
     };
   return {

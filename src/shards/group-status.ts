@@ -45,7 +45,7 @@ export interface MemberStatus {
 export interface GroupStatus {
   readonly group: string;
   readonly shards: readonly ShardStatus[];
-  /** Those that the group has no more, and that members have still to give back. */
+  /** Those that the group has no more, and that members still have to give back. */
   readonly removed: readonly ShardStatus[];
   readonly members: readonly MemberStatus[];
   /** The id of the member that plans; `null`: none does. */

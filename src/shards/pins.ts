@@ -74,7 +74,7 @@ async function read(session: Session, { pins: path }: GroupPaths): Promise<ReadP
     throw error;
   }
   throw new InvalidStateError(
-    `${path} holds no pins: another client has written it. Delete it, and pin anew`,
+    `${path} holds no pins: another client has written it. Delete it, and pin the shards again`,
   );
 }
 

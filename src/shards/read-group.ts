@@ -29,6 +29,6 @@ export async function readGroup(
 
 function noGroup(path: string): InvalidStateError {
   return new InvalidStateError(
-    `${path} is no group of shards: it is made by the first member that is started with the number of its shards, or their names`,
+    `${path} is not a group of shards: the first member creates the group when you start it with the number or names of the shards`,
   );
 }

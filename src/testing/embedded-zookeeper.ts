@@ -23,7 +23,8 @@ import type { SessionRecord } from './state/session-table.js';
  *
  * Guaranteed: the semantics of ZooKeeper 3.8, or with the option `dialect` of 3.9, as a client sees them: nodes, stats, access
  * lists, sessions, watches, transactions, error codes. Not guaranteed: anything about durability or performance; there is no
- * ensemble, no TLS, no SASL, no quota, no dynamic configuration. **Never for production**: its data end with the process.
+ * ensemble, no TLS, no SASL, no quota, no dynamic configuration. **Never use it in production**: its data is
+ * gone when the process ends.
  *
  * @example
  * ```ts
@@ -68,7 +69,7 @@ export class EmbeddedZooKeeper {
     const { connectString } = embedded;
     resolved.logger.warn(
       { connectString },
-      `Embedded ZooKeeper at ${connectString}: for tests and demos only, in memory and open to everybody on this machine`,
+      `Embedded ZooKeeper at ${connectString}: for tests and demos only, in memory and open to every user of this machine`,
     );
     return embedded;
   }
@@ -202,7 +203,7 @@ export class EmbeddedZooKeeper {
   }
 
   /**
-   * Stops at once, like a process that was killed. Its data are kept for {@link restart}.
+   * Stops at once, like a process that was killed. Its data is kept for {@link restart}.
    *
    * @throws InvalidStateError if it is not up
    */

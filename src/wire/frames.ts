@@ -15,7 +15,7 @@ export class FrameReader {
 
   /**
    * Yields the frames that are complete with this chunk, without their lengths, one after the other. Frames before an error are
-   * good. The caller has to read to the end, and otherwise can't use the reader any more.
+   * good. The caller has to read to the end, and otherwise can no longer use the reader.
    *
    * @throws RangeError if a frame's length is below 0 or over the limit; the rest of the stream can't be read
    */

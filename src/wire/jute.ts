@@ -162,7 +162,7 @@ export class WireWriter {
     this.#bytes.writeInt32BE(this.#offset - LENGTH_BYTES, 0);
     const frame = Buffer.from(this.#bytes.subarray(0, this.#offset));
     this.begin();
-    // A single long frame must not take memory for ever.
+    // A single long frame must not take memory forever.
     if (this.#bytes.length > MAX_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
     return frame;
   }

@@ -54,16 +54,16 @@ describe('a command about an election', () => {
     [['status', '/a', '--seat', 'x'], 'Expected a whole number from 0 to 9999.'],
     [
       ['status', '/a', '--session-timeout', '0'],
-      'Expected a duration, as 500ms, 30s, 2m or 1h, 100 ms at least.',
+      'Expected a duration, as 500ms, 30s, 2m or 1h, at least 100 ms.',
     ],
     [['status', '/a', '--session-timeout', '5 s'], 'Expected a duration'],
     [
       ['status', '/a', '--session-timeout', '6'],
-      "option '--session-timeout <duration>' argument '6' is invalid. 6 is 6 ms: did you mean 6s? The least is 100ms.",
+      "option '--session-timeout <duration>' argument '6' is invalid. 6 is 6 ms: did you mean 6s? The minimum is 100ms.",
     ],
     [
       ['status', '/a', '--session-timeout', '6ms'],
-      'Expected a duration, as 500ms, 30s, 2m or 1h, 100 ms at least.',
+      'Expected a duration, as 500ms, 30s, 2m or 1h, at least 100 ms.',
     ],
     [['status', '/a', '--connect-timeout', '99'], '99 is 99 ms: did you mean 99s? If not, write 99ms.'],
     [['elect', '/a', '--wait-timeout', '30'], '30 is 30 ms: did you mean 30s'],
@@ -76,7 +76,7 @@ describe('a command about an election', () => {
     [['elect', '/a', '--takeover', 'never'], 'Allowed choices are lease, session.'],
     [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
     [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
-    [['elect', '/a', 'one', '--data', 'two'], 'the data are given twice: as an argument and with --data'],
+    [['elect', '/a', 'one', '--data', 'two'], 'the data is given twice: as an argument and with --data'],
     [['status', '/a', '--connect', ''], 'which servers? Give --connect host:port, or set ZOOKEEPER.'],
     [['status', '/a', '--connect', 'host:port'], 'connect'],
     [['status', '/a', '--auth', 'me'], '--auth: expected scheme:credentials'],
@@ -347,7 +347,7 @@ describe('conclave hand-over', () => {
     expect(elected).toEqual(['three']);
     expect(await conclave('hand-over', path, '--to', 'three')).toMatchObject({
       exitCode: 0,
-      stdout: ['three leads already'],
+      stdout: ['three already leads'],
     });
   });
 
@@ -382,7 +382,7 @@ describe('conclave hand-over', () => {
     expect(await handedOver).toMatchObject({
       exitCode: 75,
       stdout: ['one → two'],
-      stderr: 'conclave: three does not lead: it left the queue meanwhile, or the leader lost its term',
+      stderr: 'conclave: three does not lead: it has left the queue, or the leader lost its term first',
     });
     await leader.stop(); // In the other order it might lead once more.
   });
@@ -426,7 +426,7 @@ describe('conclave elect', () => {
     expect(command.stdout).toBe('seat 0\n');
     const wrong = new RunningCommand(['run', path, '--seats', '3', ...show]);
     expect(await wrong.exit()).toBe(64);
-    expect(wrong.stderr).toContain('was given 3 seats, and has 2');
+    expect(wrong.stderr).toContain('has 2 seats, but this process was given 3');
   });
 
   it.each([

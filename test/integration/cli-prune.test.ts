@@ -102,7 +102,7 @@ describe('conclave prune', () => {
       expect(await conclave('prune', ...words(group), '--yes')).toEqual({
         exitCode: 64,
         stdout: [],
-        stderr: `conclave: ${path} is below ${group}, a group of shards: prune removes nothing of a group`,
+        stderr: `conclave: ${path} is below ${group}, a group of shards: prune removes nothing that belongs to a group`,
       });
       expect(await isThere(session, `${group}/shards/3`)).toBe(true);
       expect(await isThere(session, `${group}/planner`)).toBe(true);
@@ -131,7 +131,7 @@ describe('conclave prune', () => {
       expect(await conclave('prune', `${path}/election`, '--yes')).toEqual({
         exitCode: 77,
         stdout: [],
-        stderr: `conclave: ${path} can not be read: it may be a group of shards, of which prune removes nothing`,
+        stderr: `conclave: ${path} can't be read: it may be a group of shards, and prune removes nothing that belongs to a group`,
       });
       expect(await isThere(owner, `${path}/election`)).toBe(true);
     });
@@ -250,7 +250,7 @@ describe('conclave prune', () => {
     });
     await owner.create(`${path}/secret`);
     expect((await conclave('prune', '--root', path, '--dry-run')).stderr).toBe(
-      `conclave: ${path}/secret can not be read: no permission`,
+      `conclave: ${path}/secret can't be read: no permission`,
     );
   });
 
@@ -260,7 +260,7 @@ describe('conclave prune', () => {
     await leave(session, path);
     const { exitCode, stdout, stderr } = await inShell(`"$0" "$1" prune "$2" </dev/null`, path);
     expect([exitCode, stdout]).toEqual([64, '']);
-    expect(stderr).toContain('conclave: 1 election would be removed: give --yes, or run it in a terminal.');
+    expect(stderr).toContain('conclave: 1 election would be removed: give --yes, or confirm in a terminal.');
     expect(await isThere(session, path)).toBe(true);
   });
 

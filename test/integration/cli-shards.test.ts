@@ -56,7 +56,7 @@ describe('conclave shards', () => {
       exitCode: 0,
       stderr: '',
       stdout: [
-        '4 shards, 4 owned; a plans',
+        '4 shards, 4 owned; planner a',
         'member a  owns 2: 0-1  10.0.0.1:80',
         'member b  owns 2: 2-3',
       ].join('\n'),
@@ -154,13 +154,13 @@ describe('conclave shards', () => {
       expect([call, exitCode, stderr]).toEqual([
         call,
         75,
-        'conclave: some shards have still to be given back within 500 ms: conclave shards status says why',
+        'conclave: some shards still have to be given back within 500 ms: conclave shards status says why',
       ]);
     }
     const { exitCode, stdout } = await shards('status', path);
     expect([exitCode, stdout.split('\n').at(-1)]).toEqual([
       1,
-      'shard 3, which the group has no more: a has still to give it back',
+      'shard 3, which the group no longer has: a has still to give it back',
     ]);
     const { removed, shards: left } = await statusOf(path);
     expect(removed).toEqual([
@@ -174,7 +174,7 @@ describe('conclave shards', () => {
   });
 
   it.each([
-    [['status', '/no-such-group'], 64, /is no group of shards/],
+    [['status', '/no-such-group'], 64, /is not a group of shards/],
     [['pin', 'GROUP', '9', 'b'], 64, /shard is "9": expected a shard of the group, which has 4 shards/],
     [['move', 'GROUP', '0', 'nemo'], 64, /member is "nemo": expected the id of one of the group's members/],
     [['resize', 'GROUP', '0'], 64, /shards is 0/],

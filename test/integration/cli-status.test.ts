@@ -131,7 +131,7 @@ describe('conclave status --root', () => {
       connect: '127.0.0.1:1',
     });
     expect(await watch.exit()).toBe(69);
-    expect(watch.stderr).toContain('conclave: no server of 127.0.0.1:1 in 200 ms');
+    expect(watch.stderr).toContain('conclave: no server of 127.0.0.1:1 accepted the session within 200 ms');
   });
 });
 

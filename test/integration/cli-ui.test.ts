@@ -96,7 +96,7 @@ describe('conclave ui', () => {
     const { exitCode, stderr } = await execaNode(PROGRAM, words, { reject: false });
     expect([exitCode, stderr]).toEqual([
       69,
-      expect.stringContaining(`port ${server.port} of 127.0.0.1 is taken`),
+      expect.stringContaining(`port ${server.port} of 127.0.0.1 is in use`),
     ]);
   });
 });

@@ -55,7 +55,7 @@ describe('the command line', () => {
       '(default: 500)',
       '--dialect <release>',
       '(choices: "3.8", "3.9", default: "3.8")',
-      'Never for production',
+      'Never use it in production',
       'Exits with 0',
       'conclave dev-server --port 2181 &',
     ])
@@ -121,7 +121,7 @@ describe('conclave dev-server', () => {
       const { exitCode, stdout, stderr } = await process;
       expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: line.trim() });
       expect(stderr).toBe(
-        `Embedded ZooKeeper at ${line.trim()}: for tests and demos only, in memory and open to everybody on this machine`,
+        `Embedded ZooKeeper at ${line.trim()}: for tests and demos only, in memory and open to every user of this machine`,
       );
       await expect(fourLetterWord(Number(line.split(':')[1]), 'ruok')).rejects.toThrow('ECONNREFUSED');
     },
@@ -159,7 +159,7 @@ describe('conclave dev-server', () => {
     expect(await conclave('dev-server', '--port', String(port))).toEqual({
       exitCode: 69,
       stdout: '',
-      stderr: `conclave: port ${port} of 127.0.0.1 is taken. Give another one with --port, or --port 0 for any free port.`,
+      stderr: `conclave: port ${port} of 127.0.0.1 is in use. Give another one with --port, or --port 0 for any free port.`,
     });
   });
 });

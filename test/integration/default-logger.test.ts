@@ -71,7 +71,7 @@ describe('without a listener and a logger', () => {
     async (scenario) => {
       const { said, stderr } = await run(scenario);
       const [line] = untimed(said);
-      expect(line).toMatch(/^error conclave: .*no server took the session.*ECONNREFUSED 127\.0\.0\.1:1/);
+      expect(line).toMatch(/^error conclave: .*no server accepted the session.*ECONNREFUSED 127\.0\.0\.1:1/);
       expect(stderr).not.toContain('secret-word');
       expect(said.length).toBeLessThan(3);
     },

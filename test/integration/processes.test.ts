@@ -273,7 +273,7 @@ describe('logging', () => {
     const [line] = await run({}, 'warn');
     expect(JSON.parse(line as string)).toMatchObject({
       name: 'own',
-      msg: 'the servers granted another session timeout',
+      msg: 'the servers granted a different session timeout',
     });
     expect(await run({ CONCLAVE_LOG_LEVEL: 'trace' }, 'error')).toEqual([]);
   });

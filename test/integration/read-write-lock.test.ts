@@ -172,7 +172,7 @@ describe('a read-write lock', () => {
     await readLock.using(async () => {
       await expect(writeLock.acquire()).rejects.toBeInstanceOf(InvalidStateError);
       await expect(writeLock.tryAcquire()).rejects.toBeInstanceOf(InvalidStateError);
-      await expect(writeLock.using(() => 1)).rejects.toThrow("can't be made a write lock");
+      await expect(writeLock.using(() => 1)).rejects.toThrow("can't be upgraded to a write lock");
     });
     await writeLock.using(() => 1);
   });

@@ -16,7 +16,7 @@ import { until } from '../support/waiting.mjs';
 
 const auth = { scheme: 'digest', credentials: 'alice:secret' } as const;
 const ADVICE =
-  /demand that clients authenticate \(SESSION_CLOSED_REQUIRE_SASL_AUTH, -124\): give session\.auth/;
+  /require clients to authenticate \(SESSION_CLOSED_REQUIRE_SASL_AUTH, -124\): give session\.auth/;
 
 let digest: string; // Demands credentials of the scheme digest.
 let sasl: string; // Demands SASL.

@@ -90,7 +90,7 @@ describe('conclave run', () => {
     expect(await shell(`CITY="$(printf 'caf\\351')" exec ${start} ü \uFFFD`)).toEqual({
       exitCode: 0,
       stdout: 'ü \uFFFD',
-      stderr: "conclave: the command gets the variable CITY changed: its value isn't UTF-8",
+      stderr: "conclave: the command gets a changed value of the variable CITY: its value isn't UTF-8",
     });
   });
 
@@ -363,9 +363,11 @@ describe('conclave run', () => {
     const runner = run(['true'], { connect: '127.0.0.1:1', options: ['--connect-timeout', '300ms'] });
     expect(await runner.exit()).toBe(69);
     expect(runner.stderr).toMatch(
-      /^conclave: no server took the session: connect ECONNREFUSED 127\.0\.0\.1:1;/,
+      /^conclave: no server accepted the session: connect ECONNREFUSED 127\.0\.0\.1:1;/,
     );
-    expect(runner.stderr).toMatch(/\nconclave: no server of 127\.0\.0\.1:1 in 300 ms\n$/);
+    expect(runner.stderr).toMatch(
+      /\nconclave: no server of 127\.0\.0\.1:1 accepted the session within 300 ms\n$/,
+    );
   });
 
   it('waits for servers that go away while it is in the queue', async () => {

@@ -149,7 +149,7 @@ describe('a process that shuts down on a signal', () => {
   it.each<[string, Situation, string, string]>([
     ['the clean-up', { hook: 'hangs' }, 'leads', 'the clean-up of the shutdown still runs'],
     ["the leader's work", { work: 'hangs' }, 'leads', 'the work of term 1 still runs'],
-    ['the release', { network: 'fails' }, 'leads', 'the place in the election has still to be given back'],
+    ['the release', { network: 'fails' }, 'leads', 'the place in the election still has to be given back'],
     [
       "the supervisor's clean-up after a loss",
       { network: 'is cut', session: { sessionTimeoutMs: 700 }, cleanup: 'hangs' },
@@ -160,7 +160,7 @@ describe('a process that shuts down on a signal', () => {
     const { send } = await begin({ deadlineMs: 1000, ...situation }, when);
     const { exitCode, stderr, tookMs } = await send('SIGTERM');
     expect(stderr).toBe(
-      `conclave: no end of the shutdown within 1000 ms of SIGTERM: ${left}; exiting with code 124`,
+      `conclave: the shutdown did not end within 1000 ms of SIGTERM: ${left}; exiting with code 124`,
     );
     expect(exitCode).toBe(124);
     expect(tookMs).toBeGreaterThanOrEqual(990);

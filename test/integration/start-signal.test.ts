@@ -165,7 +165,7 @@ describe('without a server', () => {
     server.swallowReply('auth', { times: 1000 });
     server.dropConnections();
     const [error] = await reported;
-    expect(error.message).toContain('no server took the session: authentication: ');
+    expect(error.message).toContain('no server accepted the session: authentication: ');
     expect(error.message).not.toContain('secret-word');
   });
 });

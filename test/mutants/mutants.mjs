@@ -413,7 +413,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lease/ephemeral-node.ts',
-        from: "if (this.#mustRaise) return this.onUnprovable('its heartbeat node can not be created', cause);",
+        from: `if (this.#mustRaise) return this.onUnprovable("its heartbeat node can't be created", cause);`,
         to: '',
       },
     ],

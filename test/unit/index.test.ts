@@ -74,14 +74,14 @@ describe('what is public', () => {
     expect(shown(['a', { b: 'c' }, [1]])).toContain('["a", an object with b, an array]');
     expect(shown(new Map())).toContain('an object of the class Map:');
     const throwing = { ownKeys: () => assert.fail('no names') };
-    expect(shown(new Proxy({}, throwing))).toContain('can not be shown');
+    expect(shown(new Proxy({}, throwing))).toContain("can't be shown");
     expect(shown('y'.repeat(10_000)).length).toBeLessThan(300);
   });
 
   it('has errors whose messages are one line, as OpenSSL’s causes are not', () => {
     const alert = new Error('0A000410:SSL routines:ssl3_read_bytes:alert handshake failure\n');
     const { message } = new conclave.NoServerError('zk1:2281', 0, alert);
-    expect(message).toMatch(/^no server took the session: .*handshake failure, from zk1:2281; .*$/);
+    expect(message).toMatch(/^no server accepted the session: .*handshake failure, from zk1:2281; .*$/);
     const lines = new conclave.LeadError(1, new Error('one\r\n  two\u2028three')).message;
     expect(lines).toBe('the work of term 1 failed: one two three');
   });
@@ -89,7 +89,7 @@ describe('what is public', () => {
   it('has errors that can be written as JSON, with their message', () => {
     const written = JSON.parse(JSON.stringify(new conclave.EnsembleResetError(16n, 7n)));
     expect(written).toMatchObject({ code: 'ENSEMBLE_RESET', seenZxid: '16', foundZxid: '7' });
-    expect(written.message).toContain('younger');
+    expect(written.message).toContain('but this process has already seen');
     expect(JSON.stringify(new conclave.NoNodeError(-101, 'NO_NODE', 'getData', '/a'))).toContain('"/a"');
   });
 });

@@ -21,7 +21,7 @@ export interface Leadership {
 /** What a subcommand does while it leads. */
 export interface LeaderWork {
   readonly signals: readonly NodeJS.Signals[]; // The signals that it handles while it leads.
-  readonly unable?: Promise<string>; // Resolves with the reason when it can't work any more, in whatever term. Never rejects.
+  readonly unable?: Promise<string>; // Resolves with the reason when it can no longer work, in whatever term. Never rejects.
   onWaiting?(session: Session): void; // Called when the candidate has a place in the queue, with the session that holds it.
   /** The term is given back when it has settled. Resolves with the exit code, or `undefined` to campaign again. */
   lead(leadership: Leadership): Promise<number | undefined>;
@@ -157,7 +157,10 @@ class Campaign {
   #limitFirstConnect(): Timer {
     const { connectTimeoutMs } = this.#target.session;
     const timer = clock.after(connectTimeoutMs, () => {
-      this.#finish(EXIT.unavailable, `no server of ${this.#target.connect} in ${connectTimeoutMs} ms`);
+      this.#finish(
+        EXIT.unavailable,
+        `no server of ${this.#target.connect} accepted the session within ${connectTimeoutMs} ms`,
+      );
     });
     const clear = () => timer.clear();
     this.#supervisor.session().then(clear, clear); // Rejects if it was stopped: the reason has been printed then.

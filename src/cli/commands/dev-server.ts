@@ -15,11 +15,11 @@ const LAST_PORT = 65_535;
 const LONGEST_TICK_MS = 60_000;
 
 // Commander wraps these lines.
-const DESCRIPTION = `Starts a ZooKeeper server for development: one server, in memory, for this machine alone. ZooKeeper \
-clients of any language can use it. It needs no Java, and starts at once. Never for production: it keeps no data on disk, \
+const DESCRIPTION = `Starts a ZooKeeper server for development: a single server, in memory, for this machine only. ZooKeeper \
+clients of any language can use it. It needs no Java, and starts at once. Never use it in production: it keeps no data on disk, \
 and every local user may connect.
 
-Prints the connect string as the only line on standard output, as soon as it serves. Stops at SIGINT (Ctrl+C), SIGTERM \
+Prints the connect string as the only line on standard output, as soon as it accepts connections. Stops on SIGINT (Ctrl+C), SIGTERM \
 or SIGHUP.`;
 
 // And prints these as they are.
@@ -38,7 +38,7 @@ export function addDevServer(program: Command): void {
     .summary('start a ZooKeeper server for development')
     .description(DESCRIPTION)
     .addOption(
-      new Option('-p, --port <number>', 'port to listen on; 0 for any port that is free')
+      new Option('-p, --port <number>', 'port to listen on; 0 for any free port')
         .default(2181)
         .argParser(wholeNumber(0, LAST_PORT)),
     )

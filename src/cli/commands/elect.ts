@@ -17,7 +17,7 @@ const DESCRIPTION = `Campaigns in an election, and leads until SIGINT (Ctrl+C), 
 leadership back.
 
 Prints one line on standard output when elected: the candidate's id, its seat if there are several, the term's number and \
-its fencing token. The line is no proof of leadership for the program that reads it: this process may lose leadership at any time after it. \
+its fencing token. The line doesn't prove leadership to the program that reads it: this process may lose leadership at any time afterwards. \
 To run a command only while this process leads, use conclave run.`;
 
 const MORE_HELP = `
@@ -25,8 +25,9 @@ ${DURATIONS}
 
 Exits with 0 if it led until a signal stopped it, 64 if the command line is
 wrong, 69 if it reached no server at the start, 75 if it was not elected in time
-(--wait-timeout, --no-wait), 76 if it lost leadership, 77 if the servers refuse.
-If signal n comes while it waits in the queue, it exits with 128 + n.
+(--wait-timeout, --no-wait), 76 if it lost leadership, 77 if the servers refuse
+its requests. If signal n comes while it waits in the queue, it exits with
+128 + n.
 
 Examples:
   conclave elect /elections/scheduler -c zk1:2181,zk2:2181
@@ -47,7 +48,7 @@ export function addElect(program: Command, setExitCode: (code: number) => void):
       if (data !== undefined && options.data !== undefined)
         throw new UserError(
           EXIT.usage,
-          'the data are given twice: as an argument and with --data. Give them once.',
+          'the data is given twice: as an argument and with --data. Give it once.',
         );
       const candidacy = { ...options, ...(data !== undefined && { data }) };
       setExitCode(await campaign(election, targetOf(options), candidacy, new ElectWork(options)));

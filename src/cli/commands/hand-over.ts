@@ -19,7 +19,7 @@ interface HandOverOptions extends ConnectionOptions {
 
 const DESCRIPTION = `Asks the leader of an election to step down in favor of one candidate, and waits until that candidate leads. The candidate may be anywhere \
 in the queue. The leader releases its term to that candidate, so no other candidate leads in between. The others keep their \
-places. If there is no such candidate, or it leaves before the leader has looked for it, the term goes on.
+places. If there is no such candidate, or it leaves before the leader looks for it, the leader goes on leading.
 
 The leader's work ends first, as with conclave resign. You need permission to write the leader's node: if the leader uses \
 --auth, give the same credentials. In an election with several seats the queue decides which candidate leads next: use \
@@ -29,10 +29,10 @@ const MORE_HELP = `
 ${DURATIONS}
 
 Prints the former and the new leader, as "old → new". Exits with 0 if that
-candidate leads now, or led already; 1 if there is no leader, 64 if the command
+candidate leads now, or already led; 1 if there is no leader, 64 if the command
 line is wrong or there is no such candidate, 69 if it reached no server, 75 if
 the leader refused or didn't step down in time, or if another candidate leads
-now, 77 if the servers refuse.
+now, 77 if the servers refuse the request.
 
 Example:
   conclave hand-over /elections/scheduler --to worker-2 -c zk1:2181 --grace 30s`;
@@ -41,12 +41,12 @@ Example:
 export function addHandOver(program: Command, setExitCode: (code: number) => void): void {
   const command = program
     .command('hand-over')
-    .summary('let a certain candidate lead')
+    .summary('hand leadership over to one candidate')
     .description(DESCRIPTION);
   withConnection(withElection(command))
     .requiredOption(
       '--to <id>',
-      'the candidate that shall lead: its id, or the name of its node. If several candidates have that id, the first of them in the queue',
+      'the candidate that is to lead: its id, or the name of its node. If several candidates have that id, it is the first of them in the queue',
       checked((text) => checkId('to', text)),
     )
     .option(
@@ -64,7 +64,7 @@ async function handOver(session: Session, election: string, options: HandOverOpt
   const { to, grace: graceMs } = options;
   const current = await new ElectionReader(session, election).leader();
   if (current !== undefined && isNamed(current, to)) {
-    console.log(`${printable(to)} leads already`);
+    console.log(`${printable(to)} already leads`);
     return EXIT.ok;
   }
   const former = await stepDown(session, election, { to, graceMs });
@@ -80,7 +80,7 @@ async function handOver(session: Session, election: string, options: HandOverOpt
     );
   console.log(`${printable(former.id)} → ${printable(next.id)}`);
   if (isNamed(next, to)) return EXIT.ok;
-  printError(`${printable(to)} does not lead: it left the queue meanwhile, or the leader lost its term`);
+  printError(`${printable(to)} does not lead: it has left the queue, or the leader lost its term first`);
   return EXIT.notInTime;
 }
 

@@ -12,7 +12,7 @@ interface ListOptions extends ConnectionOptions {
 const DESCRIPTION = `Prints the paths of the elections, locks, semaphores and groups of shards at a path and below it, one per line. \
 Beside each path is its kind: election, lock, read-write, semaphore or group. The command only reads.
 
-It doesn't list an election that never had a candidate, nor a lock without contenders: both look like any empty node.`;
+It doesn't list an election that never had a candidate, or a lock without contenders: both look like any empty node.`;
 
 const MORE_HELP = `
 ${DURATIONS}
@@ -20,7 +20,7 @@ ${DURATIONS}
 With --json it prints an array of objects: path, kind.
 
 Exits with 0, even if it finds nothing, 64 if the command line is wrong, 69 if it
-reached no server, 77 if the servers refuse.
+reached no server, 77 if the servers refuse a request.
 
 Example:
   conclave list --root /elections -c zk1:2181`;
@@ -29,11 +29,11 @@ Example:
 export function addList(program: Command): void {
   const command = program
     .command('list')
-    .summary('print which elections, locks and groups there are')
+    .summary('list the elections, locks and groups of shards')
     .description(DESCRIPTION);
   withConnection(command)
-    .option('--root <path>', 'list this path and all below it', checked(checkRoot), '/')
-    .option('--json', 'print it as JSON')
+    .option('--root <path>', 'list this path and everything below it', checked(checkRoot), '/')
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', MORE_HELP)
     .action(async (options: ListOptions) => {
       const { readOverview } = await import('../status/read-overview.js');

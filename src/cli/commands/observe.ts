@@ -25,11 +25,11 @@ interface ObserveOptions extends ConnectionOptions, SeatOptions {
 }
 
 const DESCRIPTION = `Prints the leader of an election: one line for the current leader and one at each change, until SIGINT \
-(Ctrl+C), SIGTERM or SIGHUP, or until no process reads the output any more. A line has the leader's id and the data that \
-it advertises. The line is "nobody leads" if there is no leader, or if this process can't know the leader. In an \
+(Ctrl+C), SIGTERM or SIGHUP, or until the reader of its output has gone. A line has the leader's id and the data that \
+it advertises. The line is "nobody leads" if there is no leader, or if this process can't find out who leads. In an \
 election with several seats it prints lines for each seat, which begin with the seat.
 
-The output may be a moment old. You need permission to read, and no other. If the election doesn't exist yet, the command \
+The output may be a moment old. You only need permission to read. If the election doesn't exist yet, the command \
 waits for it.`;
 
 const MORE_HELP = `
@@ -37,11 +37,11 @@ ${DURATIONS}
 
 With --json each line is an object with the member leader. That is null, or has
 id, node, position, priority and, if the leader advertises data, data (text) or
-base64. In an election with several seats it has the member seat, too.
+base64. In an election with several seats the object also has the member seat.
 
-Exits with 0 after a signal or the end of its reader has stopped it, 64 if the
-command line is wrong, 69 if it reached no server at the start, 77 if the servers
-refuse.
+Exits with 0 after a signal stopped it or its reader has gone, 64 if the command
+line is wrong, 69 if it reached no server at the start, 77 if the servers refuse a
+request.
 
 Examples:
   conclave observe /elections/scheduler -c zk1:2181,zk2:2181

@@ -26,7 +26,7 @@ interface PruneOptions extends ConnectionOptions {
 
 const YEARS_MS = 100 * 365 * 86_400_000;
 
-const DESCRIPTION = `Removes elections that no process takes part in: one, or with --root all at a path and below it. Lists them, and asks first.
+const DESCRIPTION = `Removes elections in which no process takes part: one election, or with --root all at a path and below it. Lists them, and asks first.
 
 It removes an election that was led or has seats, if the election has no candidates and no nodes of other kinds below it. It removes the \
 records of the seats as well and, if no task ran for an hour, the notes of node-cron's coordinator. If a candidate joins meanwhile, the \
@@ -36,8 +36,8 @@ It never removes elections with candidates, elections that were never led, locks
 the nodes above, or nodes that other clients have written. A path below a group of shards is refused.
 
 If you use a removed election again, it begins with term 1. Its fencing tokens go on rising: they are transaction numbers of the servers. \
-Stop the processes of an election before you prune it: a process that stands still while it joins doesn't learn that the election was \
-removed and made again.`;
+Stop the processes of an election before you prune it: a process that hangs while it joins doesn't notice that the election was \
+removed and created again.`;
 
 const MORE_HELP = `
 Durations: 500ms, 30s, 2m, 1h, 30d. The age of an election is the difference
@@ -46,9 +46,9 @@ between the servers' clock at its last change and this machine's clock now.
 Prints a line for each election that it has removed, or with --dry-run for each
 that it would remove. Exits with 0 if it has removed them or there are none, 1 if
 you answered no, 64 if the command line is wrong, if there is no such election, if
-the path is below a group of shards, or if there is neither a terminal to ask nor
---yes, 69 if it reached no server, 75 if it can't now remove the election that you
-named, 77 if the servers refuse.
+the path is below a group of shards, or if there is no terminal to ask in and no
+--yes, 69 if it reached no server, 75 if it can't remove the election that you
+named for now, 77 if the servers refuse a request.
 
 Examples:
   conclave prune --root /elections -c zk1:2181 --older-than 30d
@@ -58,7 +58,7 @@ Examples:
 export function addPrune(program: Command, setExitCode: (code: number) => void): void {
   const command = program
     .command('prune')
-    .summary('remove elections that no process takes part in')
+    .summary('remove elections in which no process takes part')
     .description(DESCRIPTION)
     .argument(
       '[election]',
@@ -69,12 +69,12 @@ export function addPrune(program: Command, setExitCode: (code: number) => void):
     .option('--root <path>', 'remove the elections at this path and below it; / for all', checked(checkRoot))
     .option(
       '--older-than <duration>',
-      'only elections in which no term has begun or ended for so long',
+      'only elections in which no term has begun or ended for this long',
       duration({ longest: YEARS_MS }),
       0,
     )
-    .option('-n, --dry-run', 'only list them')
-    .option('-y, --yes', 'do not ask')
+    .option('-n, --dry-run', 'only list them, and remove nothing')
+    .option('-y, --yes', 'remove them without asking')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string | undefined, options: PruneOptions) => {
       if ((election === undefined) === (options.root === undefined))
@@ -134,7 +134,7 @@ async function read(
 ): Promise<readonly ElectionNodes[]> {
   if (election === undefined) {
     const { elections, unreadable } = await findElections(session, root);
-    for (const path of unreadable) printError(`${printable(path)} can not be read: no permission`);
+    for (const path of unreadable) printError(`${printable(path)} can't be read: no permission`);
     return elections;
   }
   const nodes = await readElection(session, election);
@@ -149,7 +149,7 @@ async function confirm(removable: readonly Candidate[], nowMs: number): Promise<
   if (!process.stdin.isTTY)
     throw new UserError(
       EXIT.usage,
-      `${countOf(removable.length)} would be removed: give --yes, or run it in a terminal.`,
+      `${countOf(removable.length)} would be removed: give --yes, or confirm in a terminal.`,
     );
   return await isConfirmed(`Remove ${countOf(removable.length)}?`, process.stdin, process.stderr);
 }

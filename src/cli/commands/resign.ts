@@ -18,8 +18,8 @@ const DESCRIPTION = `Asks the leader of an election to step down, and waits unti
 the queue leads. A leader that campaigns again goes to the back of the queue. A leader that is conclave run without \
 --restart ends, with exit code 76.
 
-In an election with several seats it asks the leader of each seat, one after the other: each has stepped down before \
-the next is asked. With --seat it asks the leader of that seat only.
+In an election with several seats it asks the leader of each seat, one after the other: it waits until one has stepped down before \
+it asks the next. With --seat it asks only the leader of that seat.
 
 You need permission to write the leader's node: if the leader uses --auth, give the same credentials.`;
 
@@ -28,7 +28,7 @@ ${DURATIONS}
 
 Prints the id of each leader that stepped down, with its seat if the election has
 several, and exits with 0. Exits with 1 if there is no leader, 64 if the command line is wrong, 69 if it reached no server,
-75 if the leader refused or didn't step down in time, 77 if the servers refuse.
+75 if the leader refused or didn't step down in time, 77 if the servers refuse the request.
 
 Example:
   conclave resign /elections/scheduler -c zk1:2181 --grace 30s`;

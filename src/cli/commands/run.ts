@@ -15,16 +15,16 @@ interface RunOptions extends ConnectionOptions, CandidacyOptions {
   readonly restart?: boolean;
 }
 
-const DESCRIPTION = `Runs a command only while this process leads an election. Of all candidates one at a time runs its \
-command, or as many as there are seats.
+const DESCRIPTION = `Runs a command only while this process leads an election. One candidate at a time runs its \
+command, or as many candidates as the election has seats.
 
-Waits in the queue, and starts the command when elected: without a shell, in a session of its own, with this process's \
-standard input, output and error. It passes no other open files on: redirect in the command (sh -c 'exec ./work 3<file'). When leadership is lost, Conclave sends SIGTERM to the command and its descendants and, \
+Waits in the queue, and starts the command when elected: without a shell, in its own process session, with this process's \
+standard input, output and error. It passes no other open files to the command: redirect inside the command (sh -c 'exec ./work 3<file'). When leadership is lost, Conclave sends SIGTERM to the command and its descendants and, \
 before the next leader may act, SIGKILL. It does so even if this process is stopped, killed or cut off. It gives \
-leadership back when all of them are gone. It doesn't end a process that begins a session of its own, as daemons do.
+leadership back when all of them are gone. It doesn't end a process that starts another process session, as daemons do.
 
-SIGINT, SIGTERM and SIGQUIT go to the command and end it, with SIGKILL when the grace is over. SIGHUP, SIGUSR1, SIGUSR2 and \
-SIGWINCH go to the command and do no more. While this process waits in the queue, it leaves at SIGINT, SIGTERM, SIGQUIT or \
+SIGINT, SIGTERM and SIGQUIT go to the command and end it, with SIGKILL when the time of --grace is over. SIGHUP, SIGUSR1, SIGUSR2 and \
+SIGWINCH only go to the command. While this process waits in the queue, it leaves on SIGINT, SIGTERM, SIGQUIT or \
 SIGHUP.`;
 
 const MORE_HELP = `
@@ -34,19 +34,19 @@ The command finds in its environment:
   CONCLAVE_ELECTION  the election's path
   CONCLAVE_ID        the id of this candidate
   CONCLAVE_SEAT      its seat, from 0; always 0 if the election has one seat
-  CONCLAVE_TERM      the number of its term; each term's is higher
+  CONCLAVE_TERM      the number of its term; it rises with each term
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
-  CONCLAVE_KEEPER    by this Conclave recognizes the command; don't change it
-It doesn't find CONCLAVE_AUTH there: the credentials are not for the command.
+  CONCLAVE_KEEPER    identifies the command to Conclave; don't change it
+CONCLAVE_AUTH isn't there: the credentials are not for the command.
 
 Exits with the command's exit code, or with 128 + n if signal n ended the command,
-or ended this process while it waited in the queue. Else it exits with
+or ended this process while it waited in the queue. Otherwise it exits with
   64   the command line is wrong
   69   it reached no server at the start
   71   the system refuses to start the command, or its keeper can't start
   75   it was not elected in time (--wait-timeout, --no-wait)
   76   it lost leadership and ended the command (not with --restart)
-  77   the servers refuse: wrong credentials, or no permission
+  77   the servers refuse a request: wrong credentials, or no permission
   126  the command can't be executed
   127  there is no such command
 
@@ -89,7 +89,9 @@ async function run(election: string, name: string, args: string[], options: RunO
   const target = targetOf(options);
   checkExecutable(name);
   for (const variable of changedVariables())
-    printError(`the command gets the variable ${printable(variable)} changed: its value isn't UTF-8`);
+    printError(
+      `the command gets a changed value of the variable ${printable(variable)}: its value isn't UTF-8`,
+    );
   const { grace: graceMs, restart = false } = options;
   const work = new CommandWork({ command: name, args, election, graceMs, restart, target });
   try {

@@ -28,14 +28,16 @@ ${DURATIONS}
 
 Exits with 0 when it is done, 64 if the command line is wrong or there is no such
 group, 69 if it reached no server, 75 if it isn't done in time, 77 if the servers
-refuse, 128 + n after signal n.`;
+refuse a request, 128 + n after signal n.`;
 
 /** `conclave shards`: shows the owners of a group's shards, and lets an operator change them. */
 export function addShards(program: Command, setExitCode: (code: number) => void): void {
   const shards = program
     .command('shards')
     .summary('show and change the owners of shards')
-    .description('Shows which member owns which shard of a group, and changes that while the members work.');
+    .description(
+      'Shows which member owns which shard of a group, and changes the owners while the members work.',
+    );
   addStatus(shards, setExitCode);
   addPin(shards);
   addUnpin(shards);
@@ -63,7 +65,7 @@ function addStatus(shards: Command, setExitCode: (code: number) => void): void {
     shards,
     'status',
     'print which member owns which shard',
-    'Prints the members of a group and the shards that each owns. Prints each shard that is not as the plan says, with the reason, and each shard that the group has no more and that a member has still to give back. The command reads the records themselves. The output may be a moment old.',
+    'Prints the members of a group and the shards that each owns. Prints each shard that differs from the plan, with the reason, and each removed shard that a member still has to give back. The command reads the records themselves. The output may be a moment old.',
   )
     .addHelpText(
       'after',
@@ -74,7 +76,7 @@ pinned, problem), removed (as shards).
 
 Exits with 0 if each shard has the owner that is planned and all removed shards were
 given back, 1 if not, 64 if the command line is wrong or there is no such group, 69
-if it reached no server, 77 if the servers refuse.
+if it reached no server, 77 if the servers refuse a request.
 
 Example:
   conclave shards status /shards/orders -c zk1:2181 --json | jq '.shards[] | select(.problem)'`,
@@ -91,8 +93,8 @@ function addPin(shards: Command): void {
   subcommand(
     shards,
     'pin',
-    'give a shard to a member for good',
-    'Pins a shard to a member: whenever a member with that id is in the group, it owns the shard, even if the shares are uneven then. A pin lasts until you take it back with unpin.',
+    'pin a shard to a member',
+    'Pins a shard to a member: whenever a member with that id is in the group, it owns the shard, even if that makes the shares uneven. A pin lasts until you remove it with unpin.',
   )
     .argument('<shard>', 'its id')
     .argument('<member>', "the member's id; the member may join later")
@@ -109,8 +111,8 @@ function addUnpin(shards: Command): void {
   subcommand(
     shards,
     'unpin',
-    'take a pin back',
-    'Takes a pin back. The shard stays with its owner as long as the shares are even.',
+    'remove a pin',
+    'Removes a pin. The shard stays with its owner as long as the shares are even.',
   )
     .argument('<shard>', 'its id')
     .addHelpText('after', EXITS)
@@ -131,7 +133,7 @@ function addMove(shards: Command): void {
       shards,
       'move',
       'move a shard once',
-      'Moves a shard to a member, once, and waits until the member owns it. If the shares would be uneven after that, one of that member’s shards goes the other way. The command pins these shards until they have moved. If a signal or the timeout ends the command, it takes the pins back first. After SIGKILL take them back yourself, with unpin.',
+      'Moves a shard to a member, once, and waits until the member owns it. If that would make the shares uneven, one of that member’s shards goes the other way. The command pins these shards until they have moved. If a signal or the timeout ends the command, it removes the pins first. After SIGKILL, remove them yourself with unpin.',
     ),
   )
     .argument('<shard>', 'its id')
@@ -156,8 +158,8 @@ function addResize(shards: Command): void {
     subcommand(
       shards,
       'resize',
-      'give the group another number of shards',
-      'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Members give removed shards back when the work of these has settled, and the command waits for that. Members that start with the former number follow the new one. After a change of the number most keys belong to other shards: see https://github.com/conclave-js/conclave/blob/main/docs/shards.md.',
+      'change the number of shards',
+      'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Members give removed shards back when their work has settled, and the command waits for that. Members that start with the former number use the new one. After a change of the number, most keys belong to other shards: see https://github.com/conclave-js/conclave/blob/main/docs/shards.md.',
     ),
   )
     .addArgument(new Argument('<shards...>', 'the number of shards, or the names of a group that has names'))
@@ -167,7 +169,7 @@ function addResize(shards: Command): void {
       const wanted = given.length === 1 && /^\d+$/.test(first) ? Number(first) : given;
       const { list } = await withGroup(group, options, async (session, paths) => {
         const after = await resizeGroup(session, paths, wanted);
-        await inTime(session, options, 'some shards have still to be given back', (signal) =>
+        await inTime(session, options, 'some shards still have to be given back', (signal) =>
           untilGivenBack(session, paths, signal),
         );
         return after;
@@ -217,7 +219,7 @@ function print({ json }: JsonOptions, text: string, result: object): void {
 
 function asText({ shards, removed, members, planner }: GroupStatus): string {
   const owned = shards.filter(({ owner }) => owner !== null).length;
-  const first = `${shards.length} shards, ${owned} owned; ${planner === null ? 'no member plans' : `${printable(planner)} plans`}`;
+  const first = `${shards.length} shards, ${owned} owned; ${planner === null ? 'no planner' : `planner ${printable(planner)}`}`;
   const isNumbered = shards.every(({ id }, at) => id === String(at));
   const listed = (ids: readonly string[]) => (isNumbered ? rangesText(ids) : ids.map(printable).join(', '));
   const lines = members.map(({ id, weight, owned: count, shards: own, data, draining, refused }) =>
@@ -225,7 +227,7 @@ function asText({ shards, removed, members, planner }: GroupStatus): string {
       `member ${printable(id)}  owns ${count}${count === 0 ? '' : `: ${listed(own)}`}`,
       ...(weight === 1 ? [] : [`weight ${weight}`]),
       ...(draining ? ['drains'] : []),
-      ...(refused.length > 0 ? [`does not take ${listed(refused)} for now`] : []),
+      ...(refused.length > 0 ? [`refuses ${listed(refused)} for now`] : []),
       ...(data === undefined ? [] : [printable(data)]),
     ].join('  '),
   );
@@ -233,7 +235,7 @@ function asText({ shards, removed, members, planner }: GroupStatus): string {
   const pinned = shards
     .filter((shard) => shard.pinned !== undefined)
     .map(({ id, pinned: to }) => `pinned  shard ${printable(id)} to ${printable(to as string)}`);
-  const late = removed.map((each) => problemLine(each, ', which the group has no more'));
+  const late = removed.map((each) => problemLine(each, ', which the group no longer has'));
   return [first, ...lines, ...pinned, ...problems, ...late].join('\n');
 }
 

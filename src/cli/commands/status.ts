@@ -9,14 +9,14 @@ import { UserError } from '../process/user-error.js';
 import type { StatusOptions } from '../status/status.js';
 
 const DESCRIPTION = `Prints which candidate leads an election and which wait, in the order in which they will lead. With --root it prints a table of \
-all elections at a path and below it. The output may be a moment old. You need permission to read, and no other.
+all elections at a path and below it. The output may be a moment old. You only need permission to read.
 
-Beside the leader you see how long ago its newest heartbeat was committed. In the table you see how much of its lease that leaves. The \
-servers' clock gives the time of the heartbeat, and this machine's clock the present, so the age is wrong by as much as the two differ. A \
-leader whose term goes by its session (--takeover session) shows no heartbeats.
+Beside the leader you see how long ago its newest heartbeat was committed. The table shows how much of the lease is left. The \
+time of the heartbeat comes from the servers' clock, and the present time from this machine's, so the age is wrong by as much as the two differ. A \
+leader with --takeover session shows no heartbeats.
 
-With --watch it goes on until SIGINT (Ctrl+C), SIGTERM or SIGHUP, or until no process reads the output any more. In a terminal it redraws \
-the page. Otherwise it prints a line for each election, and one whenever an election has changed.`;
+With --watch it runs until SIGINT (Ctrl+C), SIGTERM or SIGHUP, or until the reader of its output has gone. In a terminal it redraws \
+the page. Otherwise it prints a line for each election, and another one whenever an election has changed.`;
 
 const MORE_HELP = `
 ${DURATIONS}
@@ -30,17 +30,18 @@ With --json it prints an object: election, exists, term (while there is a leader
 leader (or null), heartbeatAgeMs (by those two clocks, while it can be seen),
 candidates. The leader and each candidate have id, node, position, priority and, if
 they advertise data, data (text) or base64. In an election with several seats it
-has leaders, too: for each seat an object with seat, term, leader, heartbeatAgeMs;
-leader is that of --seat, or else of the first seat that is led. With --root it prints an array, and with
---watch lines, of objects: election, state, seats, leader, leaders (by seat: id,
-node, term, since, leaseMs, takeover, heartbeatAt), candidates (id, node,
-position, priority, leads, data), next. Times are in milliseconds since 1970. If
-an election was removed, its line has the state removed.
+also has leaders: for each seat an object with seat, term, leader, heartbeatAgeMs.
+Then leader is the leader of --seat, or else of the first seat that is led. With
+--root it prints an array, and with --watch lines, of objects: election, state,
+seats, leader, leaders (by seat: id, node, term, since, leaseMs, takeover,
+heartbeatAt), candidates (id, node, position, priority, leads, data), next. Times
+are in milliseconds since 1970. If an election was removed, its line has the state
+removed.
 
-Exits with 0 if there is a leader, with --seat on that seat; with --root, if there are elections and each
-has a leader. Exits with 1 if not, 64 if the command line is wrong, 69 if it
-reached no server, 77 if the servers refuse. With --watch it exits with 0 after it
-was stopped.
+Exits with 0 if there is a leader, with --seat on that seat; with --root, if there
+are elections and each has a leader. Exits with 1 if not, 64 if the command line is
+wrong, 69 if it reached no server, 77 if the servers refuse a request. With --watch
+it exits with 0 after it was stopped.
 
 Examples:
   conclave status /elections/scheduler -c zk1:2181 --json | jq -r .leader.id
@@ -63,8 +64,8 @@ export function addStatus(program: Command, setExitCode: (code: number) => void)
       'print a table of all elections at this path and below it; / for all',
       checked(checkRoot),
     )
-    .option('-w, --watch', 'go on, and show each change')
-    .option('--json', 'print it as JSON')
+    .option('-w, --watch', 'keep running, and show each change')
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string | undefined, options: StatusOptions) => {
       if ((election === undefined) === (options.root === undefined))

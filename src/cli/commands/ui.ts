@@ -21,13 +21,13 @@ interface UiOptions extends ConnectionOptions {
 const LAST_PORT = 65_535;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
-const DESCRIPTION = `Serves a page that shows all elections, locks and groups of shards below a path, live: the leaders, since when they lead, \
-the next candidates, past events, and the role of each server. Prints its address as the only line on standard output. Stops at \
+const DESCRIPTION = `Serves a page that shows all elections, locks and groups of shards below a path, live: the leaders and since when they lead, \
+the next candidates, past events, and the role of each server. Prints its address as the only line on standard output. Stops on \
 SIGINT (Ctrl+C), SIGTERM or SIGHUP.
 
-Without --token-file the page is read-only, and for this machine alone. With a token file, visitors that have the token may see the page from \
+Without --token-file the page is read-only, and for this machine only. With a token file, visitors that have the token may see the page from \
 other machines, and act: end terms, hand them over, move and pin shards. A browser asks for the token as a password, with any user name. The \
-connection isn't encrypted: put a server with TLS before it.`;
+connection isn't encrypted: put a reverse proxy with TLS in front of it.`;
 
 const MORE_HELP = `
 ${DURATIONS}
@@ -46,10 +46,10 @@ export function addUi(program: Command): void {
     .summary('serve a page that shows elections, locks and shards')
     .description(DESCRIPTION);
   withConnection(command)
-    .option('--root <path>', 'show this node and all below it', '/elections')
+    .option('--root <path>', 'show this node and everything below it', '/elections')
     .option('--host <address>', 'local address to listen on', '127.0.0.1')
     .addOption(
-      new Option('-p, --port <number>', 'port to listen on; 0 for any port that is free')
+      new Option('-p, --port <number>', 'port to listen on; 0 for any free port')
         .default(7070)
         .argParser(wholeNumber(0, LAST_PORT)),
     )
@@ -60,7 +60,7 @@ export function addUi(program: Command): void {
     .addOption(
       new Option(
         '--allow-host <name>',
-        'another name, as host or host:port, under which visitors may reach the page, beside those of this machine. May be given several times',
+        'another name, as host or host:port, under which visitors may reach the page, besides the names of this machine. May be given several times',
       ).argParser((value, before: readonly string[] = []) => [...before, value]),
     )
     .option('--history <file>', 'keep past terms and events in this file, and show them after the next start')

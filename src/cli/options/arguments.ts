@@ -24,11 +24,11 @@ export function duration({ least = 0, longest = LONGEST_MS } = {}): (text: strin
     const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
     const value = Math.round(Number(number) * UNITS_MS[(unit ?? 'ms') as keyof typeof UNITS_MS]);
     if (unit === undefined && value > 0 && value < LEAST_BARE_MS) {
-      const otherwise = value < least ? `The least is ${least}ms.` : `If not, write ${text}ms.`;
+      const otherwise = value < least ? `The minimum is ${least}ms.` : `If not, write ${text}ms.`;
       throw new InvalidArgumentError(`${text} is ${text} ms: did you mean ${text}s? ${otherwise}`);
     }
     if (value >= least && value <= longest) return value;
-    const bound = least === 0 ? '' : `, ${least} ms at least`;
+    const bound = least === 0 ? '' : `, at least ${least} ms`;
     throw new InvalidArgumentError(`Expected a duration, as 500ms, 30s, 2m or 1h${bound}.`);
   };
 }

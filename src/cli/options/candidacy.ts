@@ -25,7 +25,7 @@ export function withCandidacy(command: Command): Command {
     .option('--data <text>', 'text that other processes see with status and observe')
     .option(
       '--seats <number>',
-      'how many candidates lead at once, each on a seat of its own; the same for all candidates of an election (default: 1)',
+      'how many candidates lead at once, each on its own seat; the same for all candidates of an election (default: 1)',
       wholeNumber(1, 10_000),
     )
     .addOption(
@@ -45,14 +45,14 @@ export function withCandidacy(command: Command): Command {
     .addOption(
       new Option(
         '--takeover <way>',
-        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when its session has ended as well (session). Choose session if the work may act once more after it stood still for longer than a lease',
+        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when its session has ended as well (session). Choose session if the work might act once more after this process hung for longer than a lease',
       )
         .choices(['lease', 'session'])
         .default('lease'),
     )
     .option(
       '--takeover-delay <duration>',
-      'how long to wait at least after a leader ended uncleanly (default: as long as that leader may act; Conclave waits for that in any case). Give a longer time if clocks may stand still, as in virtual machines that are migrated live',
+      'the shortest wait after a leader ended uncleanly (default: as long as that leader may act; Conclave always waits for that long). Give a longer time if clocks may stop, as in virtual machines that are migrated live',
       duration(),
     )
     .option('-v, --verbose', 'print what happens on standard error');

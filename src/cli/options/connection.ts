@@ -121,7 +121,12 @@ export async function startInTime(reader: Startable, { connect, session }: Targe
   let timer: Timer | undefined;
   const unreachable = new Promise<never>((_, reject) => {
     timer = systemEnvironment.clock.after(connectTimeoutMs, () =>
-      reject(new UserError(EXIT.unavailable, `no server of ${connect} in ${connectTimeoutMs} ms`)),
+      reject(
+        new UserError(
+          EXIT.unavailable,
+          `no server of ${connect} accepted the session within ${connectTimeoutMs} ms`,
+        ),
+      ),
     );
   });
   try {
@@ -142,7 +147,7 @@ function credentialsOf(text: string): Credentials {
   if (/[\r\n]$/.test(credentials))
     throw new UserError(
       EXIT.usage,
-      `--auth, or ${CREDENTIALS}: the credentials end with a line break, which would be a part of the password. Remove it.`,
+      `--auth, or ${CREDENTIALS}: the credentials end with a line break, which would become part of the password. Remove it.`,
     );
   return { scheme, credentials };
 }

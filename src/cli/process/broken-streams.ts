@@ -6,7 +6,7 @@ import { printError } from './output.js';
  * Keeps this process's standard output and error from ending it, whatever becomes of them: a full device, a closed pipe, a terminal that
  * is gone. A candidate goes on without output: its messages matter least of what it does.
  *
- * If standard output lost something that somebody could have read, a command that would exit with 0 exits with `EXIT.outputLost`. A
+ * If standard output lost something that a reader could have received, a command that would exit with 0 exits with `EXIT.outputLost`. A
  * reader that closes its pipe (`conclave --help | head -1`) wants no more.
  */
 export function surviveBrokenStreams(): void {
@@ -15,7 +15,7 @@ export function surviveBrokenStreams(): void {
   const onLost = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     process.stdout.off('error', onLost);
-    printError(`standard output can not be written: ${error.message}`);
+    printError(`standard output can't be written: ${error.message}`);
     process.on('exit', (code) => {
       if (code === EXIT.ok) process.exitCode = EXIT.outputLost;
     });

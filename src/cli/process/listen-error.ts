@@ -7,7 +7,7 @@ export function asListenError(
   { host, port }: { readonly host: string; readonly port: number },
 ): Error {
   const reasons: Record<string, string> = {
-    EADDRINUSE: 'is taken. Give another one with --port, or --port 0 for any free port.',
+    EADDRINUSE: 'is in use. Give another one with --port, or --port 0 for any free port.',
     EACCES: 'may not be used by this user. Give one over 1023 with --port, or --port 0 for any free port.',
     EADDRNOTAVAIL: 'is not available: this machine does not have the address. Give another one with --host.',
   };

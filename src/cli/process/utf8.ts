@@ -24,7 +24,7 @@ export function checkWords(
   if (wrong >= 0)
     throw new UserError(
       EXIT.usage,
-      `argument ${wrong + 1} of the command line isn't UTF-8, and would be passed on changed: give all arguments in UTF-8`,
+      `argument ${wrong + 1} of the command line isn't UTF-8, so the command would get it changed: give all arguments in UTF-8`,
     );
 }
 

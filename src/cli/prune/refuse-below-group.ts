@@ -17,7 +17,7 @@ export async function refuseBelowGroup(session: Session, path: string): Promise<
   for (const above of nodesAbove(path)) {
     const data = await dataOf(session, above);
     if (data === undefined || ShardList.parse(data) === undefined) continue;
-    const why = `${printable(above)}, a group of shards: prune removes nothing of a group`;
+    const why = `${printable(above)}, a group of shards: prune removes nothing that belongs to a group`;
     throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
   }
 }
@@ -35,7 +35,7 @@ async function dataOf(session: Session, path: string): Promise<Buffer | undefine
   } catch (error) {
     if (error instanceof NoNodeError) return undefined;
     if (!isNoAuth(error)) throw error;
-    const why = 'it may be a group of shards, of which prune removes nothing';
-    throw new UserError(EXIT.refused, `${printable(path)} can not be read: ${why}`, { cause: error });
+    const why = 'it may be a group of shards, and prune removes nothing that belongs to a group';
+    throw new UserError(EXIT.refused, `${printable(path)} can't be read: ${why}`, { cause: error });
   }
 }

@@ -47,7 +47,7 @@ export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits
   if (below !== undefined) return kept(`${below.path} has nodes below it`);
   if (runLog !== undefined && !isRunLog(runLog)) return kept(`${runLog.parent.path} is of another kind`);
   const records = recordsOf(nodes);
-  if (records.some(({ state }) => state === 'unreadable')) return kept('its record can not be read');
+  if (records.some(({ state }) => state === 'unreadable')) return kept("its record can't be read");
   const ranAtMs = latest(tasks.map(({ stat }) => stat.modifiedAtMs));
   if (nowMs - ranAtMs < RUNS_KEPT_MS) return kept('a task of node-cron ran less than an hour ago');
   const all = [election, ...seats, ...tasks];

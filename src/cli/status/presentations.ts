@@ -76,7 +76,7 @@ export class LivePage implements Presentation {
 /** The notes below a page: what the overview doesn't show, and whether the page may be old. */
 export function notesOf({ connected, limits = [] }: OverviewState): string[] {
   const notes = limits.map(printable);
-  return connected ? notes : [...notes, 'no server is connected: this page may be old'];
+  return connected ? notes : [...notes, 'not connected to a server: this page may be out of date'];
 }
 
 /** Prints a line for each election now, and one whenever that line has changed. */

@@ -31,7 +31,7 @@ export interface KeeperHandleEvents {
 
 const KEEPER_EVENTS: EventNames<KeeperHandleEvents> = { 'lease-running-out': true };
 
-// How long a keeper may take to act, beyond the action itself. A stopped one takes for ever, while its runner goes on leading.
+// How long a keeper may take to act, beyond the action itself. A stopped one takes forever, while its runner goes on leading.
 const ACT_WITHIN_MS = 10_000;
 const SEARCH_MS = 20; // Between two searches for a command whose start the keeper hasn't reported.
 /** If a keeper dies before it has reported its command's start, the command is found by this environment variable. */

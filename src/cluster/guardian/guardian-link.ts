@@ -159,7 +159,7 @@ const link = new GuardianLink(process as ParentChannel);
 
 /**
  * @internal Reports that a registered session is a member of a group of shards with that node. If this process ends, a guardian writes that
- * the member doesn't act any more. @returns a function to call when the session isn't a member any more
+ * the member no longer acts. @returns a function to call when the session is no longer a member
  */
 export function registerMember(session: Session, group: string, node: string): () => void {
   return link.belong(session, group, node);

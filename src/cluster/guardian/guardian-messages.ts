@@ -30,7 +30,7 @@ export type ChildMessage =
     }
   | { readonly kind: 'left'; readonly session: string; readonly election: string } // It has left this election.
   | ({ readonly kind: 'belongs'; readonly session: string } & ReportedMember) // It is a member of this group of shards.
-  | { readonly kind: 'gone'; readonly session: string; readonly group: string } // It isn't a member of this group any more.
+  | { readonly kind: 'gone'; readonly session: string; readonly group: string } // It is no longer a member of this group.
   | { readonly kind: 'over'; readonly session: string }; // This session has ended.
 
 /** A message, and the process that it is from: a parent may get messages over a channel that its child only passes on. */

@@ -16,7 +16,7 @@ export interface ReportedMember {
 }
 
 /**
- * Writes a tombstone: the member of a dead process doesn't act any more, so others may claim its shards at once. Deletes the member's nodes
+ * Writes a tombstone: the member of a dead process no longer acts, so others may claim its shards at once. Deletes the member's nodes
  * in the same transaction. From then on the servers refuse requests that the member had sent.
  * @param session - the member's own session, which the guardian has taken over
  * @returns whether it wrote the tombstone; `false`: the member had left, or its node was gone
@@ -31,10 +31,10 @@ export async function buryMember(
   const name = node.slice(paths.members.length + 1);
   const wrong = (why: string) =>
     new Error(
-      `no tombstone was written in ${group}: ${why}. A process that says so is broken, or does what it may not`,
+      `no tombstone was written in ${group}: ${why}. The process that reported it is faulty, or isn't allowed to report it`,
     );
   if (node !== `${paths.members}/${name}` || parseEntry(name)?.id === undefined)
-    throw wrong(`${node} is no member's node`);
+    throw wrong(`${node} is not the node of a member`);
   for (;;) {
     const look = (path: string) => session.retryUntilAnswered(() => session.exists(path), signal);
     const heartbeatNode = heartbeatPathOf(node);

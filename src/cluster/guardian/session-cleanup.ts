@@ -143,7 +143,7 @@ async function release(
   if (check.kind === 'outdated') throw new OutdatedClaim();
   if (check.kind === 'wrong')
     throw new Error(
-      `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
+      `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. The process that reported it is faulty, or isn't allowed to report it`,
     );
   await after;
   // As in `Release`: on another connection the record may be a restored backup's, at that version by a later claim.
@@ -183,7 +183,7 @@ async function findSuccessor(
 
 async function verify(session: Session, claim: ReleasableClaim, signal: AbortSignal): Promise<ClaimCheck> {
   if (!isOfOneElection(claim))
-    return { kind: 'wrong', why: `${claim.node} is no candidate of that election` };
+    return { kind: 'wrong', why: `${claim.node} is not a candidate of that election` };
   const check = await readAndCheck(session, claim, signal);
   if (check.kind === 'valid') return check;
   // A server that is behind may not have the claim yet. After a committed write it has all that was written before.

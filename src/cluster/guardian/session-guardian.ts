@@ -76,14 +76,15 @@ const LAST_MESSAGES_MS = 100;
 /**
  * Closes the sessions of child processes when these have ended. So the next leader needn't wait for the end of a lease, nor the next
  * holder of a lock for a session timeout: a killed leader is replaced in milliseconds. Create the guardian in the parent. The
- * children report their sessions and terms to it over IPC by themselves, if you start them with `fork` (of `node:child_process`
- * or `node:cluster`) and they use an `ElectionSupervisor`, or `registerWithGuardian` for sessions of their own.
+ * children report their sessions and terms to it over IPC on their own, if you start them with `fork` (of
+ * `node:child_process` or `node:cluster`) and they use an `ElectionSupervisor`, or `registerWithGuardian` for
+ * sessions of their own.
  *
- * Guaranteed: the guardian does nothing to a process that lives, even if that stands still or has closed its channel. A guardian
- * that dies or can't reach the servers changes nothing. It gives the terms of a dead process back cleanly. The dead process can't
- * act any more, so the successor doesn't wait until the lease is over. The guardian doesn't rely on reports: it writes nothing
- * unless ZooKeeper says that the session to close leads. It drops reports that don't fit, with an `error`: those of a process behind
- * a wrapper (`execPath: 'tsx'`) too, since it can't see the end of that process.
+ * Guaranteed: the guardian does nothing to a process that lives, even if the process hangs or has closed its channel. A guardian
+ * that dies or can't reach the servers changes nothing. It gives the terms of a dead process back cleanly. The dead process can no
+ * longer act, so the successor doesn't wait until the lease is over. The guardian doesn't rely on reports: it writes nothing unless
+ * ZooKeeper says that the session to close leads. It drops reports that don't fit, with an `error`: those of a process behind a
+ * wrapper (`execPath: 'tsx'`) too, since it can't see the end of that process.
  *
  * Not guaranteed: anything about the traces of the dead process. Requests that it had sent may still arrive, and processes that
  * it had started may live on: fence with `term.token`. For commands with children of their own, see `conclave run`.
@@ -122,7 +123,8 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   /**
-   * Guards a child process from now on, until that has ended. Does nothing if it has ended already, or is guarded.
+   * Guards a child process from now on, until it has ended. Does nothing if it has ended already, or is
+   * guarded.
    *
    * @throws InvalidOptionError if it isn't a child that was made with `fork`
    * @throws InvalidStateError if the guardian was closed
@@ -212,15 +214,14 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   #receive(child: ChildProcess, known: GuardedProcess, { pid, message }: ChildReport): string | undefined {
     // Nothing tells this process when that one ends. It may live on, and lead, when this child has ended.
     if (pid !== child.pid)
-      return `passes on the messages of process ${pid}, as a wrapper does (execPath: 'tsx', say): that one isn't guarded. Start it with fork itself, by execArgv: ['--import', 'tsx'], say`;
+      return `passes on the messages of process ${pid}, as a wrapper does (for example execPath: 'tsx'). Process ${pid} isn't guarded: start it with fork directly, for example with execArgv: ['--import', 'tsx']`;
     const isTaken = [...this.#children].some(
       ([other, guarded]) => other !== child && guarded.known.has(message.session),
     );
     // The other process lives: to close its session would take the term from a leader that may act.
-    if (isTaken)
-      return 'says that it has the session of another process that is guarded: that is not believed';
+    if (isTaken) return 'reports the session of another guarded process: the guardian ignores that report';
     if (known.receive(message)) return undefined;
-    return `has reported more than ${MOST_SESSIONS} sessions or ${MOST_ELECTIONS} elections: the others end by their session timeouts. Use fewer in one process`;
+    return `has reported more than ${MOST_SESSIONS} sessions or ${MOST_ELECTIONS} elections: the others end only at their session timeouts. Use fewer in one process`;
   }
 
   /** The process has ended. Never rejects. */
@@ -236,7 +237,11 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     );
     for (const { cause } of sessions) {
       if (cause === undefined) continue;
-      this.#report(new Error(`a session of the dead process ${child.pid}: ${describe(cause)}`, { cause }));
+      this.#report(
+        new Error(`a session of the dead process ${child.pid} was not cleaned up: ${describe(cause)}`, {
+          cause,
+        }),
+      );
     }
     const report: CleanupReport = { pid: child.pid, sessions, tookMs: clock.now() - endedAt };
     this.#logger.info({ ...report }, 'cleaned up the sessions of a dead process');

@@ -11,7 +11,7 @@ export interface OpenCandidacy {
   readonly session: Session;
 }
 
-/** The term that a supervisor in that state leads, or whose work has still to settle. */
+/** The term that a supervisor in that state leads, or whose work still has to settle. */
 export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined {
   if (!('participation' in state)) return undefined;
   const elector = state.participation.elector.state;
@@ -21,7 +21,7 @@ export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined 
 /** The reason why the stop of a candidacy isn't done yet. */
 export function holdUpOfCandidacy({ elector }: OpenCandidacy): StopWait {
   const hasLeft = elector.state.name === 'stopped' || elector.state.name === 'expired';
-  return hasLeft ? { by: 'servers', what: 'the session has still to be closed' } : elector.holdUp;
+  return hasLeft ? { by: 'servers', what: 'the session still has to be closed' } : elector.holdUp;
 }
 
 /** What a shutdown that hangs waits for, in words. */
@@ -31,7 +31,7 @@ export function whatIsLeft(progress: ShutdownProgress, state: SupervisorState<Op
     case 'settling': {
       const term = termOf(state);
       return term === undefined
-        ? 'the election has still to be left'
+        ? 'the election still has to be left'
         : `the work of term ${term.number} still runs`;
     }
     case 'cleaning':
@@ -40,8 +40,8 @@ export function whatIsLeft(progress: ShutdownProgress, state: SupervisorState<Op
       const elector = 'participation' in state ? state.participation.elector.state : undefined;
       const released = elector === undefined || elector.name === 'stopped' || elector.name === 'expired';
       return released
-        ? 'the session has still to be closed'
-        : 'the place in the election has still to be given back';
+        ? 'the session still has to be closed'
+        : 'the place in the election still has to be given back';
     }
   }
 }

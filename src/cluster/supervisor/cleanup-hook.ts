@@ -23,8 +23,8 @@ export interface CleanupAttempt {
    */
   readonly signal: AbortSignal;
   /**
-   * Whether the supervisor was stopped before this call. If this call fails, there is no other, and the clean-up stays
-   * outstanding. Then `signal` aborts only when the time is over.
+   * Whether the supervisor was stopped before this call. If this call fails, there is no further call, and
+   * the clean-up stays outstanding. Then `signal` aborts only when the time is over.
    */
   readonly stopping: boolean;
 }
@@ -117,7 +117,7 @@ async function attemptCleanup<L extends object>(
   try {
     const decision = await Promise.race([callHook(hook, known), late]);
     if (decision !== undefined && decision !== 'restart' && decision !== 'stop') {
-      throw new Error(`it decided ${String(decision)}: expected 'restart', 'stop' or nothing`);
+      throw new Error(`it returned ${String(decision)}: expected 'restart', 'stop' or nothing`);
     }
     return decision ?? 'restart';
   } catch (cause) {
@@ -134,11 +134,12 @@ function limit(clock: Clock, limitMs: number, stop: AbortSignal) {
   const controller = new AbortController();
   const late = deferred<never>();
   const timer = clock.after(limitMs, () => {
-    const error = new Error(`no end within ${limitMs} ms`);
+    const error = new Error(`it did not end within ${limitMs} ms`);
     controller.abort(error);
     late.reject(error);
   });
-  const notice = 'the supervisor was stopped: this call of the hook is waited for until its time is over';
+  const notice =
+    'the supervisor was stopped: it waits for this call of the hook until the time of the call is over';
   // A call that begins after the stop is the only one, or the last. If its signal had aborted, a hook that checks it would do nothing.
   const unsubscribe = stop.aborted
     ? ignore

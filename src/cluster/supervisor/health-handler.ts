@@ -7,7 +7,7 @@ export interface HealthSource {
   readonly id: string;
   /** Its health now. */
   health(): { readonly live: boolean; readonly ready: boolean; readonly reasons: readonly string[] };
-  /** The term that this process leads. A supervisor of shards has none. */
+  /** The term that this process leads. A `ShardSupervisor` has none. */
   readonly term?: Pick<Term, 'number' | 'seat' | 'token' | 'isHeld' | 'remainingMs'> | undefined;
 }
 
@@ -43,7 +43,8 @@ export function healthHandler(supervisor: HealthSource): (request: Request) => P
   return async ({ url, method }) => {
     const { pathname } = new URL(url);
     const page = pageOf(supervisor, pathname.slice(pathname.lastIndexOf('/') + 1));
-    if (page === undefined) return answer(404, { error: 'there is /livez, /readyz and /leader' }, method);
+    if (page === undefined)
+      return answer(404, { error: 'not found: use /livez, /readyz or /leader' }, method);
     if (!METHODS.includes(method))
       return answer(405, { error: `${method} is not allowed` }, method, { allow: METHODS.join(', ') });
     return answer(page.isWell ? 200 : 503, page.body, method);

@@ -78,7 +78,7 @@ function candidateHealth({ elector, session }: OpenCandidacy, times: HealthTimes
       const why = state.name === 'ending' ? state.reason : 'lease-expired';
       const wedged = isOverdue || isWedged;
       const beyond = isWedged ? 'though the lease is over' : 'a lease after it was told to stop';
-      const work = wedged ? `its work still runs, ${beyond}` : 'its work has still to settle';
+      const work = wedged ? `its work still runs, ${beyond}` : 'its work still has to settle';
       reasons.unshift(`the term has ended (${why}), ${work}`);
       return { ...WELL, live: !wedged, ready: false, wedged, reasons };
     }

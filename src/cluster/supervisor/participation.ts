@@ -10,7 +10,7 @@ export interface Participation<L extends Loss> {
   readonly session: Session;
   /** Takes part. @throws the error that keeps it from taking part; it also rejects if it is withdrawn before it has a place */
   start(): Promise<void>;
-  /** Resolves when the session has ended, when it can't take part any more, or at `stop`. Never rejects. */
+  /** Resolves when the session has ended, when it can no longer take part, or at `stop`. Never rejects. */
   untilEnded(stop: AbortSignal): Promise<void>;
   /** Lets its work settle, then gives back its term or its shards. Never rejects. */
   withdraw(): Promise<void>;

@@ -179,7 +179,7 @@ export class SignalShutdown<Held extends object = object> {
     const left = this.#port.whatIsLeft(this.#state.progress);
     this.#exit(
       SHUTDOWN_EXIT.deadline,
-      `no end of the shutdown within ${this.#options.deadlineMs} ms of ${signal}: ${left}; exiting with code ${SHUTDOWN_EXIT.deadline}`,
+      `the shutdown did not end within ${this.#options.deadlineMs} ms of ${signal}: ${left}; exiting with code ${SHUTDOWN_EXIT.deadline}`,
     );
   }
 
@@ -220,7 +220,7 @@ export function resolveShutdown<Held extends object>(
 ): ResolvedShutdown<Held> {
   if (!process.getBuiltinModule('node:worker_threads').isMainThread)
     throw new InvalidStateError(
-      'shutdownOn was called in a worker thread, which gets no signals and can not end the process: handle them in the main thread, and let that tell this thread to call stop()',
+      "shutdownOn was called in a worker thread, which gets no signals and can't end the process: handle the signals in the main thread, and have it tell this thread to call stop()",
     );
   return {
     signals: checkSignals(signals),

@@ -89,7 +89,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   /** Resolves once it has a place in the queue. @see `ElectionSupervisor.start` */
   start(): Promise<void> {
     if (this.#state.name === 'stopped')
-      return Promise.reject(new InvalidStateError('the supervisor has stopped: make a new one'));
+      return Promise.reject(new InvalidStateError('the supervisor has stopped: create a new one'));
     if (this.#state.name === 'idle') this.#ended = this.#run();
     return this.#started.promise;
   }

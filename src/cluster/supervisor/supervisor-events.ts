@@ -17,7 +17,7 @@ export interface ElectionSupervisorEvents {
   waiting(place: QueuePosition): void;
   /** A term begins. */
   elected(term: Term): void;
-  /** The term has ended. There is exactly one `demoted` for each `elected`. The term's work may still have to settle. */
+  /** The term has ended. Each `elected` is followed by exactly one `demoted`. The term's work may still have to settle. */
   demoted(term: Term, reason: DemotionReason): void;
   /**
    * The session has expired. The hook runs when the work has settled, even if you stop the supervisor meanwhile. (It also runs after

@@ -7,7 +7,7 @@ import type { StopWait } from '../../errors.js';
  * - `connecting`: looks for a server to open a session with, for the `attempt`th time in a row, since `sinceMs` by the clock.
  * - `pausing`: an attempt to take part was refused, for the reason `why`, and the next one begins at `untilMs` by the clock.
  * - `participating`: takes part with a session, or is about to.
- * - `settling`: the session has ended, or is being closed; its work has still to settle.
+ * - `settling`: the session has ended, or is being closed; its work still has to settle.
  * - `cleaning`: the clean-up hook runs for the `attempt`th time, or is about to be called again.
  * - `cooling`: stays out after a loss; without a cooldown, only in passing.
  * - `stopped`: final.
@@ -35,5 +35,5 @@ export function holdUpOf<P>(
   if (state.name === 'cleaning')
     return { by: 'cleanup', what: `attempt ${state.attempt} of the clean-up hook still runs` };
   if ('participation' in state) return ofParticipation(state.participation);
-  return { by: 'servers', what: 'the search for a server has still to end' };
+  return { by: 'servers', what: 'the search for a server still has to end' };
 }

@@ -131,10 +131,12 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * The session that is open, or else the next one as soon as there is one: for an `ElectionObserver`, say, that is to live
-   * as long as the supervisor does. It remains the supervisor's: don't close it.
+   * The session that is open, or else the next one as soon as there is one: for example for an
+   * `ElectionObserver` that should live as long as the supervisor. It remains the supervisor's: don't close
+   * it.
    *
-   * @throws InvalidStateError if the supervisor has stopped, or does before it has a session; or the signal's reason
+   * @throws InvalidStateError if the supervisor has stopped, or stops before it has a session; or the
+   *   signal's reason
    */
   session(signal?: AbortSignal): Promise<Session> {
     return this.#loop.sessions.current(signal);
@@ -172,7 +174,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    *
    * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
    * @throws InvalidStateError if the supervisor has stopped
-   * @throws ZooKeeperError if a server refuses; it is in later candidacies all the same
+   * @throws ZooKeeperError if a server refuses; later candidacies have the new data all the same
    */
   async advertise(data: string | Uint8Array): Promise<void> {
     if (checkMetadata('data', data) === undefined)
@@ -192,7 +194,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /**
    * Resolves once the supervisor has a place in the queue, however long it takes until a server appears. A second call
-   * returns the promise of the first. Handle a rejection, as of any promise; after `stop()` you needn't.
+   * returns the promise of the first. Handle its rejection, as with any promise. After `stop()` you needn't.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile
@@ -232,8 +234,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * leader's work, it resolves as soon as the term's signal has aborted; from inside the hook, at once.
    *
    * It waits for the work as long as that takes. Until then the session is kept and nothing is released, because the work may
-   * still act. When that takes longer than a lease, `error` reports it once, and `health()` isn't live any more. If the call
-   * rejects for its `timeoutMs`, the stop goes on: end the process, or call again to wait for it.
+   * still act. When that takes longer than a lease, `error` reports it once, and `health()` is no longer
+   * live. If the call rejects for its `timeoutMs`, the stop goes on: end the process, or call again to wait
+   * for it.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped
@@ -277,7 +280,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * In the latter two cases nothing is given back, since what hangs may still act: a successor waits as after a kill. The
    * deadline can't end a process whose main thread is blocked: see the option `watchdog`.
    *
-   * When the supervisor has stopped for another reason, the signals aren't handled any more.
+   * When the supervisor has stopped for another reason, it no longer handles the signals.
    *
    * @param signals - names, as `['SIGTERM', 'SIGINT']`
    * @returns a function that cancels it, as long as no signal has come
@@ -290,7 +293,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const resolved = resolveShutdown<{ term: Term | undefined }>(signals, given);
     if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
-      throw new InvalidStateError('the supervisor was told before which signals to shut down on');
+      throw new InvalidStateError('shutdownOn was already called on this supervisor');
     const { environment, logger } = this.#options;
     const shutdown = new SignalShutdown(resolved, {
       clock: environment.clock,

@@ -22,8 +22,9 @@ export interface ClusterOptions extends SessionGuardianOptions {
    */
   readonly fork?: (slot: number) => ChildProcess | Worker;
   /**
-   * Back-off of restarts, for each worker. A worker that has run for longer than the longest pause begins anew. After its last
-   * attempt it isn't started again, and `error` reports that. @default for ever, from 100 to 5000 ms
+   * Back-off of restarts, for each worker. After a worker has run for longer than the longest pause, its
+   * failure count starts again. After its last attempt it isn't restarted, and `error` reports that. @default
+   * forever, with pauses from 100 to 5000 ms
    */
   readonly restart?: RetryOptions;
   /** The signal that asks a worker to end; see `ElectionSupervisor.shutdownOn`. @default 'SIGTERM' */

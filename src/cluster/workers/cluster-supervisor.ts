@@ -28,7 +28,7 @@ import { type SlotPort, type WorkerExit, WorkerSlot } from './worker-slot.js';
 
 /** One worker, as it is now. */
 export interface WorkerStatus {
-  /** Its number, from 0. Another worker has it when this one has ended. */
+  /** Its number, from 0. When this worker has ended, the next one in its place has the same number. */
   readonly slot: number;
   /** Its process; `undefined` while it has none. */
   readonly pid: number | undefined;
@@ -56,7 +56,7 @@ export interface ClusterEvents {
   exited(exit: WorkerExit): void;
   /** A worker is started again after a pause. */
   restarting(restart: WorkerRestart): void;
-  /** All workers have ended, and none follows. */
+  /** All workers have ended, and none is started again. */
   stopped(): void;
   /** A worker had to be killed, failed too often, or couldn't be guarded; or a listener failed. The supervisor goes on. */
   error(error: Error): void;
@@ -73,8 +73,8 @@ export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
 };
 
 /**
- * Runs a number of workers of one program, one of which leads. It starts them again when they end, and gives the terms of a dead
- * worker back at once. It ends the workers in such an order that there is one handover at most.
+ * Runs a number of workers of one program, one of which leads. It restarts workers that end, and gives the
+ * terms of a dead worker back at once. It ends the workers in an order that causes one handover at most.
  *
  * Guaranteed: what its {@link SessionGuardian} guarantees. The leader is asked to end when all others have ended, and gives
  * its term back as it always does. Not guaranteed: that a worker ends by itself, so give it `shutdownOn(['SIGTERM'])`;
@@ -132,7 +132,8 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
    * Replaces all workers, one after the other: each as soon as the new worker before it has a place in its election. The leader
    * comes last, so that there is one handover. A second call meanwhile returns the same promise.
    *
-   * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; workers that weren't replaced go on
+   * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; workers that weren't
+   *   replaced keep running
    * @throws InvalidStateError if it is stopped, before or meanwhile
    */
   replaceWorkers(): Promise<void> {

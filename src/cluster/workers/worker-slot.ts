@@ -72,7 +72,7 @@ export class WorkerSlot {
     return 'child' in this.#state ? this.#state.child : undefined;
   }
 
-  /** Starts a worker, unless it has one, or is to have none any more. */
+  /** Starts a worker, unless it has one, or should no longer have one. */
   start(): void {
     if (this.#state.name !== 'idle' && this.#state.name !== 'pausing') return;
     const sinceMs = this.#port.environment.clock.now();
@@ -168,7 +168,7 @@ export class WorkerSlot {
     this.#failures++;
     if (this.#failures > restart.retries) {
       this.#become({ name: 'given up' });
-      const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not started again`;
+      const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not restarted`;
       this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`));
       return;
     }

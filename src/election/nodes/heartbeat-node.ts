@@ -7,7 +7,7 @@ import { parseEntry } from '../../lock/queue/order.js';
  */
 export function heartbeatNodeOf(node: string): string {
   const id = parseEntry(node)?.id;
-  if (id === undefined) throw new TypeError(`${node} is no candidate's node`);
+  if (id === undefined) throw new TypeError(`${node} is not the node of a candidate`);
   return `_h_${id}`;
 }
 

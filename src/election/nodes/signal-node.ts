@@ -8,6 +8,6 @@ import { parseEntry } from '../../lock/queue/order.js';
  */
 export function signalNodeOf(node: string, recordVersion: number): string {
   const id = parseEntry(node)?.id;
-  if (id === undefined) throw new TypeError(`${node} is no candidate's node`);
+  if (id === undefined) throw new TypeError(`${node} is not the node of a candidate`);
   return `_b_${id}_${recordVersion}`;
 }

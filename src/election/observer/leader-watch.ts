@@ -14,7 +14,7 @@ export interface LeaderWatchPort {
   readonly seat: number | undefined;
   readonly state: () => ObserverState;
   readonly onRead: (snapshot: LeaderSnapshot) => void;
-  /** What was read can't be trusted any more. */
+  /** What was read can no longer be trusted. */
   readonly onBlind: () => void;
   readonly onError: (error: unknown) => void;
 }

@@ -44,7 +44,7 @@ export class ObserverLife {
 
   #begin(): Promise<void> {
     if (this.#stage === 'stopped')
-      return Promise.reject(new InvalidStateError('the observer has stopped: make a new one'));
+      return Promise.reject(new InvalidStateError('the observer has stopped: create a new one'));
     if (this.#stage === 'idle') {
       this.#stage = 'starting';
       this.#running = this.#run();
@@ -66,7 +66,7 @@ export class ObserverLife {
   /** Resolves when the observer's own sessions are closed. Never rejects. */
   async stop(): Promise<void> {
     markStopped(this.#started.promise);
-    this.#end(new InvalidStateError('the observer was stopped before it had looked'));
+    this.#end(new InvalidStateError('the observer was stopped before its first read'));
     await this.#running;
   }
 

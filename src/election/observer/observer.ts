@@ -26,7 +26,7 @@ const LONGEST_QUEUE = 1000;
 
 /**
  * Watches who leads an election without taking part in it. It only reads: it needs no right to write, and creates
- * nothing, not even an election that is missing, whose access list would be the wrong one.
+ * nothing, not even a missing election, since that would get the wrong access list.
  *
  * Guaranteed: it shows leaders in the order in which they led, and never goes back to an earlier leader or to what a
  * leader advertised earlier, also when its sessions change or a server is behind; it shows nothing twice in a row. Not
@@ -37,9 +37,9 @@ const LONGEST_QUEUE = 1000;
  * It shows what the servers said a moment ago. It shows a leader whose lease has ended until the leader's node is gone,
  * so it is no proof of leadership: a leader asks its own `term`.
  *
- * While the connection is lost it keeps what it has read last, because a lost connection demotes no leader. When it can't
- * know any more it shows `undefined`: after a session timeout without a server, from the end of a session to the first
- * read with the next one, and while a server refuses to let it read.
+ * While the connection is lost it keeps what it has read last, because a lost connection demotes no leader.
+ * When it can no longer know the leader it shows `undefined`: after a session timeout without a server, from
+ * the end of a session to the first read with the next one, and while a server refuses to let it read.
  *
  * With a {@link Session} it ends with that session. With a connect string, for which it opens its own sessions, or with an
  * `ElectionSupervisor`, whose sessions it uses, it goes on with the next session.
@@ -84,22 +84,23 @@ export class ElectionObserver
     });
   }
 
-  /** The leader as the last `change` said. `undefined` if none is known, before `start` and after `stop`. */
+  /** The leader that the last `change` reported. `undefined` if none is known, before `start` and after `stop`. */
   get leader(): Candidate | undefined {
     return this.#state.name === 'seeing' ? this.#state.leader : undefined;
   }
 
   /**
    * Begins to observe. Resolves after the first read, also if there is no such election; with a connect string or a
-   * supervisor, however long it takes until there is a session. A second call returns the promise of the first one. Its
-   * rejection has to be handled, as of any promise; not if the observer was stopped.
+   * supervisor, however long it takes until there is a session. A second call returns the promise of the
+   * first one. Handle its rejection, as with any promise. A rejection because the observer was stopped
+   * needn't be handled.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
    * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
    * @throws SeatsMismatchError without `seat` in an election with several seats: it is stopped then
    * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
-   * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
+   * @throws ZooKeeperError if a server refuses, for lack of permission for example; the observer then stops
    */
   start(options?: StartOptions): Promise<void> {
     return this.#life.start(options);
@@ -119,7 +120,7 @@ export class ElectionObserver
   }
 
   /**
-   * Gives each iterator the present leader as soon as there was a first read, then every change. It ends without an error
+   * Gives each iterator the present leader as soon as the first read is done, then every change. It ends without an error
    * when the observer does, after the changes that still wait. A consumer that is over 1000 changes behind misses the oldest.
    */
   // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.

@@ -83,7 +83,8 @@ export type TakeoverStep =
   /** The leader's lease may last, or another candidate may claim: look again in `ms` milliseconds. */
   | { readonly kind: 'wait'; readonly ms: number }
   /**
-   * The lease is over. But the servers may have stood still, too: wait for the next heartbeat and the read behind it.
+   * The lease is over. But the servers may have been hanging, too: wait for the next heartbeat and the read
+   * behind it.
    */
   | { readonly kind: 'prove' }
   /** The lease is over, and the servers commit writes. */
@@ -101,8 +102,8 @@ export function takeoverStep(situation: TakeoverSituation): TakeoverStep {
   const { since, readAt, now, leaderLeaseMs, leastDelayMs, rank, ownLeaseMs, ownRemainingMs } = situation;
   const claimAt = since + (rank + 1) * Math.max(leastDelayMs, takeoverDelayMs(leaderLeaseMs));
   if (now < claimAt) return { kind: 'wait', ms: claimAt - now };
-  // If the servers stand still, they carry a claim out only when the claimant's own lease is over. Such a claim is of
-  // no use.
+  // If the servers hang, they carry a claim out only when the claimant's own lease is over. Such a claim is
+  // of no use.
   const isProven = now - readAt < ownLeaseMs / 2 && ownRemainingMs > ownLeaseMs / 2;
   return { kind: isProven ? 'claim' : 'prove' };
 }

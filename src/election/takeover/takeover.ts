@@ -100,7 +100,7 @@ export class Takeover {
         ...{ term: record.term, formerLeader: record.id ?? record.node },
         silentMs: Math.round(clock.now() - failure.silentSince),
       },
-      'no heartbeat of the leader for longer than its lease: taking over',
+      'no heartbeat from the leader for longer than its lease: taking over',
     );
     const deletions = deletionsOf(contender.queue, failure);
     try {

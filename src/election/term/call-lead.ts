@@ -9,8 +9,8 @@ type Lead = (term: Term) => unknown;
 type LedTerm = Term & { readonly workCount: number; readonly endedFor: DemotionReason | undefined };
 
 const MESSAGE =
-  'lead returned at once, but work that it began goes on: did you forget to await it, or to return its promise? ' +
-  'The term is given back as soon as lead has returned. Give work that goes on after that to term.waitUntil()';
+  'lead returned at once, but work that it began still runs: did you forget to await it, or to return its promise? ' +
+  'The term ends as soon as lead returns. Pass work that runs longer to term.waitUntil()';
 
 // A check takes time in proportion to the process's timers and sockets: 1 ms with 20,000 of them. A process that leads
 // thousands of elections has that many, and mostly uses the same function for all.

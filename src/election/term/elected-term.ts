@@ -109,7 +109,7 @@ export class ElectedTerm extends Hold implements Term {
     return this.#work.count;
   }
 
-  /** The work that has still to settle, in words for messages. */
+  /** The work that still has to settle, in words for messages. */
   get unsettled(): string {
     const others = this.#work.countOf('waitUntil');
     const given = `${others} piece${others === 1 ? '' : 's'} of work given to \`waitUntil\``;

@@ -71,7 +71,10 @@ export class UncleanEndNote {
     this.#reportedAt = this.#end?.zxid;
     this.#onWait();
     if (record.state === 'unreadable') {
-      this.#logger.warn({ path: this.#recordPath }, 'the election record can not be read: it counts as held');
+      this.#logger.warn(
+        { path: this.#recordPath },
+        "the election record can't be read: assuming that a leader holds it",
+      );
     } else if (record.state === 'held') {
       const formerLeader = record.id ?? record.node;
       const message = 'the former leader ended uncleanly: waiting for its lease to end';

@@ -96,7 +96,7 @@ export class Contender {
     } catch (error) {
       this.session.logger.debug(
         { cause: describe(error) },
-        'left the queue without the write that should go with it',
+        'left the queue, but the servers did not carry out the write that goes with it',
       );
     }
     await this.node.deleteForSure();
@@ -141,7 +141,7 @@ export class Contender {
   isFirst(): boolean {
     const names = this.#listing?.names?.strings(withoutLater(this.entry), 2);
     if (names?.length !== 1 || names[0] !== this.entry.node) return false;
-    this.#listing = undefined; // It isn't needed any more, and the contender may stay for long.
+    this.#listing = undefined; // It is no longer needed, and the contender may stay for long.
     return true;
   }
 

@@ -90,7 +90,7 @@ export function firstContender(session: Session, queue: string, id: string, pars
   return new Contender(session, queue, parse, created);
 }
 
-/** For a join whose result isn't needed any more: leaves as soon as the node exists. Never rejects. */
+/** For a join whose result is no longer needed: leaves as soon as the node exists. Never rejects. */
 export async function withdraw(joining: Promise<Contender>): Promise<void> {
   await joining.then((contender) => contender.leave()).catch(ignore); // There was never a node, or the session is over.
 }

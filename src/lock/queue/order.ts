@@ -87,9 +87,10 @@ function literally(text: string): string {
 const LAST_NUMBER = 2 ** 31 - 1;
 
 /**
- * Whether the number may not show the order of creation. When a node has had 2^31 children, the counter of servers since 3.6
- * stands still: later children get 2147483647, but some children that are created at the same time get -2147483648 and so on. Two
- * contenders with the same number would both be first. (Older servers count on, and there the order is right.)
+ * Whether the number may not show the order of creation. When a node has had 2^31 children, the counter of
+ * servers since 3.6 stays the same: later children get 2147483647, but some children that are created at the
+ * same time get -2147483648 and so on. Two contenders with the same number would both be first. (Older servers
+ * count on, and there the order is right.)
  */
 export function isOverflowed({ sequence }: QueueEntry): boolean {
   return sequence === LAST_NUMBER || sequence < 0;

@@ -9,7 +9,7 @@ import { isOwnerless } from './ownerless.js';
 import { orUnreadable } from './unreadable-node.js';
 
 /**
- * Resolves when the node of that name is gone from the queue, or is ownerless: such a node would stay for ever.
+ * Resolves when the node of that name is gone from the queue, or is ownerless: such a node would stay forever.
  * @throws UnreadableNodeError if the session may not read the node, the signal's reason, the error that ended the session, or a
  *   server's `ZooKeeperError`
  */
@@ -42,7 +42,7 @@ const PROBES_PER_READ = 4;
 export interface PredecessorListener {
   /** One of the nodes was read and is watched. Called again when its data changes. */
   watching(): void;
-  /** One of the nodes is gone or doesn't block any more. */
+  /** One of the nodes is gone or no longer blocks. */
   onGone(): void;
   /**
    * A read that now and then replaces a probe of the second predecessor, the node of that name.
@@ -94,7 +94,7 @@ export class PredecessorWatch implements ExistenceProbe {
    */
   watch(names: readonly string[], secondPredecessor: string | undefined): boolean {
     const paths = names.map((name) => this.#pathOf(name));
-    // A node that isn't listed any more has gone. Its watch may fire later, and that would count as another node's end.
+    // A node that is no longer listed has gone. Its watch may fire later, and that would count as another node's end.
     for (const watched of membersOf(this.#watched)) if (!paths.includes(watched.path)) this.#unwatch(watched);
     const kept = membersOf(this.#watched).map(({ path }) => path);
     for (const path of paths)

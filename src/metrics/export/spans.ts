@@ -63,7 +63,7 @@ export class Spans implements Omit<MeasurementListener, 'observed'> {
     span.end();
   }
 
-  /** Ends the spans of all current terms, because the ends of these terms won't be reported any more. */
+  /** Ends the spans of all current terms, because the ends of these terms will no longer be reported. */
   close(): void {
     for (const span of this.#terms.values()) span.end();
     this.#terms.clear();

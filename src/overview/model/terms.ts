@@ -147,7 +147,7 @@ export class SeatTerms {
     return isGone ? [...events, ...this.#close('session-ended', now)] : events;
   }
 
-  /** A term that has ended doesn't change any more. */
+  /** A term that has ended no longer changes. */
   #close(end: End, at: number): TermEvent[] {
     const last = this.#last;
     if (last === undefined || last.end !== null) return [];

@@ -82,7 +82,7 @@ export class PacedWatch<T> implements Watcher {
     return new PacedWatch(session, slots, watched, listener);
   }
 
-  /** Whether the listener has still to learn of a change that was reported, or of the first read. */
+  /** Whether the listener still has to learn of a change that was reported, or of the first read. */
   get isStale(): boolean {
     return this.#state.name === 'reading' || this.#state.name === 'pausing';
   }

@@ -9,7 +9,7 @@ import { abortable } from './promises.js';
 export interface StopOptions {
   /**
    * How long the call waits for the stop, in milliseconds. After that it rejects with `StopPendingError`, and the stop goes on.
-   * With 0 the call doesn't wait at all. @default for ever
+   * With 0 the call doesn't wait at all. @default forever
    */
   readonly timeoutMs?: number;
 }

@@ -5,7 +5,7 @@ import { ignore } from './promises.js';
 export class WorkContext {
   #state: 'idle' | 'working' | 'ended' = 'idle';
 
-  /** Whether the context has ended. Work that it began and that goes on doesn't belong to it any more. */
+  /** Whether the context has ended. Work that it began and that goes on no longer belongs to it. */
   get hasEnded(): boolean {
     return this.#state === 'ended';
   }

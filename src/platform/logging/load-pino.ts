@@ -17,7 +17,7 @@ export function loadPino(variable: string, level: string): typeof pino {
     return (createRequire(here)('pino') as { pino: typeof pino }).pino;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
-    const expected = `pino to be installed where it is found from ${here} (a bundle doesn't contain it), or the option \`logger\``;
+    const expected = `pino to be installed where ${here} finds it (a bundle doesn't contain it), or the option \`logger\``;
     throw new InvalidOptionError(variable, level, expected);
   }
 }

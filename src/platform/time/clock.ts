@@ -23,8 +23,8 @@ export interface TimerOptions {
  *
  * Two needs pull in opposite directions. A candidate that *waits* until another one's lease is over must not believe that more
  * time has passed than really has. The holder of a *lease* must not believe that less has. One reading can't be trusted for
- * both, since a process may stand still between any two steps. So there are two kinds of instants, and the types keep them apart:
- * waits go by {@link Clock.now}, leases by a {@link LeaseInstant}.
+ * both, since a process may be paused between any two steps. So there are two kinds of instants, and the
+ * types keep them apart: waits go by {@link Clock.now}, leases by a {@link LeaseInstant}.
  */
 export interface Clock {
   /**
@@ -129,7 +129,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  * suspended, by the machine's uptime: a lease must not seem to last because the laptop's lid was closed or the guest was frozen.
  *
  * Why leases can rely on it. `#suspendedMs` is the largest difference of uptime and monotonic clock so far. The uptime is always
- * read first. If the process stands still between the two readings, the difference is too small and never too large. So
+ * read first. If the process is paused between the two readings, the difference is too small and never too large. So
  * `#suspendedMs` never exceeds the truth, and neither does `leaseStart`. And `leaseNow` is at least the uptime that it has read.
  *
  * Not guaranteed: a hypervisor that stops every clock of its guest stops this clock, too. Only fencing covers that.

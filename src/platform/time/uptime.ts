@@ -79,7 +79,7 @@ export class Uptime {
     return sureMs;
   }
 
-  /** The file's content in milliseconds; NaN if the descriptor doesn't belong to an uptime file any more. */
+  /** The file's content in milliseconds; NaN if the descriptor no longer belongs to an uptime file. */
   #readFrom(descriptor: number): number {
     try {
       const bytes = readSync(descriptor, this.#line, 0, LONGEST_LINE_BYTES, 0);

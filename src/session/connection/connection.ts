@@ -276,7 +276,7 @@ export class Connection {
         this.#take(frame);
       }
     } catch (cause) {
-      this.destroy(new Error(`the server sent data that can not be read: ${describe(cause)}`, { cause }));
+      this.destroy(new Error(`the server sent data that can't be read: ${describe(cause)}`, { cause }));
     }
   }
 
@@ -334,7 +334,7 @@ export class Connection {
       outcome.resolve(new ServerReply(decode(body), zxid, sentAt));
     } catch (error) {
       if (error instanceof requests.TransactionError) return outcome.reject(error);
-      outcome.reject(new ConnectionLossError(`${name}: the reply can not be read`, { cause: error }));
+      outcome.reject(new ConnectionLossError(`${name}: the reply can't be read`, { cause: error }));
       throw error;
     }
   }

@@ -21,7 +21,7 @@ const MAX_HANDSHAKE_MS = 5000;
 // A connection that lasted this long shows that its server serves. After its loss the first round follows without a pause.
 const SETTLED_AFTER_MS = 2000;
 
-/** The pause after the `round`th round (from 1) in which no server took the session, in milliseconds. */
+/** The pause after the `round`th round (from 1) in which no server accepted the session, in milliseconds. */
 export function pauseMs(round: number, random: number): number {
   return jitteredPauseMs(round, random, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
 }
@@ -133,7 +133,7 @@ export class Dialer {
       }
       this.#options.onTried();
     }
-    throw new ConnectTimeoutError('no server took the session');
+    throw new ConnectTimeoutError('no server accepted the session');
   }
 
   #pause(signal: Abortable): Promise<void> {
@@ -207,7 +207,7 @@ export class Dialer {
     const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
     const timeout = new LazyAbortController();
     const timer = afterPendingInput(this.#options.environment.clock, timeoutMs, () => {
-      timeout.abort(new ConnectTimeoutError(`no answer from ${what} in ${Math.round(timeoutMs)} ms`));
+      timeout.abort(new ConnectTimeoutError(`no answer from ${what} within ${Math.round(timeoutMs)} ms`));
     });
     const unsubscribe = onAbort(signal, () => timeout.abort(signal.reason));
     try {

@@ -14,7 +14,7 @@ export interface ProvenNode {
   /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
   confirmed(sentAt: LeaseInstant): void;
   gone(): void;
-  /** The node's access list doesn't let the session read it any more, so no heartbeat can confirm it. */
+  /** The node's access list no longer lets the session read it, so no heartbeat can confirm it. */
   unreadable(error: Error): void;
 }
 

@@ -46,7 +46,7 @@ export interface AccompanyingRead {
 
 const MOST_RAISED = 64; // How many nodes of one session may raise versions.
 const NO_ROOM_MESSAGE =
-  'this session has more than 64 leaders and next in line: if it falls silent, the further leaders are replaced only at its end. ' +
+  'this session has more than 64 leaders and candidates next in line: if it falls silent, the leaders beyond these are replaced only when the session ends. ' +
   'Use several sessions, or shards';
 const READS_AT_ONCE = 64; // How many reads go out with a heartbeat. A session that follows more nodes reads them in turn.
 const MOST_SLOW_READS = 1; // How many slow reads a session may have. They only make work faster, so their owners can do without them.

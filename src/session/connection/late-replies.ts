@@ -3,7 +3,7 @@ import { type Logger, warnOfSetup } from '../../platform/logging/logger.js';
 const IN_A_ROW = 3; // A single late reply may come from a pause of a server or of this process.
 const MESSAGE =
   'replies to heartbeats take longer than half a lease: terms and locks are lost again and again. Set leaseMs to three times ' +
-  'the time of a reply, or find out what is slow: the disks of the servers, the link, or a blocked event loop here';
+  'the time of a reply, or find out what is slow: the disks of the servers, the network, or the event loop of this process';
 
 /** Warns once if replies are too slow for the lease. Of two heartbeats, the second is sent only when the first is answered. */
 export class LateReplies {

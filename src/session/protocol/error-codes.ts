@@ -69,8 +69,8 @@ export function authenticationError(code: number, operation: string): Authentica
     "give session.auth as { scheme: 'digest', credentials: 'user:password' }, or --auth to a command";
   const settings = 'enforce.auth.schemes or sessionRequireClientSASLAuth';
   return new AuthenticationError(
-    `${operation}: the servers demand that clients authenticate (${ERROR_NAMES[code]}, ${code}): ${set}. ` +
-      `Conclave has no SASL yet: if the servers demand that alone, by ${settings}, it can't use them`,
+    `${operation}: the servers require clients to authenticate (${ERROR_NAMES[code]}, ${code}): ${set}. ` +
+      `Conclave doesn't support SASL yet: if the servers accept nothing else (${settings}), it can't use them`,
   );
 }
 

@@ -79,7 +79,9 @@ export class FollowedPlan {
     const list = ShardList.parse(data);
     if (list === undefined)
       return this.#listener.onError(
-        new Error(`${this.#paths.group} does not say which shards the group has: what it said before holds`),
+        new Error(
+          `${this.#paths.group} does not say which shards the group has: the member goes on with the shards that it named before`,
+        ),
       );
     this.#shards = { list, version };
     this.#listener.onShards(this.#shards);

@@ -35,7 +35,7 @@ interface Watched {
 export interface MemberWatchListener {
   /** Members have come or gone. */
   onChange(): void;
-  /** The members can't be watched any more, since a server refuses: none will be replaced. */
+  /** The members can no longer be watched, since a server refuses: none will be replaced. */
   onError(error: unknown): void;
 }
 
@@ -204,7 +204,7 @@ export class MemberWatch {
   async #meet(entry: QueueEntry): Promise<void> {
     try {
       const { data, stat } = await this.#session.getData(`${this.#paths.members}/${entry.node}`);
-      if (!hasSession(stat)) return; // It would stay for ever.
+      if (!hasSession(stat)) return; // It would stay forever.
       const parsed = parseMember(data);
       const member = parsed && { ...parsed, node: entry.node };
       const watched = this.#watched(entry, member, { name: 'beating' });
@@ -283,7 +283,7 @@ export class MemberWatch {
       if (version !== undefined)
         logger.info(
           { member: watched.member?.id ?? node },
-          'no heartbeat of the member for longer than its lease',
+          'no heartbeat from the member for longer than its lease',
         );
       await this.#session.commit([
         ...(version === undefined ? this.#absence(node) : this.#deletions(node, version)),

@@ -26,7 +26,7 @@ export function announcement(paths: GroupPaths): TransactionPart {
   return { kind: 'set', path: paths.members, data: NO_DATA };
 }
 
-/** The part of a transaction that says that this member doesn't act any more. @param node - the name of the member's node */
+/** The part of a transaction that says that this member no longer acts. @param node - the name of the member's node */
 export function tombstone(paths: GroupPaths, node: string): TransactionPart {
   return { kind: 'create', path: paths.tombstoneOf(node), data: NO_DATA };
 }
@@ -84,7 +84,7 @@ export interface HomeNode {
 
 /**
  * Leaves for good. Its work has settled. Resolves when its node is gone, or the session is over. Never rejects.
- * @param mayBeNamed - a record may name it still: its tombstone says that it doesn't act any more
+ * @param mayBeNamed - a record may name it still: its tombstone says that it no longer acts
  * @param home - written in the same transaction, if the member's node was there until then. A member that can't write it leaves without
  */
 export async function leaveGroup(
@@ -124,7 +124,10 @@ async function writeWithHome(
     } catch (error) {
       if (!(error instanceof ZooKeeperError) || error.path !== session.absolute(path)) throw error;
       if (error instanceof NodeExistsError || (kind === 'set' && error instanceof NoNodeError)) continue;
-      session.logger.warn({ cause: describe(error) }, 'a member of a group of shards left without its home');
+      session.logger.warn(
+        { cause: describe(error) },
+        'a member left its group of shards, but the servers did not write its home',
+      );
       break;
     }
   }

@@ -74,7 +74,7 @@ export class ReportWriter {
 
   /** Writes nothing more. Resolves when no write is on its way. Never rejects. */
   async stop(): Promise<void> {
-    this.#over.abort(new Error('the report is not needed any more')); // Ends waits in here. Never seen outside.
+    this.#over.abort(new Error('the report is no longer needed')); // Ends waits in here. Never seen outside.
     await this.#writing;
   }
 

@@ -82,6 +82,6 @@ export function idOfNodeName(name: string): string | undefined {
 /** Plans, reports, publications and tombstones are named after the uuid, which no other member ever has. */
 export function uuidOf(member: string): string {
   const id = parseEntry(member)?.id;
-  if (id === undefined) throw new TypeError(`${member} is no member's node`);
+  if (id === undefined) throw new TypeError(`${member} is not the node of a member`);
   return id;
 }

@@ -82,7 +82,9 @@ export class ShardList {
   changedTo(next: ShardList): ShardList {
     if (next.isNumbered !== this.isNumbered) {
       const given = next.isNumbered ? next.count : next.ids;
-      const expected = this.isNumbered ? 'a number, as the group has' : 'names, as the group has';
+      const expected = this.isNumbered
+        ? 'a number, as the group has numbered shards'
+        : 'names, as the shards of the group have names';
       throw new InvalidOptionError('shards', given, expected);
     }
     const former = [...this.former, this.#mark].filter((each) => each !== next.#mark);

@@ -161,7 +161,7 @@ export class GroupReading {
     const path = `${this.#paths.members}/${node}`;
     try {
       const { data, stat } = await this.#session.retryUntilAnswered(() => this.#session.getData(path));
-      // A node that goes with no session would stay for ever.
+      // A node that goes with no session would stay forever.
       if (isCurrent() && hasSession(stat)) this.#view.introduced(node, parseMember(data));
     } catch (error) {
       if (!isCurrent()) return;

@@ -4,15 +4,15 @@ import type { ShardList } from '../nodes/shard-list.js';
 
 /** A member of a group of shards, as others see it. The same object for as long as an observer sees it. */
 export interface ShardMember {
-  /** Its name, which it keeps when it comes again. */
+  /** Its name, which it keeps when it joins again. */
   readonly id: string;
-  /** Its part of the shards, in proportion to the other members' weights. */
+  /** Its share of the shards, in proportion to the other members' weights. */
   readonly weight: number;
-  /** What it says of itself: its address, say. */
+  /** The data that it advertises: its address, for example. */
   readonly data?: string;
 }
 
-/** Shards whose owner has changed, by their ids. `undefined`: no owner is known any more. */
+/** Shards whose owner has changed, by their ids. `undefined`: the owner is no longer known. */
 export type OwnerChanges = ReadonlyMap<string, ShardMember | undefined>;
 
 /** What is known of one member. */
@@ -44,7 +44,7 @@ export class GroupView {
   readonly #touched = new Set<number>();
   #copy: ReadonlyMap<string, ShardMember> | undefined;
 
-  /** By the ids of the shards. It doesn't change any more: the next change makes another one. */
+  /** By the ids of the shards. It never changes: the next change makes another map. */
   get owners(): ReadonlyMap<string, ShardMember> {
     this.#copy ??= new Map(this.#owners);
     return this.#copy;
@@ -96,7 +96,7 @@ export class GroupView {
     if (viewed !== undefined) this.#publish(viewed, numbers, zxid);
   }
 
-  /** It is no member any more. */
+  /** It is no longer a member. */
   left(node: string): void {
     const viewed = this.#members.get(node);
     if (viewed === undefined) return;

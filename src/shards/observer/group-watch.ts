@@ -14,7 +14,7 @@ export interface GroupWatchPort {
   readonly hasRead: () => boolean;
   /** The view may have changed. Another view was read from the beginning. */
   readonly onView: (view: GroupView) => void;
-  /** What was read can't be trusted any more. */
+  /** What was read can no longer be trusted. */
   readonly onBlind: () => void;
   readonly onError: (error: unknown) => void;
 }

@@ -6,7 +6,8 @@ import type { GroupView, OwnerChanges } from './group-view.js';
  *
  * - `unread`: nothing was read yet: `start()` hasn't resolved.
  * - `seeing`: `view` has who owns what, by the last reads.
- * - `blind`: it can't read any more: it has no session, or no server for a session timeout, or a server refuses.
+ * - `blind`: it can no longer read: it has no session, or no server for a session timeout, or a server
+ *   refuses.
  * - `stopped`: final.
  *
  * unread → seeing ⇄ blind; any → stopped.
@@ -18,8 +19,8 @@ export type ShardObserverState =
 /** The events of a `ShardObserver`. They inform, a moment late: no code may act on them as if it owned a shard. */
 export interface ShardObserverEvents {
   /**
-   * Shards have other owners, or none that is known (`undefined`): by the ids of the shards, those alone that have changed. A member that
-   * comes again is another owner, also with the same id.
+   * Shards have other owners, or none that is known (`undefined`): by the ids of the shards, only the shards
+   * that have changed. A member that joins again is another owner, even with the same id.
    */
   change(changes: OwnerChanges): void;
   /** Something went wrong: a server refused, and the observer tries again; or a listener threw. */

@@ -28,19 +28,21 @@ type Owners = ReadonlyMap<string, ShardMember>;
 const NO_OWNERS: Owners = new Map();
 
 /**
- * Watches who owns which shard of a group without taking part in it: for those that send work to the owner of a key. It only reads: it
- * needs no right to write, and creates nothing. A group that is missing is waited for.
+ * Watches who owns which shard of a group without taking part in it: for processes that send work to the
+ * owner of a key. It only reads: it needs no right to write, and creates nothing. If the group is missing,
+ * the observer waits for it.
  *
  * **What it says is a hint, and may be outdated at once.** A shard may move between the answer and the use of it. So the receiver checks
  * `shard.isHeld()` before it acts, or the resource checks the shard's token.
  *
- * Guaranteed: after a change it shows, in the end, what the members have published; `change` has each shard whose owner is another one
- * than before, and no other. Not guaranteed: every state in between. Between two owners a shard may be shown without one, or not. A member
- * that is silent is shown as the owner until another one has buried it.
+ * Guaranteed: after a change it shows, in the end, what the members have published; `change` has each shard
+ * whose owner has changed, and no others. Not guaranteed: every state in between. Between two owners it may
+ * show a shard without one, or not. It shows a silent member as the owner until another member has taken over
+ * from it.
  *
- * While the connection is lost it keeps what it has read last, because a lost connection takes no shard from its owner. When it can't
- * know any more it shows no owner at all: after a session timeout without a server, from the end of a session to the first
- * read with the next one, and while a server refuses to let it read.
+ * While the connection is lost it keeps what it has read last, because a lost connection takes no shard from
+ * its owner. When it can no longer know the owners it shows none: after a session timeout without a server,
+ * from the end of a session to the first read with the next one, and while a server refuses to let it read.
  *
  * With a {@link Session} it ends with that session. With a connect string, for which it opens its own sessions, or with a supervisor, whose
  * sessions it uses, it goes on with the next session.
@@ -88,16 +90,17 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   }
 
   /**
-   * The owners as the last `change` said, by the ids of the shards; without those that have none. Empty if none is known, before `start`
-   * and after `stop`. This map stays as it is: the next change makes another one.
+   * The owners that the last `change` reported, by the ids of the shards, without the shards that have none.
+   * Empty if none is known, before `start` and after `stop`. This map stays as it is: the next change makes
+   * another one.
    */
   get owners(): ReadonlyMap<string, ShardMember> {
     return this.#view?.owners ?? NO_OWNERS;
   }
 
   /**
-   * The members of the group, in the order in which they have come. Empty if none is known. One that owns nothing, and whose session
-   * expires, is shown until another member comes or goes.
+   * The members of the group, in the order in which they have come. Empty if none is known. A member that
+   * owns nothing and whose session expires is shown until another member joins or leaves.
    */
   get members(): readonly ShardMember[] {
     return this.#view?.members ?? [];
@@ -107,7 +110,7 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
    * The owner of the shard to which this key belongs by `shardOf`, in a group whose shards were given by number. A hint: see {@link
    * ShardObserver}.
    *
-   * @returns `undefined` if the shard has no owner, or nothing is known yet or any more
+   * @returns `undefined` if the shard has no owner, or the owner isn't known, or no longer known
    * @throws InvalidOptionError unless the key is a string or bytes
    * @throws InvalidStateError if the group's shards have names, so that no key belongs to one
    */
@@ -123,7 +126,8 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   /**
    * The owner of the shard with this id. A hint: see {@link ShardObserver}.
    *
-   * @returns `undefined` if the shard has no owner, there is no such shard, or nothing is known yet or any more
+   * @returns `undefined` if the shard has no owner, there is no such shard, or the owner isn't known, or no
+   *   longer known
    */
   ownerOfShard(id: string): ShardMember | undefined {
     return this.#view?.ownerOf(id);
@@ -131,14 +135,15 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
 
   /**
    * Begins to observe. Resolves after the first read, also if there is no such group; with a connect string or a
-   * supervisor, however long it takes until there is a session. A second call returns the promise of the first one. Its
-   * rejection has to be handled, as of any promise; not if the observer was stopped.
+   * supervisor, however long it takes until there is a session. A second call returns the promise of the
+   * first one. Handle its rejection, as with any promise. A rejection because the observer was stopped
+   * needn't be handled.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
    * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
    * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
-   * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
+   * @throws ZooKeeperError if a server refuses, for lack of permission for example; the observer then stops
    */
   start(options?: StartOptions): Promise<void> {
     return this.#life.start(options);
@@ -158,8 +163,9 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   }
 
   /**
-   * Gives each iterator the present owners as soon as there was a first read, then all owners after every change. It ends without an error
-   * when the observer does, after the owners that still wait. A consumer that doesn't keep up gets the newest ones alone.
+   * Gives each iterator the present owners as soon as the first read is done, then all owners after every change. It ends
+   * without an error when the observer does, after the owners that still wait. A consumer that doesn't keep
+   * up gets only the newest ones.
    */
   // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.
   [Symbol.asyncIterator](): AsyncIterator<ReadonlyMap<string, ShardMember>, undefined> &

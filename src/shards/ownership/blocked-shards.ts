@@ -27,8 +27,8 @@ export class BlockedShards {
   readonly #onRefused: () => void;
 
   /**
-   * @param on.free - some that were waited for may be free, and aren't waited for any more
-   * @param on.refused - a record couldn't be read, and isn't waited for any more. Nothing says when it can be read again, so the caller
+   * @param on.free - some that were waited for may be free, and are no longer waited for
+   * @param on.refused - a record couldn't be read, and is no longer waited for. Nothing says when it can be read again, so the caller
    *   reads it later
    */
   constructor(

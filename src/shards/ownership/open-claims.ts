@@ -36,7 +36,7 @@ export class OpenClaims {
   /** A claim was answered, or a record was read that doesn't name the member. */
   close(shard: string): void {
     this.#open.delete(shard);
-    this.#ended.delete(shard); // The server isn't behind any more. If the record names the member again, that is a new loss of data.
+    this.#ended.delete(shard); // The server is no longer behind. If the record names the member again, that is a new loss of data.
   }
 
   /** A record that names the member was read. Also closes the claim. */

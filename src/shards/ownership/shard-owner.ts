@@ -223,7 +223,7 @@ export class ShardOwner implements ShardListener {
   }
 
   #add(id: string, claim: Claim): OwnedShard {
-    const index = this.#list.numberOf(id) ?? -1; // The group hasn't it any more: it isn't wanted, and is given back at once.
+    const index = this.#list.numberOf(id) ?? -1; // The group no longer has it: it isn't wanted, and is given back at once.
     const place = { node: this.#member.node, absoluteRecord: this.#session.absolute(claim.record) };
     const shard = new OwnedShard({ id, index }, claim, place, this.#session.clock, this);
     this.#shards.set(id, shard);

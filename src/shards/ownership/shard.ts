@@ -14,11 +14,11 @@ import type { Clock } from '../../platform/time/clock.js';
  * and what isn't. A shard isn't given back to the group before its work has settled.
  */
 export interface Shard extends HeldTerm {
-  /** Its name in the group; of shards that were given by their number `0`, `1` and so on. */
+  /** Its name in the group. If you gave the number of the shards, the names are `0`, `1` and so on. */
   readonly id: string;
   /**
-   * Its place among the group's shards, from 0, as it was when the shard was acquired: a group with names may get others while a shard
-   * stays, and then the place isn't right any more.
+   * Its place among the group's shards, from 0, as it was when the shard was acquired: if a group with names
+   * gets other names while this shard stays, the place may no longer be right.
    */
   readonly index: number;
 }
@@ -27,7 +27,7 @@ export interface Shard extends HeldTerm {
 export interface ShardListener {
   /** The shard is being lost; must call {@link OwnedShard.end}. */
   onLoss(shard: OwnedShard, reason: ShardEndReason, cause?: Error): void;
-  /** Work has rejected while the shard was owned, or for a reason of its own. */
+  /** Work has rejected while the shard was owned, or for another reason. */
   onWorkFailed(shard: OwnedShard, cause: unknown): void;
 }
 
@@ -81,12 +81,12 @@ export class OwnedShard extends Hold implements Shard {
     return this.#work.isAround;
   }
 
-  /** How much work has still to settle. */
+  /** How much work still has to settle. */
   get workCount(): number {
     return this.#work.count;
   }
 
-  /** Why it isn't owned any more. */
+  /** Why it is no longer owned. */
   get endedFor(): ShardEndReason | undefined {
     return this.#endedFor;
   }

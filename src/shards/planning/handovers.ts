@@ -51,7 +51,7 @@ export class HandoverWaits {
 
   /**
    * Those that wait on, of all that there are now, and how many milliseconds from now the next of them has waited for long enough. One that
-   * isn't among them any more, or goes to another member, is forgotten.
+   * is no longer among them, or goes to another member, is forgotten.
    */
   update(
     handovers: readonly Handover[],

@@ -32,7 +32,7 @@ export class HomeClocks {
   > = new Map();
 
   /**
-   * @param homes - all that there are. One that isn't among them any more, or is another one, is forgotten
+   * @param homes - all that there are. One that is no longer among them, or is another one, is forgotten
    * @param live - the ids of the members that are there. A member that came back isn't awaited again before it leaves again
    */
   update(homes: readonly SeenHome[], live: ReadonlySet<string>, now: number): HomeStates {

@@ -14,7 +14,7 @@ export interface PlanChange {
  * Writes plans for a term of the planner, those that fit together in one transaction. The plan of a member that has gone meanwhile is left
  * out, and the others are written without it.
  * @returns `false`: not all of the plans were written
- * @throws TermEndedError if it isn't the planner any more, and what a server refuses
+ * @throws TermEndedError if it is no longer the planner, and what a server refuses
  */
 export async function writePlans(
   session: Session,

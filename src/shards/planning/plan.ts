@@ -5,11 +5,11 @@ import { targetsOf } from './targets.js';
 export interface PlanMember {
   /** The member's id. */
   readonly id: string;
-  /** Its part of the shards, in proportion to the other members' weights: over 0. */
+  /** Its share of the shards, in proportion to the other members' weights: a number over 0. */
   readonly weight: number;
 }
 
-/** What a plan is made from. Shards and members that the maps name and that aren't there any more are ignored. */
+/** What a plan is made from. Names in the maps of shards and members that are no longer there are ignored. */
 export interface PlanInput {
   /** The ids of all shards, in their order. */
   readonly shards: readonly string[];
@@ -19,7 +19,7 @@ export interface PlanInput {
   readonly owners?: ReadonlyMap<string, string>;
   /** By shard, the id of the member that owned it before it left for a while: it gets that back when it returns. */
   readonly homes?: ReadonlyMap<string, string>;
-  /** By shard, the id of the member that is to own it, whatever the others have. */
+  /** By shard, the id of the member that must own it, however many shards the others have. */
   readonly pins?: ReadonlyMap<string, string>;
 }
 
@@ -154,7 +154,7 @@ function fill(placed: Int32Array, home: Int32Array | undefined, lack: number[]):
 function placesOf(ordered: readonly PlanMember[]): Map<string, number> {
   const places = new Map<string, number>();
   ordered.forEach(({ id, weight }, at) => {
-    if (places.has(id)) throw new InvalidOptionError('members', id, 'members with an id of their own each');
+    if (places.has(id)) throw new InvalidOptionError('members', id, 'members with different ids');
     if (!(Number.isFinite(weight) && weight > 0))
       throw new InvalidOptionError(`the weight of ${id}`, weight, 'a finite number over 0');
     places.set(id, at);
@@ -165,5 +165,5 @@ function placesOf(ordered: readonly PlanMember[]): Map<string, number> {
 function namedTwice(shards: readonly string[]): InvalidOptionError {
   const seen = new Set<string>();
   const twice = shards.find((shard) => seen.size === seen.add(shard).size);
-  return new InvalidOptionError('shards', twice, 'shards with an id of their own each');
+  return new InvalidOptionError('shards', twice, 'shards with different ids');
 }

@@ -185,7 +185,7 @@ export class Membership implements Participation<LostShards> {
     return [...this.#shards.keys()].filter(({ endedFor }) => endedFor === undefined);
   }
 
-  /** Those that have ended, and whose work has still to settle, or that have still to be given back; with the instant at which they ended. */
+  /** Those that have ended, and whose work still has to settle, or that still have to be given back; with the instant at which they ended. */
   get ending(): { readonly shard: OwnedShard; readonly sinceMs: number }[] {
     return [...this.#shards].flatMap(([shard, sinceMs]) =>
       sinceMs === undefined ? [] : [{ shard, sinceMs }],

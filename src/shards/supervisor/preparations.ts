@@ -7,7 +7,7 @@ export interface ComingShard {
   readonly id: string;
   /** Its place among the group's shards, from 0. */
   readonly index: number;
-  /** Aborts when it isn't to come any more, or has come. */
+  /** Aborts when the shard is no longer expected, or has come. */
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +54,7 @@ export class Preparations {
       if (ids.has(id)) continue;
       this.#shards.delete(id);
       wasReady ||= state === 'ready';
-      controller.abort(new Error(`shard ${id} is not to come any more, or has come`));
+      controller.abort(new Error(`shard ${id} is no longer expected, or has come`));
     }
     for (const { id, index } of coming) {
       if (this.#shards.has(id)) continue;

@@ -5,8 +5,9 @@ import type { Membership } from './membership.js';
 /** The condition of a `ShardSupervisor`, for a health check. */
 export interface ShardHealth {
   /**
-   * Whether it is a member, or on its way to being one again: looks for a server, for however long; cleans up; cools down. Not live is a
-   * supervisor that has stopped, was never started, or can't join again since work of a lost membership still runs.
+   * Whether it is a member, or on its way to being one again: it looks for a server, for any length of time,
+   * cleans up, or cools down. A supervisor isn't live if it has stopped, was never started, or can't join
+   * again because work of a lost membership still runs.
    */
   readonly live: boolean;
   /** Whether it is a member, and has a server. */
@@ -16,11 +17,12 @@ export interface ShardHealth {
   /** Whether it is the group's planner. */
   readonly planner: boolean;
   /**
-   * The ids of shards whose work goes on though it was told to end a lease ago, or the lease is over: others wait for them, or may act
-   * beside this work. Only these shards are held up, unless `live` is false.
+   * The ids of shards whose work goes on although it was told to end a lease ago, or although the lease is
+   * over: other members wait for these shards, or may act beside this work. Only these shards are held up,
+   * unless `live` is false.
    */
   readonly stuck: readonly string[];
-  /** The ids of shards that it is to own, and doesn't yet: others haven't given them back, or it is about to take them. */
+  /** The ids of shards that it should own and doesn't own yet: other members haven't given them back, or it is about to take them. */
   readonly lacking: readonly string[];
   /** Why, in a few words each; empty when all is well. */
   readonly reasons: readonly string[];
@@ -48,7 +50,7 @@ export function shardHealthOf(state: SupervisorState<MembershipCondition>, times
   const isConnected = session.state.name === 'connected';
   // With no server in reach that goes without saying.
   const kept = isConnected ? late.filter((each) => !stuck.includes(each)) : [];
-  reasons.push(...kept.map((each) => `shard ${each.shard.id} has still to be given back, ${ago(each)}`));
+  reasons.push(...kept.map((each) => `shard ${each.shard.id} still has to be given back, ${ago(each)}`));
   if (session.state.name === 'suspended')
     reasons.push(`no server for ${Math.round(times.now - session.state.sinceMs)} ms`);
   if (!isMember) reasons.push(state.name === 'settling' ? 'leaves the group' : 'is joining the group');

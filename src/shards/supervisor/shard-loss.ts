@@ -8,8 +8,8 @@ export interface LostShards {
   readonly shards: readonly Shard[];
   /**
    * `session-expired`; `node-deleted` when the member's node was deleted, mostly by other members since its lease was over; `stopped` when
-   * the session was closed; or `lease-expired` when the supervisor was stopped after the lease had ended, with no server in reach to say
-   * more.
+   * the session was closed; or `lease-expired` when the supervisor was stopped after the lease had ended,
+   * with no server in reach to tell the reason.
    */
   readonly reason: 'session-expired' | 'node-deleted' | 'stopped' | 'lease-expired';
 }

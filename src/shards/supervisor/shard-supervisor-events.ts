@@ -3,7 +3,7 @@ import type { ShardEndReason } from '../../errors.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
 import type { Shard } from '../ownership/shard.js';
 
-/** The events of a `ShardSupervisor`. They inform; `shard.signal`, `shard.isHeld()` and the hooks protect. */
+/** The events of a `ShardSupervisor`. They only inform you. For safety use `shard.signal`, `shard.isHeld()` and the hooks. */
 export interface ShardSupervisorEvents {
   /** The process owns the shard from now on. */
   acquired(shard: Shard): void;

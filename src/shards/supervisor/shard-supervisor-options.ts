@@ -32,59 +32,62 @@ export interface ShardSupervisorOptions {
   /** The group's path. */
   readonly path: string;
   /**
-   * How many shards the group has, or their names. It is kept in ZooKeeper and the same for all members: one with other shards is refused
-   * with `ShardsMismatchError`. A number from before a resize is taken for the present one. @default what the group has
+   * How many shards the group has, or their names. It is stored in ZooKeeper and the same for all members:
+   * `start()` of a member with other shards rejects with `ShardsMismatchError`. A member with a number from
+   * before a resize uses the present one. @default what the group has
    */
   readonly shards?: number | readonly string[];
   /**
-   * The member's name. Give one that stays the same when the process starts again (a StatefulSet's host name, say): then it gets back the
-   * shards that it had.
+   * The member's name. Give one that stays the same after a restart of the process (the host name in a
+   * StatefulSet, for example): then the member gets back the shards that it had.
    * @default host name, process id and a random part
    */
   readonly id?: string;
-  /** Its part of the shards, in proportion to the other members' weights: a number over 0. @default 1 */
+  /** Its share of the shards, in proportion to the other members' weights: a number over 0. @default 1 */
   readonly weight?: number;
-  /** What others can look up of the owner of a shard: its address, say. Up to 16 KiB. */
+  /** What others can look up about the owner of a shard: its address, for example. Up to 16 KiB. */
   readonly data?: string;
   /**
-   * The work for one shard. Called when the process owns the shard; it should end soon after `shard.signal` aborts: only then is the shard
-   * given back. If it returns before, the shard stays owned. If it throws, it is called again, with the pauses of `retry`, in the same
-   * term. After the last try the shard is given back, and this process doesn't take it again for 10 to 20 s, then for twice as long, up to
-   * 10 minutes. If the work has run for a minute, the count of failures begins again.
+   * The work for one shard. Called when the process owns the shard. It should end soon after `shard.signal` aborts: the shard isn't given
+   * back before. If it returns earlier, the process keeps the shard. If it throws, it is called again, with the pauses of `retry`, in the
+   * same term. After the last try the shard is given back, and this process doesn't take it again for 10 to 20 s, then for twice as long,
+   * up to 10 minutes. After a minute of running, the failure count starts again.
    */
   readonly run?: (shard: Shard) => unknown;
   /**
-   * Called before a shard is taken from another live member: to warm a cache, say. That member goes on meanwhile. If it throws, the shard
-   * goes to another member. A shard without an owner is taken at once, without this.
+   * Called before this member takes a shard from another live member: to warm a cache, for example. The other
+   * member keeps working meanwhile. If the hook throws, the shard goes to another member. A shard without an
+   * owner is taken at once, without this hook.
    */
   readonly prepare?: (shard: ComingShard) => unknown;
-  /** How long `prepare` may hold up a move: then the shard is taken all the same. @default 30000 */
+  /** How long `prepare` may hold up a move. After that the member takes the shard anyway. @default 30000 */
   readonly prepareTimeoutMs?: number;
   /**
-   * How many calls of `prepare` may be under way at a time. A call doesn't count any more when its signal has aborted, or after
-   * `prepareTimeoutMs`: calls that hang don't keep others from being made. @default 16
+   * How many calls of `prepare` may be under way at a time. A call no longer counts when its signal has
+   * aborted, or after `prepareTimeoutMs`: calls that hang don't keep others from being made. @default 16
    */
   readonly acquireConcurrency?: number;
   /**
-   * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It
-   * is told which shards were lost. A hook that throws is called again, with back-off; after the last attempt the supervisor stops with
-   * `CleanupFailedError`. It may return `'stop'`. See `ElectionSupervisorOptions.cleanup` for a stop meanwhile.
+   * The clean-up hook: called when the member has lost its session or its node, when all its work has settled
+   * and before it joins again. It gets the shards that were lost. A hook that throws is called again, with
+   * back-off; after the last attempt the supervisor stops with `CleanupFailedError`. It may return `'stop'`.
+   * For a stop meanwhile see `ElectionSupervisorOptions.cleanup`.
    */
   readonly cleanup?: ShardCleanupHook;
   /** How long one attempt of the hook may take. @default 30000 */
   readonly cleanupTimeoutMs?: number;
   /** How each session is opened. */
   readonly session?: Omit<SessionOptions, 'signal'>;
-  /** Back-off of restarts (for ever by default), of the hook and of `run` (5 tries by default). */
+  /** Back-off of restarts (forever by default), of the hook and of `run` (5 tries by default). */
   readonly retry?: RetryOptions;
   /** When a member that is silent may be replaced: see `LeaderElectorOptions.takeover`. @default 'lease' */
   readonly takeover?: 'lease' | 'session';
   /**
-   * How long the shards of this member wait for it, unowned, after it has left in good order: for restarts that are shorter than a move is
-   * worth. Only with an `id` of its own. @default 0
+   * How long the shards of this member wait for it, without an owner, after it has left in good order: for
+   * restarts that are too short to be worth a move. Only with an `id` that you give. @default 0
    */
   readonly graceMs?: number;
-  /** How long the planner waits after a member has come for more of them. @default 200 */
+  /** How long the planner waits for more members after one has joined. @default 200 */
   readonly settleMs?: number;
   /**
    * How long it stays out of the group after it has lost its membership, as `ElectionSupervisorOptions.cooldownMs` says.

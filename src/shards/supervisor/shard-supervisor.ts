@@ -45,23 +45,24 @@ export interface ShardShutdown extends ShutdownTime {
 /** How `ShardSupervisor.shutdownOn` ends the process. */
 export interface ShardShutdownOptions extends ShutdownLimits {
   /**
-   * The application's clean-up. Called once, when all work has settled and all shards were given back, before the session is closed. If it
-   * fails that is reported, and the shutdown goes on.
+   * The application's clean-up. Called once, when all work has settled and all shards were given back, before
+   * the session is closed. If it fails, the shutdown reports that and goes on.
    */
   readonly cleanup?: (shutdown: ShardShutdown) => unknown;
-  /** Whether to {@link ShardSupervisor.drain} before: others get ready for the shards first. @default false */
+  /** Whether to call {@link ShardSupervisor.drain} first, so that other members get ready for the shards. @default false */
   readonly drain?: boolean;
 }
 
 /**
- * Owns shards as a member of a group, over the end of any session: N pieces of work over M processes, each owned by exactly one of them,
- * with a term of its own. The group's planner, one of the members, says which of them is to own which shard. When members come and go, as
- * few shards as possible move. When the session or the membership is lost, the supervisor waits for all work to settle, and calls the
- * application's clean-up hook. It joins again only when that has succeeded.
+ * Owns shards as a member of a group, over the end of any session: N pieces of work over M processes, each owned by at most one of
+ * them at a time, with its own terms. The group's planner, one of the members, says which of them is to own which shard. When members
+ * come and go, as few shards as possible move. When the session or the membership is lost, the supervisor waits for all work to
+ * settle, and calls the application's clean-up hook. It joins again only when that has succeeded.
  *
  * Guaranteed: two processes never act for the same shard at the same time, if they ask `shard.isHeld()` before each act and their clocks'
- * rates differ by 1 % at most. A shard that stays where it is hears of no change. A shard whose work doesn't end holds up no other one.
- * Not guaranteed: that each shard has an owner at every moment. It has none while it moves, and until a member that died is replaced.
+ * rates differ by 1 % at most. Changes elsewhere don't affect a shard that stays where it is. A shard whose work doesn't end doesn't
+ * hold up any other. Not guaranteed: that each shard has an owner at every moment. It has none while it moves, and until a member
+ * that died is replaced.
  *
  * @example
  * ```ts
@@ -164,18 +165,20 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   /**
-   * The session that is open, or else the next one as soon as there is one: for a `ShardObserver`, say. It remains the supervisor's: don't
-   * close it.
+   * The session that is open, or else the next one as soon as there is one: for a `ShardObserver`, for
+   * example. It remains the supervisor's: don't close it.
    *
-   * @throws InvalidStateError if the supervisor has stopped, or does before it has a session; or the signal's reason
+   * @throws InvalidStateError if the supervisor has stopped, or stops before it has a session; or the
+   *   signal's reason
    */
   session(signal?: AbortSignal): Promise<Session> {
     return this.#loop.sessions.current(signal);
   }
 
   /**
-   * Resolves once the process is a member of the group, however long it takes until a server appears; it owns shards as soon as it is
-   * planned for. A second call gives the first one's promise. A rejection has to be handled, as of any promise; but not after `stop()`.
+   * Resolves once the process is a member of the group, however long it takes until a server appears; it owns
+   * shards as soon as the plan gives it some. A second call returns the promise of the first. Handle its
+   * rejection, as with any promise. After `stop()` you needn't.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile
@@ -191,8 +194,8 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
    * Leaves for good, at once: the signals of all shards abort, each is given back when its work has settled, and the session is closed. If
    * the membership was lost before, the hook is called when the work has settled. Resolves when all that is done. With no server in reach
    * that takes one lease and 2 s at most, and what the work and the hook take; with servers that are slow or refuse, a session timeout more.
-   * What wasn't given back by then, others get when the lease is over. Called from inside a shard's work, it resolves as soon as the signals
-   * have aborted; from inside the hook, at once.
+   * Other members get what wasn't given back by then when the lease is over. Called from inside a shard's
+   * work, it resolves as soon as the signals have aborted; from inside the hook, at once.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs. The stop goes on
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped
@@ -204,8 +207,8 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   /**
    * Leaves for good, as deploys should: the planner gives this member's shards to others, which get ready for them first (`prepare`). Each
    * is given back as soon as it is taken from this member's plan and its work has settled. When the member owns nothing more, it stops as
-   * by {@link ShardSupervisor.stop}. Without other members the shards are given back all the same. Takes as long as the planner, the
-   * others' `prepare` and the work take.
+   * by {@link ShardSupervisor.stop}. Without other members the supervisor gives the shards back all the same.
+   * Takes as long as the planner, the others' `prepare` and the work take.
    *
    * @throws as {@link ShardSupervisor.stop} does; then the drain goes on
    */
@@ -254,8 +257,8 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
 
   /**
    * Ends the process in good order at the first of these signals: all work stops and settles, the shards are given back, `options.cleanup`
-   * runs, the session is closed, the process exits with `options.exitCode`. Exit codes, deadline and a second signal are as of
-   * `ElectionSupervisor.shutdownOn`.
+   * runs, the session is closed, the process exits with `options.exitCode`. Exit codes, the deadline and a
+   * second signal are the same as with `ElectionSupervisor.shutdownOn`.
    *
    * @param signals - names, as `['SIGTERM', 'SIGINT']`
    * @returns a function that cancels it, as long as no signal has come
@@ -270,7 +273,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
     const drains = checkBoolean('shutdown.drain', given.drain, false);
     if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
-      throw new InvalidStateError('the supervisor was told before which signals to shut down on');
+      throw new InvalidStateError('shutdownOn was already called on this supervisor');
     const { environment, logger } = this.#options;
     const shutdown = new SignalShutdown<{ shards: readonly Shard[] }>(resolved, {
       clock: environment.clock,
@@ -325,7 +328,7 @@ function describeShard({ id, number, token }: Shard): object {
 function holdUpOfMembership({ ending }: Pick<Membership, 'ending'>): StopWait {
   const working = ending.filter(({ shard }) => shard.workCount > 0).map(({ shard }) => shard.id);
   const [first] = working;
-  if (first === undefined) return { by: 'servers', what: 'the shards have still to be given back' };
+  if (first === undefined) return { by: 'servers', what: 'the shards still have to be given back' };
   const which = working.length === 1 ? `shard ${first}` : `${working.length} shards (${list(working)})`;
   return { by: 'work', what: `the work of ${which} still runs` };
 }

@@ -94,7 +94,8 @@ export class TestClock implements Clock {
    * Lets time pass, from one timer to the next, until the promise `awaited` has settled, or the function `awaited`, which is
    * called after each step, returns a value that isn't falsy. Resolves with that value.
    *
-   * Code that uses this clock waits for ever if you don't advance the clock. So does `stop`: `await clock.advanceUntil(supervisor.stop())`.
+   * Code that uses this clock waits forever if you don't advance it. That includes `stop`: `await
+   * clock.advanceUntil(supervisor.stop())`.
    *
    * @throws InvalidOptionError if an argument is wrong
    * @throws InvalidStateError if it is advancing already
@@ -105,7 +106,7 @@ export class TestClock implements Clock {
     const { timeoutMs, what } = checkWaitOptions(options, LONGEST_ADVANCE_MS);
     const answer = asked(awaited);
     const came = await this.#move(this.#nowMs + timeoutMs, answer.came);
-    if (!came) throw tooLate(what ?? 'what was waited for', timeoutMs);
+    if (!came) throw tooLate(what ?? 'the awaited condition', timeoutMs);
     return await answer.value();
   }
 
@@ -127,7 +128,8 @@ export class TestClock implements Clock {
 
   /** Goes from timer to timer until `isDone`, or to the end. */
   async #move(endMs: number, isDone: () => Promise<boolean> | boolean): Promise<boolean> {
-    if (this.#advancing) throw new InvalidStateError('the clock is advancing already: wait for that first');
+    if (this.#advancing)
+      throw new InvalidStateError('the clock is already advancing: wait for that call first');
     this.#advancing = true;
     try {
       for (;;) {

@@ -65,7 +65,7 @@ export async function until<T>(
 ): Promise<Exclude<T, false | null | undefined | 0 | 0n | ''>> {
   if (checkFunction('condition', condition) === undefined)
     throw new InvalidOptionError('condition', condition, 'a function');
-  const { timeoutMs, what = 'what was waited for' } = checkWaitOptions(options);
+  const { timeoutMs, what = 'the awaited condition' } = checkWaitOptions(options);
   const lastMs = systemClock.now() + timeoutMs;
   for (;;) {
     const value = await condition();

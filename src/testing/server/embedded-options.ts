@@ -25,8 +25,8 @@ export interface EmbeddedZooKeeperOptions {
   readonly dialect?: Dialect;
   /**
    * The number of the last transaction before those of this server, from 0 to 2 ** 62. Fencing tokens are numbers of transactions. Where a
-   * store keeps a fence from one start of the server to the next, give a higher number at each start: else its tokens begin anew, and the
-   * store refuses them.
+   * store keeps a fence from one start of the server to the next, give a higher number at each start:
+   * otherwise its tokens start again, and the store refuses them.
    *
    * @default 0n
    */

@@ -70,7 +70,7 @@ describe('what is logged of an elector', () => {
     await clock.advanceUntil(elected);
     expect(messages(second.lines)).toEqual([
       'waiting',
-      'no heartbeat of the leader for longer than its lease: taking over',
+      'no heartbeat from the leader for longer than its lease: taking over',
       'elected',
     ]);
     const [, takeover, led] = second.lines;

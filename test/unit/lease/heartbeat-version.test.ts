@@ -106,7 +106,7 @@ describe('the version that heartbeats raise', () => {
       version.written(raisedTo(5), 6n);
       expect(told).toEqual([]);
       version.written(raisedTo(next), 7n);
-      expect(told[1]).toContain('the data of the servers were restored');
+      expect(told[1]).toContain("the servers' data was restored from a backup");
       version.written(raisedTo(6), 8n);
       expect([told.length, version.nextWrite(), version.exists]).toEqual([2, undefined, false]);
     }

@@ -213,7 +213,7 @@ describe('a member of a group of shards', () => {
     );
     await expect(clock.advanceUntil(joining)).rejects.toThrow(ShardsMismatchError);
     await expect(clock.advanceUntil(joining)).rejects.toThrow(
-      '/group was given 9 shards, and has 8 shards: expected the same shards everywhere',
+      '/group has 8 shards, but this process was given 9 shards: give all members the same shards',
     );
   });
 

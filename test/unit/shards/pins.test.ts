@@ -130,7 +130,7 @@ describe('the pins of a group', () => {
     const nowhere = () =>
       clock.advanceUntil(changePins(operator, new GroupPaths('/nowhere'), (pins) => pins.set('7', 'a')));
     await expect(nowhere()).rejects.toThrow(InvalidStateError);
-    await expect(nowhere()).rejects.toThrow('/nowhere is no group of shards');
+    await expect(nowhere()).rejects.toThrow('/nowhere is not a group of shards');
   });
 
   it('aren’t overwritten where another client has written something else, which the planner reports', async () => {

@@ -216,7 +216,7 @@ describe('a member that is started without shards', () => {
   it('is refused where there is no group, and makes none', async () => {
     const { join, server } = await startGroup();
     await expect(join('a', { shards: undefined })).rejects.toThrow(InvalidStateError);
-    await expect(join('a', { shards: undefined })).rejects.toThrow(`${GROUP} is no group of shards`);
+    await expect(join('a', { shards: undefined })).rejects.toThrow(`${GROUP} is not a group of shards`);
     expect(server.paths(GROUP)).toEqual([]);
   });
 });

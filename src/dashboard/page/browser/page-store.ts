@@ -37,7 +37,7 @@ export class PageStore implements StreamListener {
     return this.#link.kind === 'live' && this.#model?.state.connected === true;
   }
 
-  /** The time by the dashboard's clock. It stands still while the model isn't current. */
+  /** The time by the dashboard's clock. It stops while the model isn't current. */
   now(): number {
     if (this.#link.kind === 'lost') return this.#link.since;
     const state = this.#model?.state;
@@ -60,7 +60,7 @@ export class PageStore implements StreamListener {
     this.#model = applyChange(former, change);
     if (hasViews(change)) this.#notify();
     const keys = (change.heartbeats ?? []).map(({ path, seat }) => heartbeatKey(path, seat));
-    // While the dashboard has no server, the leases on the page stand still.
+    // While the dashboard has no server, the leases on the page stay the same.
     this.#notifyHeartbeats(change.connected === undefined ? keys : this.#ofHeartbeats.keys());
   }
 

@@ -103,7 +103,7 @@ describe('an election that is pruned', () => {
         election: node('/e', serializeSeats(1)),
         seats: [node('/e/seat-0', Buffer.from('{"state":"deleted"}'))],
       }),
-      'its record can not be read',
+      "its record can't be read",
     ],
     [
       'a task that ran of late',

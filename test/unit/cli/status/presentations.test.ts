@@ -37,7 +37,7 @@ describe('the notes below a page', () => {
     expect(notesOf(stateOf([]))).toEqual([]);
     expect(notesOf(stateOf([], { connected: false, limits: ['/a\u001b may not be read'] }))).toEqual([
       '/a\\u001b may not be read',
-      'no server is connected: this page may be old',
+      'not connected to a server: this page may be out of date',
     ]);
   });
 });

@@ -97,13 +97,13 @@ describe('health', () => {
       'is past its lease without work',
       pastItsLease(false),
       OUT,
-      ['the term has ended (lease-expired), its work has still to settle'],
+      ['the term has ended (lease-expired), its work still has to settle'],
     ],
     [
       'resigns',
       ending('resigned', false),
       OUT,
-      ['the term has ended (resigned), its work has still to settle'],
+      ['the term has ended (resigned), its work still has to settle'],
     ],
     [
       'has resigned, and works on past its lease, without a server',

@@ -24,13 +24,13 @@ describe('a shutdown that hangs says that', () => {
     ["the supervisor's clean-up hook still runs", 'settling', { name: 'cleaning', attempt: 2 }],
     // The supervisor lost the session only while the shutdown's own clean-up ran.
     ["the supervisor's clean-up hook still runs", 'leaving', { name: 'cleaning', attempt: 1 }],
-    ['the election has still to be left', 'settling', settling({ name: 'joining' })],
-    ['the election has still to be left', 'settling', { name: 'connecting', attempt: 1, sinceMs: 0 }],
+    ['the election still has to be left', 'settling', settling({ name: 'joining' })],
+    ['the election still has to be left', 'settling', { name: 'connecting', attempt: 1, sinceMs: 0 }],
     ['the clean-up of the shutdown still runs', 'cleaning', ending],
-    ['the place in the election has still to be given back', 'leaving', ending],
-    ['the session has still to be closed', 'leaving', settling({ name: 'stopped' })],
-    ['the session has still to be closed', 'leaving', settling({ name: 'expired' })],
-    ['the session has still to be closed', 'leaving', { name: 'cooling' }],
+    ['the place in the election still has to be given back', 'leaving', ending],
+    ['the session still has to be closed', 'leaving', settling({ name: 'stopped' })],
+    ['the session still has to be closed', 'leaving', settling({ name: 'expired' })],
+    ['the session still has to be closed', 'leaving', { name: 'cooling' }],
   ])('%s, when it has come to %s', (left, progress, state) => {
     expect(whatIsLeft(progress, state)).toBe(left);
   });

@@ -111,7 +111,7 @@ describe('the life of an observer', () => {
   it('is over if it was stopped before it has started', async () => {
     const { life, told, following } = setUp(sessionThatEnds().session);
     await life.stop();
-    await expect(life.start()).rejects.toThrow('make a new one');
+    await expect(life.start()).rejects.toThrow('create a new one');
     expect([told, following]).toEqual([['stopped'], []]);
   });
 });

@@ -23,7 +23,7 @@ describe('a time without a server', () => {
           retryable: true,
         });
         expect(error?.message).toMatch(
-          /^no server took the session: connect ECONNREFUSED 10\.0\.0\.1:2181; tries go on/,
+          /^no server accepted the session: connect ECONNREFUSED 10\.0\.0\.1:2181; still retrying/,
         );
       }
     }

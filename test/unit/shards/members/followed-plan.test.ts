@@ -83,7 +83,7 @@ describe('a member’s plan', () => {
     expect(news()).toEqual(['']);
     expect(errors.map(String)).toEqual([
       `Error: the plan ${plan} can't be read`,
-      `Error: ${GROUP} does not say which shards the group has: what it said before holds`,
+      `Error: ${GROUP} does not say which shards the group has: the member goes on with the shards that it named before`,
     ]);
     expect(member.node.isGone).toBe(false);
   });

@@ -48,10 +48,10 @@ describe('a list of shards', () => {
   it('can’t be changed from numbers to names, or back', () => {
     expect(() => ShardList.of(3).changedTo(ShardList.of(['a']))).toThrow(InvalidOptionError);
     expect(() => ShardList.of(3).changedTo(ShardList.of(['a']))).toThrow(
-      'shards is ["a"]: expected a number, as the group has',
+      'shards is ["a"]: expected a number, as the group has numbered shards',
     );
     expect(() => ShardList.of(['a']).changedTo(ShardList.of(3))).toThrow(
-      'shards is 3: expected names, as the group has',
+      'shards is 3: expected names, as the shards of the group have names',
     );
   });
 

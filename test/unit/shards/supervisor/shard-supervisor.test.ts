@@ -312,7 +312,7 @@ describe('a supervisor of shards', () => {
     const stopped = member.supervisor.stop({ timeoutMs: 100 }).catch((error: unknown) => error);
     const error = (await clock.advanceUntil(stopped)) as StopPendingError;
     expect(error.message).toMatch(
-      /^stop\(\) has waited for 100 ms: the shards have still to be given back; /,
+      /^stop\(\) has waited for 100 ms: the shards still have to be given back; /,
     );
     expect(error.waitsFor).toBe('servers');
   });
@@ -330,7 +330,7 @@ describe('a supervisor of shards', () => {
     await clock.advance(A_WHILE_MS + TIMES.leaseMs);
     expect(member.supervisor.health()).toMatchObject({ live: true, ready: true, owned: 1, stuck: [] });
     expect(member.supervisor.health().reasons).toEqual([
-      expect.stringMatching(/^shard 1 has still to be given back, \d+ ms after it was to end \(moved\)$/),
+      expect.stringMatching(/^shard 1 still has to be given back, \d+ ms after it was to end \(moved\)$/),
     ]);
     expect(member.errors.length).toBeGreaterThan(0);
     refusal.clear();

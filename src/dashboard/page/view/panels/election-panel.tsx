@@ -16,7 +16,7 @@ const STATE_TEXT: Readonly<Record<ElectionView['state'], string>> = {
   vacant: 'has candidates and no leader',
   'taking-over': 'is being taken over: its leader is gone or silent',
   deserted: 'has no candidates',
-  unreadable: 'can not be read',
+  unreadable: "can't be read",
 };
 
 export interface ElectionPanelProps {

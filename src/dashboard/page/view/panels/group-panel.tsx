@@ -14,7 +14,7 @@ const STATE_TEXT: Readonly<Record<GroupView['state'], string>> = {
   owned: 'Every shard has an owner.',
   incomplete: 'Not every shard has an owner.',
   deserted: 'It has no members.',
-  unreadable: 'It can not be read.',
+  unreadable: "It can't be read.",
 };
 const MOST_MOVES = 15;
 
