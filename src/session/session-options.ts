@@ -43,7 +43,7 @@ export interface SessionOptions {
   readonly connectTimeoutMs?: number;
   /**
    * Credentials for the servers' authentication providers. For `digest` they are `user:password`, sent in plain text unless you
-   * use `tls`. @default none
+   * use `tls`. Trim the text of a file: credentials that end with a line break are refused. @default none
    */
   readonly auth?: Credentials | readonly Credentials[];
   /**
@@ -167,6 +167,7 @@ function checkEnvironment(value: Environment): Environment {
   throw new InvalidOptionError('environment', value, '{ clock, random, uuid, resolve, openSocket }');
 }
 
+const EXPECTED_AUTH = "{ scheme: 'digest', credentials: 'user:password' }, without a line break at the end";
 const NO_CREDENTIALS: readonly Credentials[] = []; // One array for all sessions without credentials.
 
 /** The error never shows the value, because it may contain a password, wherever the caller put it. */
@@ -179,15 +180,10 @@ function checkAuth(auth: unknown): readonly Credentials[] {
       typeof scheme === 'string' &&
       /^[\w-]+$/.test(scheme) &&
       typeof credentials === 'string' &&
-      (scheme !== 'digest' || /^[^:]+:./s.test(credentials));
-    if (right && /[\r\n]$/.test(credentials))
-      throw new InvalidOptionError(
-        'auth',
-        '(not shown)',
-        'credentials without a line break at their end: it would become part of the password. Trim the text of a file',
-      );
+      (scheme !== 'digest' || /^[^:]+:./s.test(credentials)) &&
+      !/[\r\n]$/.test(credentials); // The end of a file with a password: it would be a part of the password.
     if (right) return { scheme, credentials };
-    throw new InvalidOptionError('auth', NOT_SHOWN, "{ scheme: 'digest', credentials: 'user:password' }");
+    throw new InvalidOptionError('auth', NOT_SHOWN, EXPECTED_AUTH);
   });
 }
 

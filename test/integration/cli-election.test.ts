@@ -79,7 +79,8 @@ describe('a command about an election', () => {
     [['elect', '/a', 'one', '--data', 'two'], 'the data is given twice: as an argument and with --data'],
     [['status', '/a', '--connect', ''], 'which servers? Give --connect host:port, or set ZOOKEEPER.'],
     [['status', '/a', '--connect', 'host:port'], 'connect'],
-    [['status', '/a', '--auth', 'me'], '--auth: expected scheme:credentials'],
+    [['status', '/a', '--auth', 'me'], '--auth, or CONCLAVE_AUTH: expected scheme:credentials'],
+    [['status', '/a', '--auth', ''], '--auth, or CONCLAVE_AUTH: expected scheme:credentials'],
     [['status', '/a', '--ca', '/no/such/file'], '--ca: ENOENT'],
     [['status', '/a', '--cert', '/dev/null'], '--cert and --key go together: give both or neither.'],
     [['status', '/a', '--cert', '/dev/null', '--key', '/dev/null'], 'tls is (not shown)'],
@@ -97,6 +98,30 @@ describe('a command about an election', () => {
     expect(stderr).toContain(said);
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: [] });
   });
+
+  it('takes an empty CONCLAVE_AUTH and an empty CONCLAVE_LOG_LEVEL for none (it exited with 64)', async () => {
+    const env = { CONCLAVE_AUTH: '', CONCLAVE_LOG_LEVEL: '' };
+    const status = new RunningCommand(['status', uniquePath('empty')], { env });
+    expect({ exitCode: await status.exit(), stderr: status.stderr }).toEqual({ exitCode: 1, stderr: '' });
+  });
+
+  it.each(['\n', '\r\n'])(
+    'refuses credentials that end with the line break %j, by name, and does not show them (the servers refused them)',
+    async (lineBreak) => {
+      const credentials = `digest:alice:secret${lineBreak}`;
+      for (const { words, env } of [
+        { words: ['--auth', credentials], env: {} },
+        { words: [], env: { CONCLAVE_AUTH: credentials } },
+      ]) {
+        const status = new RunningCommand(['status', uniquePath('line-break'), ...words], { env });
+        expect(await status.exit()).toBe(64);
+        expect(status.stderr).toMatch(
+          /^conclave: --auth, or CONCLAVE_AUTH: .* without a line break at the end\.\n$/,
+        );
+        expect(status.stderr).not.toContain('secret');
+      }
+    },
+  );
 
   it('logs to standard error, at the level that the environment names', async () => {
     // The servers grant another session timeout, of which the command warns.

@@ -585,7 +585,7 @@ describe('conclave run', () => {
     expect([await stranger.exit(), await anonymous.exit()]).toEqual([77, 77]);
     const malformed = run(['true'], { options: ['--auth', 'secret'] });
     expect(await malformed.exit()).toBe(64);
-    expect(malformed.stderr).toContain('--auth: expected scheme:credentials');
+    expect(malformed.stderr).toContain('--auth, or CONCLAVE_AUTH: expected scheme:credentials');
     expect(malformed.stderr).not.toContain('secret');
   });
 

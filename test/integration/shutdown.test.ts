@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
@@ -211,6 +212,22 @@ describe('shutdownOn', () => {
     expect(process.listenerCount('SIGUSR2')).toBe(before);
     expect(() => one.shutdownOn(['SIGUSR2'])).toThrow(InvalidStateError);
   });
+
+  it.each(['an ElectionSupervisor', 'a ShardSupervisor'])(
+    'of %s throws in a worker thread, which gets no signals (nothing happened at a signal)',
+    async (workerData) => {
+      const thread = new Worker(join(import.meta.dirname, '../fixtures/shutdown-in-thread.mjs'), {
+        workerData,
+      });
+      const [answer] = await nextEvent(thread, 'message');
+      expect(answer).toEqual({
+        code: 'INVALID_STATE',
+        message: expect.stringContaining('handle them in the main thread'),
+        listeners: 0,
+      });
+      await nextEvent(thread, 'exit');
+    },
+  );
 
   it.each<[string, unknown, unknown]>([
     ['signals', undefined, undefined],

@@ -83,7 +83,6 @@ describe('what a session goes by', () => {
     { scheme: 'digest', credentials: 'alice:' },
     { scheme: 'digest', credentials: ':secret' },
     { scheme: 'digest', credentials: 7 },
-    { scheme: 'digest', credentials: 'alice:secret\n' },
     { scheme: '', credentials: 'alice:secret' },
     { scheme: 'di gest', credentials: 'alice:secret' },
     { scheme: 7, credentials: 'alice:secret' },
@@ -94,6 +93,18 @@ describe('what a session goes by', () => {
     const wrong = { option: 'auth', value: '(not shown)' };
     expect(() => session({ auth })).toThrow(expect.objectContaining(wrong));
   });
+
+  it.each(['\n', '\r\n', '\r'])(
+    'has no password that ends with the line break %j of a file, and does not show it (the servers refused the password)',
+    (lineBreak) => {
+      const refused = () =>
+        session({ auth: [ALICE, { scheme: 'digest', credentials: `alice:secret${lineBreak}` }] });
+      expect(refused).toThrow('auth is (not shown): expected');
+      expect(refused).toThrow('without a line break at the end');
+      const inside = { scheme: 'digest', credentials: `alice:sec${lineBreak}ret` };
+      expect(session({ auth: inside }).credentials).toEqual([inside]);
+    },
+  );
 
   it('takes only true or false for whether it may use paths that are open to all', () => {
     const wrong = { option: 'allowUnprotectedPaths', value: 'yes' };

@@ -49,14 +49,7 @@ export function withConnection(command: Command): Command {
         .default(10_000, '10s')
         .argParser(duration({ least: 1 })),
     )
-    .addOption(
-      new Option(
-        '--auth <scheme:credentials>',
-        'credentials for ZooKeeper, as digest:user:password; only these credentials may use the nodes that are created with them. May be given several times. The environment is safer: every user of the machine can read a command line',
-      )
-        .env(CREDENTIALS)
-        .argParser((value, before: readonly string[] = []) => [...before, value]),
-    )
+    .addOption(authOption())
     .option('--tls', 'use TLS; trust the certificate authorities of the system')
     .option('--ca <file>', 'use TLS; trust these certificate authorities (PEM)')
     .option('--cert <file>', 'use TLS, with this client certificate (PEM)')
@@ -64,6 +57,15 @@ export function withConnection(command: Command): Command {
 }
 
 const CREDENTIALS = 'CONCLAVE_AUTH'; // The environment variable with the credentials, used unless an option gives them.
+
+function authOption(): Option {
+  const option = new Option(
+    '--auth <scheme:credentials>',
+    'credentials for ZooKeeper, as digest:user:password; only these credentials may use the nodes that are created with them. May be given several times. The environment is safer: every user of the machine can read a command line',
+  ).argParser((value, before: readonly string[] = []) => [...before, value]);
+  // Compose files and unit files can't unset a variable: they make it empty. An empty option is a mistake.
+  return process.env[CREDENTIALS] === '' ? option : option.env(CREDENTIALS);
+}
 
 /** This process's environment for child processes: without the credentials, which are for this process only. */
 export function publicEnvironment(): NodeJS.ProcessEnv {
@@ -79,7 +81,7 @@ export function targetOf(options: ConnectionOptions): Target {
   const { connect, sessionTimeout, connectTimeout, auth } = options;
   if (connect === undefined || connect === '')
     throw new UserError(EXIT.usage, 'which servers? Give --connect host:port, or set ZOOKEEPER.');
-  const credentials = (auth ?? []).filter((each) => each !== '').map(credentialsOf); // An empty variable counts as unset.
+  const credentials = (auth ?? []).map(credentialsOf);
   return {
     connect,
     session: {
@@ -141,13 +143,11 @@ export async function startInTime(reader: Startable, { connect, session }: Targe
 
 /** The error doesn't quote the text: it may contain a password. */
 function credentialsOf(text: string): Credentials {
-  const [, scheme, credentials] = /^([\w-]+):(.+)$/s.exec(text) ?? [];
+  const [, scheme, credentials] = /^([\w-]+):(.*[^\r\n])$/s.exec(text) ?? [];
   if (scheme === undefined || credentials === undefined)
-    throw new UserError(EXIT.usage, '--auth: expected scheme:credentials, as digest:user:password.');
-  if (/[\r\n]$/.test(credentials))
     throw new UserError(
       EXIT.usage,
-      `--auth, or ${CREDENTIALS}: the credentials end with a line break, which would become part of the password. Remove it.`,
+      `--auth, or ${CREDENTIALS}: expected scheme:credentials, as digest:user:password, without a line break at the end.`,
     );
   return { scheme, credentials };
 }

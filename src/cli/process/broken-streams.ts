@@ -6,8 +6,8 @@ import { printError } from './output.js';
  * Keeps this process's standard output and error from ending it, whatever becomes of them: a full device, a closed pipe, a terminal that
  * is gone. A candidate goes on without output: its messages matter least of what it does.
  *
- * If standard output lost something that a reader could have received, a command that would exit with 0 exits with `EXIT.outputLost`. A
- * reader that closes its pipe (`conclave --help | head -1`) wants no more.
+ * If standard output could not be written, a command that would exit with 0 exits with `EXIT.outputLost`. A closed pipe is no such
+ * failure: its reader (`conclave --help | head -1`) wants no more.
  */
 export function surviveBrokenStreams(): void {
   process.stderr.on('error', ignore); // `printError` and the logger count what is lost.

@@ -29,8 +29,12 @@ const KEEPER = /\/keeper\.js\0|^conclave keeper/;
 export interface RunningCommandOptions {
   readonly connect?: string;
   readonly env?: Record<string, string>;
-  /** Its standard input. @default nothing */
-  readonly stdin?: 'ignore' | 'pipe';
+  /** Its standard input, perhaps as a descriptor of the test's process. @default nothing */
+  readonly stdin?: 'ignore' | 'pipe' | number | undefined;
+  /** Its standard output, likewise. @default a pipe that the test reads */
+  readonly stdout?: number | undefined;
+  /** Its standard error, likewise; `closed`: it has none. @default a pipe that the test reads */
+  readonly stderr?: number | 'closed' | undefined;
   /** @default the built command */
   readonly program?: string;
 }
@@ -45,11 +49,21 @@ export class RunningCommand {
 
   constructor(
     words: readonly string[],
-    { connect = connectString(), env = {}, stdin = 'ignore', program = PROGRAM }: RunningCommandOptions = {},
+    {
+      connect = connectString(),
+      env = {},
+      stdin = 'ignore',
+      stdout,
+      stderr,
+      program = PROGRAM,
+    }: RunningCommandOptions = {},
   ) {
-    this.process = spawn(process.execPath, [program, ...words], {
+    const commandLine = [process.execPath, program, ...words];
+    const [file = '', ...args] =
+      stderr === 'closed' ? ['sh', '-c', 'exec "$@" 2>&-', 'sh', ...commandLine] : commandLine;
+    this.process = spawn(file, args, {
       env: { ...process.env, ZOOKEEPER: connect, ...env },
-      stdio: [stdin, 'pipe', 'pipe'],
+      stdio: [stdin, stdout ?? 'pipe', stderr === 'closed' ? 'pipe' : (stderr ?? 'pipe')],
     });
     this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;

@@ -6,6 +6,7 @@ import {
   type Logger,
   logError,
   resolveLogger,
+  standardErrorLogger,
   warnOfSetup,
   withFields,
 } from '../../../../src/platform/logging/logger.js';
@@ -64,6 +65,13 @@ describe('the logger when none is given', () => {
     ]);
     expect(isLastResort(logger)).toBe(true);
     expect(isLastResort(resolveLogger(logger))).toBe(true); // A supervisor passes it to its sessions in this way.
+  });
+
+  it.each(['', undefined])('is the same if CONCLAVE_LOG_LEVEL is %j (an empty one was refused)', (level) => {
+    byDefault();
+    vi.stubEnv('CONCLAVE_LOG_LEVEL', level);
+    expect(isLastResort(resolveLogger(undefined))).toBe(true);
+    expect(() => standardErrorLogger()).not.toThrow();
   });
 
   it('never throws', () => {

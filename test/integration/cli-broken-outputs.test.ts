@@ -1,0 +1,143 @@
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BROKEN_OUTPUTS } from '../support/conclave/broken-outputs.js';
+import { RunningCommand, type RunningCommandOptions } from '../support/conclave/running-command.js';
+import { uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { until, within } from '../support/waiting.mjs';
+
+const KEEPER = join(import.meta.dirname, '../../dist/cluster/command/keeper.js');
+
+/** A command that goes on until it is ended. It prints a line on standard output, and more than one on standard error. */
+interface Case {
+  readonly words: readonly string[];
+  readonly env?: Record<string, string>;
+  end(command: RunningCommand): void;
+  readonly exitCode: number;
+}
+
+const stop = (command: RunningCommand) => command.signal('SIGTERM');
+
+const COMMANDS: Record<string, () => Case> = {
+  run: () => ({
+    words: ['run', uniquePath('broken'), '--verbose', '--', 'sh', '-c', 'echo runs; read line; exit 3'],
+    end: (command) => void command.process.stdin?.end(),
+    exitCode: 3,
+  }),
+  elect: () => ({ words: ['elect', uniquePath('broken'), '--verbose'], end: stop, exitCode: 0 }),
+  observe: () => ({
+    words: ['observe', uniquePath('broken')],
+    env: { CONCLAVE_LOG_LEVEL: 'debug' },
+    end: stop,
+    exitCode: 0,
+  }),
+  'dev-server': () => ({ words: ['dev-server', '--port', '0'], end: stop, exitCode: 0 }),
+};
+
+function start(
+  words: readonly string[],
+  streams: Pick<RunningCommandOptions, 'stdin' | 'stdout' | 'stderr'>,
+  env: Record<string, string> = {},
+): RunningCommand {
+  return new RunningCommand(words, { env, stdin: 'pipe', ...streams });
+}
+
+const exitOf = (command: RunningCommand) => within(20_000, command.exit(), 'it has not ended');
+const said = (command: RunningCommand, text: string) =>
+  until(() => command.stderr.includes(text), `'${text}' on standard error`);
+
+describe.each(Object.entries(COMMANDS))('conclave %s', (_, make) => {
+  /** Runs it with this standard error, which `lose` may break, and checks its exit code. */
+  async function endsAsUsual(stderr: number | 'closed', lose = () => Promise.resolve()): Promise<void> {
+    const { words, env, end, exitCode } = make();
+    const command = start(words, { stderr }, env);
+    await until(() => command.stdout.includes('\n'), 'a line on standard output');
+    await lose();
+    end(command);
+    expect(await exitOf(command)).toBe(exitCode);
+  }
+
+  it.each(['on a full device', 'a terminal that is gone'] as const)(
+    'works, and has its exit code, when its standard error is %s (it died at its first message, hung or was aborted)',
+    async (name) => {
+      const { descriptor, lose } = await BROKEN_OUTPUTS[name]();
+      await endsAsUsual(descriptor, lose);
+    },
+  );
+
+  it('works, and has its exit code, when its standard error is a closed pipe, or there is none', async () => {
+    const { descriptor } = BROKEN_OUTPUTS['a closed pipe']();
+    await endsAsUsual(descriptor);
+    await endsAsUsual('closed');
+  });
+});
+
+describe('standard output that can not be written', () => {
+  it('makes a command that did all it was asked to exit with 74, and say why, once (it died with a stack)', async () => {
+    const { descriptor } = BROKEN_OUTPUTS['on a full device']();
+    const command = start(['--version'], { stdout: descriptor });
+    expect(await exitOf(command)).toBe(74);
+    expect(command.stderr).toMatch(/^conclave: standard output can not be written: ENOSPC.*\n$/);
+  });
+
+  it.each<[string, number, (command: RunningCommand, path: string) => void]>([
+    ['a signal stops it', 74, stop],
+    [
+      'it is asked to step down, which has an exit code of its own',
+      76,
+      (_, path) => start(['resign', path], {}),
+    ],
+  ])(
+    'does not keep a candidate from leading until %s (it died when it was elected)',
+    async (_, exitCode, end) => {
+      const { descriptor } = BROKEN_OUTPUTS['on a full device']();
+      const path = uniquePath('broken');
+      const command = start(['elect', path], { stdout: descriptor });
+      await said(command, 'standard output can not be written');
+      const status = start(['status', path], {});
+      expect(await exitOf(status)).toBe(0);
+      expect(status.stdout).toMatch(/^term 1 /);
+      end(command, path);
+      expect(await exitOf(command)).toBe(exitCode);
+    },
+  );
+
+  it('ends a command that does nothing but print (it died with a stack)', async () => {
+    const { descriptor } = BROKEN_OUTPUTS['on a full device']();
+    expect(await exitOf(start(['observe', uniquePath('broken')], { stdout: descriptor }))).toBe(74);
+  });
+
+  it('is no failure if its reader has closed the pipe: it wanted no more', async () => {
+    const { descriptor } = BROKEN_OUTPUTS['a closed pipe']();
+    const command = start(['--version'], { stdout: descriptor });
+    expect(await exitOf(command)).toBe(0);
+    expect(command.stderr).toBe('');
+  });
+});
+
+describe('a terminal that is gone', () => {
+  it.each([
+    ['run', 'stdout'],
+    ['elect', 'stdin'],
+  ] as const)('leaves %s its exit code when it is its %s (it was aborted)', async (name, stream) => {
+    const { words, end, exitCode } = (COMMANDS[name] as () => Case)();
+    const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();
+    const command = start(words, { [stream]: descriptor });
+    await said(command, 'elected for term');
+    await lose();
+    end(command);
+    expect(await exitOf(command)).toBe(exitCode);
+  });
+
+  it('leaves a keeper its exit code too', async () => {
+    const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();
+    const keeper = fork(KEEPER, { stdio: ['ignore', descriptor, 'inherit', 'ipc'] });
+    onTestFinished(() => void keeper.kill('SIGKILL'));
+    const ended = nextEvent(keeper, 'exit');
+    await nextEvent(keeper, 'message'); // It is ready.
+    await lose();
+    keeper.disconnect();
+    expect(await ended).toEqual([0, null]);
+  });
+});
