@@ -13,7 +13,7 @@ export async function conclave(...words: string[]) {
   try {
     const exitCode = await runCommandLine(words);
     const said = [...complain.mock.calls, ...write.mock.calls].map(([text]) => text);
-    return { exitCode, stdout: lines, stderr: said.join('') };
+    return { exitCode, stdout: lines, stderr: said.join('').trimEnd() };
   } finally {
     if (env === undefined) delete process.env.ZOOKEEPER;
     else process.env.ZOOKEEPER = env;
