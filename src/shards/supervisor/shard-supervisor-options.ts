@@ -58,7 +58,10 @@ export interface ShardSupervisorOptions {
    * goes to another member. A shard without an owner is taken at once, without this.
    */
   readonly prepare?: (shard: ComingShard) => unknown;
-  /** How long `prepare` may hold up a move: then the shard is taken all the same. @default 30000 */
+  /**
+   * How long `prepare` may hold up a move, in milliseconds: then the shard is taken all the same. A call that takes longer is reported once,
+   * as a `ShardFailedError`, and goes on. @default 30000
+   */
   readonly prepareTimeoutMs?: number;
   /**
    * How many calls of `prepare` may be under way at a time. A call doesn't count any more when its signal has aborted, or after
