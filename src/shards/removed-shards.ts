@@ -1,5 +1,5 @@
 import type { ReadRecord } from '../election/nodes/record.js';
-import { NoNodeError } from '../errors.js';
+import { NoNodeError, type ZooKeeperError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import type { Session } from '../session/session.js';
 import { type GroupPaths, idOfNodeName } from './nodes/group-paths.js';
@@ -18,6 +18,7 @@ export interface RemovedShard {
  * The shards that the group has no more, and that weren't given back. Their records stay when the group gets fewer shards. The member that
  * a record names may be gone: no other member claims the shard.
  * @param list - the shards that the group has
+ * @param onRefused - as for {@link readRecords}: such a record is left out, and may name a member
  * @throws the signal's reason, what ended the session, or a server's refusal
  */
 export async function readRemoved(
@@ -25,6 +26,7 @@ export async function readRemoved(
   paths: GroupPaths,
   list: ShardList,
   signal?: Abortable,
+  onRefused?: (refusal: ZooKeeperError) => void,
 ): Promise<RemovedShard[]> {
   const listing = session.retryUntilAnswered(() => session.getChildren(paths.records), signal);
   const names = await listing.catch((error: unknown) => {
@@ -33,6 +35,6 @@ export async function readRemoved(
   });
   const ids = names.flatMap((name) => idOfNodeName(name) ?? []);
   const removed = ids.filter((id) => list.numberOf(id) === undefined);
-  const seen = await readRecords(session, paths, removed, signal);
+  const seen = await readRecords(session, paths, removed, signal, onRefused);
   return seen.flatMap(({ shard, record }) => (record.state === 'held' ? [{ shard, record }] : []));
 }

@@ -1,5 +1,5 @@
 import { takeoverDelayMs } from '../election/term/takeover-delay.js';
-import { BadVersionError } from '../errors.js';
+import { BadVersionError, type ZooKeeperError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { sleep } from '../platform/time/clock.js';
 import { isUnanswered } from '../session/operations.js';
@@ -47,10 +47,16 @@ export async function resizeGroup(
 
 const LOOK_EVERY_MS = 100;
 
+/** A record that can't be read may name a member. */
+function refused(refusal: ZooKeeperError): never {
+  throw refusal;
+}
+
 /**
  * Resolves when no member acts for a shard that the group has no more, also for those of an earlier change. A member that is gone may act
  * until a takeover delay after this has first seen that it is gone.
- * @throws InvalidStateError if there is no such group; the signal's reason; what ended the session; or a server's refusal
+ * @throws InvalidStateError if there is no such group; the signal's reason; what ended the session; or a server's refusal, also to show
+ *   the record of one such shard
  */
 export async function untilGivenBack(session: Session, paths: GroupPaths, signal: Abortable): Promise<void> {
   const { clock } = session;
@@ -63,7 +69,7 @@ export async function untilGivenBack(session: Session, paths: GroupPaths, signal
   };
   for (;;) {
     const { list } = await readGroup(session, paths, signal);
-    const removed = await readRemoved(session, paths, list, signal);
+    const removed = await readRemoved(session, paths, list, signal, refused);
     if (removed.length === 0) return;
     // After the records: a member that one names has joined before.
     const listing = session.retryUntilAnswered(() => session.getChildren(paths.members), signal);

@@ -200,7 +200,7 @@ describe('conclave prune', () => {
     await session.create(`${path}/child`);
     expect(await remove(session, [{ kind: 'delete', path, version: stat.version }])).toEqual({
       kind: 'kept',
-      reason: 'a candidate has joined meanwhile',
+      reason: 'a process has joined meanwhile',
     });
     expect(await remove(session, [{ kind: 'delete', path: `${path}/none` }])).toMatchObject({ kind: 'kept' });
   });
@@ -275,6 +275,198 @@ describe('conclave prune', () => {
     const { exitCode, stdout } = await inShell(line, path);
     expect(stdout).toContain('Remove 1 election? [y/N]');
     expect([exitCode, await isThere(session, path)]).toEqual([code, stays]);
+  });
+});
+
+describe('conclave prune --locks', () => {
+  const use = (session: Session, path: string) => new DistributedLock(session, path).using(() => undefined);
+
+  it('removes the paths of locks and semaphores that nobody uses, and keeps all else', async () => {
+    const root = uniquePath('prune');
+    const session = await openSession();
+    await use(session, `${root}/orders/1`);
+    await use(session, `${root}/orders/2`);
+    await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
+    const resized = new Semaphore(session, `${root}/resized`, 3);
+    await resized.using(() => undefined);
+    await resized.resize(4);
+    const hold = await new DistributedLock(session, `${root}/held`).acquire();
+    await use(session, `${root}/held/nested`);
+    await session.ensurePath(`${root}/never-used`);
+    await use(session, `${root}/mine`);
+    await session.setData(`${root}/mine`, Buffer.from('mine'));
+    await leave(session, `${root}/election`);
+    await use(session, `${root}/election/cron`);
+    await leave(session, `${root}/seats`, { seats: 2 });
+    await session.ensurePath(`${root}/group/members`);
+    await use(session, `${root}/group/members`);
+    await session.setData(`${root}/group`, Buffer.from('{"format":"conclave.shards.1","count":2}'));
+    const kept = `conclave: ${root}/resized is kept: its number of seats was changed, and processes may start with the former number`;
+    const removed = ['held/nested', 'orders/1', 'orders/2', 'semaphore'].map((name) => `${root}/${name}`);
+    const shown = await conclave('prune', '--locks', '--root', root, '--dry-run');
+    expect(shown.stdout.map((line) => line.replace(/\d+m?s ago/, 'N ago'))).toEqual(
+      removed.map((path) => `${path}${path.endsWith('semaphore') ? '  3 seats' : ''}  created N ago`),
+    );
+    expect(shown.stderr).toBe(kept);
+    expect(await isThere(session, `${root}/orders/1`)).toBe(true);
+    const pruned = await conclave('prune', '--locks', '--root', root, '--yes');
+    expect(pruned).toEqual({ exitCode: 0, stdout: removed, stderr: kept });
+    expect((await session.getChildren(root)).sort()).toEqual(
+      ['election', 'group', 'held', 'mine', 'never-used', 'orders', 'resized', 'seats'].sort(),
+    );
+    for (const path of ['election/cron', 'group/members'])
+      expect([path, await isThere(session, `${root}/${path}`)]).toEqual([path, true]);
+    expect(hold.isHeld()).toBe(true);
+  });
+
+  it('keeps the root itself, and says that there is nothing to remove', async () => {
+    const root = uniquePath('prune');
+    const session = await openSession();
+    await use(session, root);
+    const hold = await new DistributedLock(session, `${root}/held`).acquire();
+    expect(await conclave('prune', '--locks', '--root', root, '-y')).toEqual({
+      exitCode: 0,
+      stdout: [],
+      stderr: 'conclave: there is nothing to remove; 1 lock in use',
+    });
+    await hold.release();
+    await session.remove(`${root}/held`);
+    expect((await conclave('prune', '--locks', '--root', root, '-y')).stdout).toEqual([]);
+    expect(await isThere(session, root)).toBe(true);
+  });
+
+  it('removes one that is named, which the next contender makes again with a higher token', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    const lock = new DistributedLock(session, path);
+    const hold = await lock.acquire();
+    expect(await conclave('prune', '--locks', path, '--yes')).toEqual({
+      exitCode: 75,
+      stdout: [],
+      stderr: `conclave: ${path} is kept: it has contenders`,
+    });
+    await hold.release();
+    expect(await conclave('prune', '--locks', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
+    expect(await isThere(session, path)).toBe(false);
+    const next = await lock.acquire();
+    expect(next.token > hold.token).toBe(true);
+    await next.release();
+  });
+
+  it('removes the path of a semaphore of which a process goes on', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    const semaphore = new Semaphore(session, path, 2);
+    await semaphore.using(() => undefined);
+    expect(await conclave('prune', '--locks', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
+    await semaphore.using(async () => expect(await semaphore.seats()).toBe(2));
+    await expect(new Semaphore(session, path, 3).seats()).rejects.toMatchObject({ code: 'SEATS_MISMATCH' });
+  });
+
+  it('keeps one that a contender has joined since it was read', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    await use(session, path);
+    const { version } = (await session.getData(path)).stat;
+    const hold = await new DistributedLock(session, path).acquire();
+    expect(await remove(session, [{ kind: 'delete', path, version }])).toEqual({
+      kind: 'kept',
+      reason: 'a process has joined meanwhile',
+    });
+    expect(hold.isHeld()).toBe(true);
+  });
+
+  it('removes nothing of an election or a group that is above the path, also beyond the chroot', async () => {
+    const root = uniquePath('prune');
+    const session = await openSession();
+    await leave(session, `${root}/election`);
+    await use(session, `${root}/election/cron`);
+    await leave(session, `${root}/seats`, { seats: 2 });
+    await use(session, `${root}/seats/cron`);
+    await use(session, `${root}/group/members`);
+    await session.setData(`${root}/group`, Buffer.from('{"format":"conclave.shards.1","count":2}'));
+    for (const [path, said] of [
+      [
+        `${root}/election/cron`,
+        `below ${root}/election, an election: prune --locks removes nothing of an election`,
+      ],
+      [
+        `${root}/seats/cron`,
+        `below ${root}/seats, an election: prune --locks removes nothing of an election`,
+      ],
+      [`${root}/group/members`, `below ${root}/group, a group of shards: prune removes nothing of a group`],
+    ] as const) {
+      expect(await conclave('prune', '--locks', path, '--yes')).toEqual({
+        exitCode: 64,
+        stdout: [],
+        stderr: `conclave: ${path} is ${said}`,
+      });
+      const below = `${connectString()}${path.slice(0, path.lastIndexOf('/'))}`;
+      const name = path.slice(path.lastIndexOf('/'));
+      expect(await conclave('prune', '--locks', name, '--yes', '-c', below)).toMatchObject({
+        exitCode: 64,
+        stdout: [],
+      });
+      expect(await isThere(session, path)).toBe(true);
+    }
+    expect(await conclave('prune', '--locks', `${root}/seats`, '--yes')).toMatchObject({
+      exitCode: 64,
+      stderr: `conclave: ${root}/seats is not the path of a lock that was ever used`,
+    });
+    expect(await conclave('prune', '--locks', `${root}/none`, '--yes')).toMatchObject({
+      exitCode: 64,
+      stderr: `conclave: ${root}/none is not the path of a lock that was ever used`,
+    });
+  });
+
+  it('exits with 77 if the servers do not let it remove a path', async () => {
+    const root = uniquePath('prune');
+    const owner = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
+    const open = { scheme: 'world', id: 'anyone', permissions: 1 };
+    const access = [{ scheme: 'auth', id: '', permissions: 31 }, open];
+    await owner.create(root, { access });
+    await new DistributedLock(owner, `${root}/lock`, { access }).using(() => undefined);
+    expect(await conclave('prune', '--locks', '--root', root, '--yes')).toEqual({
+      exitCode: 77,
+      stdout: [],
+      stderr: `conclave: ${root}/lock is kept: the servers do not let this client delete it`,
+    });
+  });
+
+  it('takes the paths below the chroot as the root, and refuses the root of the servers', async () => {
+    const root = uniquePath('prune');
+    const session = await openSession();
+    await use(session, `${root}/lock`);
+    const words = ['prune', '--locks', '--root', '/', '--yes'];
+    expect(await conclave(...words)).toEqual({
+      exitCode: 64,
+      stdout: [],
+      stderr: expect.stringContaining('--locks takes no --root /: an empty folder of another application'),
+    });
+    expect(await isThere(session, `${root}/lock`)).toBe(true);
+    expect(await conclave(...words, '-c', `${connectString()}${root}`)).toMatchObject({
+      exitCode: 0,
+      stdout: ['/lock'],
+    });
+    expect(await isThere(session, `${root}/lock`)).toBe(false);
+  });
+
+  it.each([
+    [[], 'which locks? Give the path of one, or --root.'],
+    [['/a', '--root', '/b'], 'which locks?'],
+    [['--root', '/b', '--older-than', '30d'], "--locks takes no --older-than: the servers don't record when"],
+  ])('refuses %j', async (words, said) => {
+    const { exitCode, stderr } = await conclave('prune', '--locks', ...words);
+    expect([exitCode, stderr]).toEqual([64, expect.stringContaining(said)]);
+  });
+
+  it('asks before it removes anything', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    await use(session, path);
+    const { exitCode, stderr } = await inShell(`"$0" "$1" prune --locks "$2" </dev/null`, path);
+    expect([exitCode, stderr]).toEqual([64, expect.stringContaining('1 lock would be removed: give --yes')]);
+    expect(await isThere(session, path)).toBe(true);
   });
 });
 

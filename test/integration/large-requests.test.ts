@@ -101,6 +101,19 @@ describe('servers with a smaller jute.maxbuffer', () => {
     expect((await session.getData(path)).data).toHaveLength(LIMIT - 1000);
   });
 
+  it('end the call of a lock whose node is too large after a few lost connections, and leave no node', async () => {
+    const session = await openSession({}, servers.connectString);
+    const path = uniquePath();
+    await session.create(path);
+    const access = Array.from({ length: 4000 }, () => ({ scheme: 'ip', id: '10.0.0.1', permissions: 1 }));
+    const events = recordEvents(session, 'suspended');
+    const acquiring = new DistributedLock(session, path, { access }).acquire();
+    await expect(acquiring).rejects.toMatchObject({ code: 'REQUEST_TOO_LARGE', losses: 5 });
+    expect(events).toHaveLength(5);
+    expect(await session.getChildren(path)).toEqual([]);
+    await new DistributedLock(session, path).using(() => undefined);
+  });
+
   it('are told of by the size of the request that was lost, and not by that of the smaller ones beside it', async () => {
     const session = await openSession({}, servers.connectString);
     const asked = [

@@ -20,6 +20,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import { instrumentName } from '../../src/metrics/export/open-telemetry.js';
 import { metrics } from '../../src/metrics/index.js';
 import { FAMILY_NAMES } from '../../src/metrics/model/families.js';
+import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
@@ -128,6 +129,28 @@ describe('a registry of prom-client', () => {
     expect(found('conclave_leader', { id: 'one' })).toBe(2);
     for (const name of ['conclave_seats', 'conclave_term', 'conclave_queue_length'])
       expect([name, found(name, { id: 'one' })]).toEqual([name, 1]);
+  });
+
+  it('adds up over workers the shards that they own, and not those that their group has', async () => {
+    const server = await EmbeddedZooKeeper.start({ logger: SILENT });
+    onTestFinished(() => server.stop());
+    const supervisor = new ShardSupervisor({
+      ...{ connect: server.connectString, path: '/app/orders', id: 'one', shards: 4, logger: SILENT },
+      run: () => undefined,
+    });
+    const measured = metrics(supervisor);
+    onTestFinished(() => measured.close());
+    onTestFinished(() => supervisor.stop());
+    await supervisor.start();
+    await until(() => supervisor.owned.size === 4, 'all shards');
+    const registry = new Registry();
+    measured.register(registry);
+    const ofWorker = await registry.getMetricsAsJSON();
+    const found = lookUp(
+      parseText(await AggregatorRegistry.aggregate([ofWorker, ofWorker] as never).metrics()),
+    );
+    expect(found('conclave_shards', { id: 'one' })).toBe(4);
+    expect(found('conclave_shards_owned', { id: 'one' })).toBe(8);
   });
 
   it('that was cleared can be given again', async () => {

@@ -6,7 +6,7 @@ import { GroupPaths } from '../../src/shards/nodes/group-paths.js';
 import { ShardList } from '../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../src/shards/ownership/shard.js';
 import { changePins } from '../../src/shards/pins.js';
-import { resizeGroup } from '../../src/shards/resize-group.js';
+import { resizeGroup, untilGivenBack } from '../../src/shards/resize-group.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -140,5 +140,22 @@ describe('a group of shards', () => {
     await until(() => counts(others).reduce((sum, each) => sum + each) === 12);
     expect(lost.some((shard) => shard.isHeld())).toBe(false);
     restore();
+  });
+});
+
+describe('the wait for removed shards', () => {
+  it('rejects with the refusal if the servers do not show the record of one', async () => {
+    const paths = new GroupPaths(uniquePath('shards'));
+    const owner = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
+    const everything = { scheme: 'auth', id: '', permissions: 31 };
+    const access = [everything, { scheme: 'world', id: 'anyone', permissions: 1 }];
+    await owner.create(paths.group, { data: ShardList.of(4).serialize(), access });
+    for (const path of [paths.records, paths.members]) await owner.create(path, { access });
+    await owner.create(paths.recordOf('7'), { access: [everything] });
+    const signal = new AbortController().signal;
+    await untilGivenBack(owner, paths, signal);
+    await expect(untilGivenBack(await openSession(), paths, signal)).rejects.toMatchObject({
+      code: 'NO_AUTH',
+    });
   });
 });

@@ -1,11 +1,7 @@
 import { parseRecord, type ReadRecord } from '../../election/nodes/record.js';
 import { parseSeats } from '../../lock/queue/seats.js';
 import type { NodeData } from '../../session/protocol/records.js';
-
-/** A node that was read: its path, and its data with the stat. */
-export interface ReadNode extends NodeData {
-  readonly path: string;
-}
+import type { ReadNode } from './walk.js';
 
 /** All persistent nodes of an election, as they were read, and the names of all its children. */
 export interface ElectionNodes {

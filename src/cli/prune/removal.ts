@@ -11,8 +11,8 @@ export type Removal =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * Deletes an election in one transaction, unless it has changed since it was read.
- * @param parts - the deletions; the last one deletes the election's own node
+ * Deletes an election, or the path of a lock, in one transaction, unless it has changed since it was read.
+ * @param parts - the deletions; the last one deletes the node above all others
  * @throws the error that ended the session, or a server's refusal for another reason
  */
 export async function remove(session: Session, parts: readonly TransactionPart[]): Promise<Removal> {
@@ -38,7 +38,7 @@ function outcomeOf(error: unknown): Removal {
   if (error instanceof NoNodeError || error instanceof BadVersionError)
     return { kind: 'kept', reason: 'it has changed meanwhile' };
   if (error instanceof ZooKeeperError && error.code === 'NOT_EMPTY')
-    return { kind: 'kept', reason: 'a candidate has joined meanwhile' };
+    return { kind: 'kept', reason: 'a process has joined meanwhile' };
   if (isNoAuth(error)) return { kind: 'refused', reason: 'the servers do not let this client delete it' };
   throw error;
 }

@@ -1,6 +1,7 @@
 import { NodeLostError, NoNodeError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
+import { LostRequest } from '../../session/connection/lost-request.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Access } from '../../session/protocol/acl.js';
 import type { Session } from '../../session/session.js';
@@ -36,6 +37,7 @@ export interface JoinOptions {
  * Joins the queue at its end. Creates the queue's path if it is missing. A caller that stops waiting aborts the signal and calls
  * {@link withdraw} with the promise, since the node may exist already.
  * @throws the signal's reason if it aborts while there is certainly no node
+ * @throws RequestTooLargeError if the server ended the connection each time that it was asked to create the node; there is no node then
  * @throws UnprotectedPathError if the queue's path isn't protected, the error that ended the session, or a server's
  *   `ZooKeeperError`
  */
@@ -47,6 +49,7 @@ export async function joinQueue(
   const { data = NO_DATA, access, purpose, signal, parse = parseLockEntry } = options;
   const uuid = options.id ?? session.environment.uuid();
   const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
+  const request = new LostRequest();
   for (;;) {
     // In the usual case the code doesn't await anything here, so the request is written before any other work.
     if (session.state.name !== 'connected') await session.whenConnected(signal);
@@ -72,7 +75,10 @@ export async function joinQueue(
       } else if (!isUnanswered(error)) throw error;
       else {
         const found = await findCreated(session, queue, uuid, parse);
-        if (found === undefined) continue;
+        if (found === undefined) {
+          request.countLoss(error);
+          continue;
+        }
         await stayIf(session.guard.confirm(queue), found);
         return found;
       }

@@ -31,7 +31,7 @@ interface RegisteredMetric {
 }
 
 /**
- * These say something of an election or of a candidate. A registry of prom-client's that gathers workers would add them up where workers
+ * These say something of an election, of a group or of a candidate. A registry of prom-client's that gathers workers would add them up where workers
  * have the same id.
  */
 const NOT_ADDED_UP: ReadonlySet<FamilyName> = new Set([
@@ -41,6 +41,7 @@ const NOT_ADDED_UP: ReadonlySet<FamilyName> = new Set([
   'conclave_proof_age_seconds',
   'conclave_queue_position',
   'conclave_queue_length',
+  'conclave_shards',
 ] as const);
 
 const bridges = new WeakMap<PromClientRegistry, Bridge>();

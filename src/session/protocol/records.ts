@@ -45,6 +45,8 @@ export interface Stat {
   readonly modifiedAtMs: number;
   /** How many times its data was written since it was created. */
   readonly version: number;
+  /** How many times a child of it was created or deleted since it was created. */
+  readonly cversion: number;
   /** The id of the session that owns it; 0 for a persistent node. */
   readonly ephemeralOwner: bigint;
   /** How many children it has. */
@@ -220,6 +222,7 @@ class NodeStat implements Stat {
     readonly createdAtMs: number,
     readonly modifiedAtMs: number,
     readonly version: number,
+    readonly cversion: number,
     readonly ephemeralOwner: bigint,
     readonly numChildren: number,
   ) {}
@@ -237,12 +240,22 @@ export function readStat(bytes: WireReader): Stat {
   const createdAtMs = Number(bytes.int64());
   const modifiedAtMs = Number(bytes.int64());
   const version = bytes.int32();
-  bytes.skip(8); // How often its children and its access list have changed.
+  const cversion = bytes.int32();
+  bytes.skip(4); // How often its access list has changed.
   const ephemeralOwner = bytes.int64();
   bytes.skip(4); // The length of its data.
   const numChildren = bytes.int32();
   bytes.skip(8); // The transaction that last changed its children.
-  return new NodeStat(czxid, mzxid, createdAtMs, modifiedAtMs, version, ephemeralOwner, numChildren);
+  return new NodeStat(
+    czxid,
+    mzxid,
+    createdAtMs,
+    modifiedAtMs,
+    version,
+    cversion,
+    ephemeralOwner,
+    numChildren,
+  );
 }
 
 /** @throws WireError */

@@ -1,6 +1,7 @@
 import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
 import { nextTick } from '../../platform/time/timers.js';
+import { LostRequest } from '../../session/connection/lost-request.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -122,9 +123,10 @@ export class Publisher {
     }
   }
 
-  /** @throws a server's refusal, what ended the session, or why the member's node is gone */
+  /** @throws a server's refusal, RequestTooLargeError, what ended the session, or why the member's node is gone */
   async #put(before: Said): Promise<Said> {
     const { session, path, lost } = this.#options;
+    const request = new LostRequest();
     for (let said = before; this.#state.name === 'writing'; ) {
       const data = serializeOwned(this.#options.numbers());
       try {
@@ -135,6 +137,7 @@ export class Publisher {
         if (error instanceof NodeExistsError) said = 'unknown';
         else if (error instanceof NoNodeError && said !== 'none') said = 'none';
         else if (isUnanswered(error)) {
+          request.countLoss(error);
           said = 'unknown';
           await session.whenConnected(lost);
         } else throw error;

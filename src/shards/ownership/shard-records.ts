@@ -75,6 +75,7 @@ export interface ClaimListener {
 
 /**
  * The records, each request with as many as fit. Those that don't exist, or can't be read, are left out.
+ * @param onRefused - called for each record that a server refuses to show. What it throws, this throws. @default does nothing
  * @throws the signal's reason, what ended the session, or a server's refusal of a whole request
  */
 export async function readRecords(
@@ -82,8 +83,11 @@ export async function readRecords(
   paths: GroupPaths,
   shards: readonly string[],
   signal?: Abortable,
+  onRefused: (refusal: ZooKeeperError) => void = ignore,
 ): Promise<SeenRecord[]> {
-  const read = inBatches(shards, MOST_PARTS).map((batch) => readBatch(session, paths, batch, signal));
+  const read = inBatches(shards, MOST_PARTS).map((batch) =>
+    readBatch(session, paths, batch, signal, onRefused),
+  );
   // One listener for all of them: an AbortSignal takes time with the square of their number.
   const all = signal === undefined ? Promise.all(read) : abortable(Promise.all(read), signal);
   return (await all).flat();
@@ -93,7 +97,8 @@ async function readBatch(
   session: Session,
   paths: GroupPaths,
   shards: readonly string[],
-  signal?: Abortable,
+  signal: Abortable | undefined,
+  onRefused: (refusal: ZooKeeperError) => void,
 ): Promise<SeenRecord[]> {
   let connection: number | undefined;
   const nodes = await session.retryUntilAnswered(() => {
@@ -102,7 +107,10 @@ async function readBatch(
     return session.getDataOfEach(shards.map((shard) => paths.recordOf(shard)));
   });
   return nodes.flatMap((node, at): SeenRecord[] => {
-    if (node instanceof ZooKeeperError) return [];
+    if (node instanceof ZooKeeperError) {
+      if (!(node instanceof NoNodeError)) onRefused(node);
+      return [];
+    }
     const { version, mzxid } = node.stat;
     const record = parseRecord(node.data, version);
     return [{ shard: shards[at] as string, record, version, zxid: mzxid, connection }];

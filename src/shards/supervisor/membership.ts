@@ -77,6 +77,11 @@ export class Membership implements Participation<LostShards> {
             port.report(new ShardFailedError(id, cause));
             refusals.refuse(id);
           },
+          // The member isn't said to refuse the shard: its owner has waited for as long, and the shard may be on its way.
+          onHanging: (id) =>
+            port.report(
+              new ShardFailedError(id, new Error(`prepare has not settled within ${timeoutMs} ms`)),
+            ),
         },
       );
     if (options.guardian) registerWithGuardian(session);
@@ -121,7 +126,7 @@ export class Membership implements Participation<LostShards> {
     // If it was about to become a member, it deletes its node, or leaves, as long as a server can be reached.
     const { clock, leaseMs } = this.session;
     if (this.#joining !== undefined) await settledWithin(clock, this.#joining, leaseMs);
-    this.#preparations?.follow([]);
+    this.#preparations?.stop();
     await this.#member?.leave();
     this.#drained?.resolve();
   }

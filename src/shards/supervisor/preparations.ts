@@ -1,5 +1,5 @@
 import { onAbort } from '../../platform/async/lazy-abort.js';
-import type { Clock } from '../../platform/time/clock.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
 
 /** A shard that is to come from another member. */
 export interface ComingShard {
@@ -15,6 +15,8 @@ export interface PreparationsPort {
   /** The ids of those that are prepared and haven't come yet. */
   onReady(shards: readonly string[]): void;
   onFailed(id: string, cause: unknown): void;
+  /** A call has taken as long as it may hold up a move, and goes on. */
+  onHanging(id: string): void;
 }
 
 interface Preparation {
@@ -26,7 +28,7 @@ export interface PreparationLimits {
   readonly clock: Clock;
   /** How many calls may be under way at a time. A call that hangs doesn't count for longer than its shard is to come, and `timeoutMs`. */
   readonly concurrency: number;
-  /** How long a call counts, in milliseconds. */
+  /** How long a call counts, and after how long it is said to hang, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -39,6 +41,8 @@ export class Preparations {
   readonly #waiting: { id: string; index: number; preparation: Preparation }[] = [];
   /** Those that count as under way. */
   readonly #running = new Set<Preparation>();
+  /** Of the calls that haven't settled. */
+  readonly #timers = new Set<Timer>();
 
   constructor(prepare: (shard: ComingShard) => unknown, limits: PreparationLimits, port: PreparationsPort) {
     this.#prepare = prepare;
@@ -66,6 +70,13 @@ export class Preparations {
     this.#next();
   }
 
+  /** No shard is to come any more, and no call is said to hang. */
+  stop(): void {
+    this.follow([]);
+    for (const timer of this.#timers) timer.clear();
+    this.#timers.clear();
+  }
+
   #next(): void {
     while (this.#running.size < this.#limits.concurrency) {
       const next = this.#waiting.shift();
@@ -77,6 +88,13 @@ export class Preparations {
   async #call(id: string, index: number, preparation: Preparation): Promise<void> {
     const { signal } = preparation.controller;
     const leave = this.#enter(preparation);
+    // Runs on when the shard has come, since its owner didn't wait any longer, or is to come no more: the hook should have ended then.
+    const timer = this.#limits.clock.after(this.#limits.timeoutMs, () => {
+      this.#timers.delete(timer);
+      leave();
+      this.#port.onHanging(id);
+    });
+    this.#timers.add(timer);
     preparation.state = 'running';
     try {
       await Promise.resolve(); // The application's code never runs on the caller's stack.
@@ -88,20 +106,19 @@ export class Preparations {
       preparation.state = 'failed';
       if (!signal.aborted) this.#port.onFailed(id, cause);
     } finally {
+      timer.clear();
+      this.#timers.delete(timer);
       leave();
     }
   }
 
-  /** Counts as under way from now on. @returns the end of that, unless it comes by itself */
+  /** Counts as under way from now on. @returns the end of that, unless its signal aborts before */
   #enter(preparation: Preparation): () => void {
-    const { clock, timeoutMs } = this.#limits;
     this.#running.add(preparation);
     const leave = () => {
-      timer.clear();
       unsubscribe();
       if (this.#running.delete(preparation)) this.#next();
     };
-    const timer = clock.after(timeoutMs, leave);
     const unsubscribe = onAbort(preparation.controller.signal, leave);
     return leave;
   }

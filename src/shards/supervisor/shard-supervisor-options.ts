@@ -60,7 +60,10 @@ export interface ShardSupervisorOptions {
    * owner is taken at once, without this hook.
    */
   readonly prepare?: (shard: ComingShard) => unknown;
-  /** How long `prepare` may hold up a move. After that the member takes the shard anyway. @default 30000 */
+  /**
+   * How long `prepare` may hold up a move, in milliseconds. After that the member takes the shard anyway. A call that takes longer is
+   * reported once, as a `ShardFailedError`, and continues. @default 30000
+   */
   readonly prepareTimeoutMs?: number;
   /**
    * How many calls of `prepare` may be under way at a time. A call no longer counts when its signal has

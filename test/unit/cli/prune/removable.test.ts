@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ElectionNodes, ReadNode } from '../../../../src/cli/prune/election-nodes.js';
+import type { ElectionNodes } from '../../../../src/cli/prune/election-nodes.js';
 import { decide } from '../../../../src/cli/prune/removable.js';
+import type { ReadNode } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/nodes/record.js';
 import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import { serializeSeats } from '../../../../src/lock/queue/seats.js';
@@ -19,7 +20,7 @@ function node(
   data: Buffer,
   { ageMs = 10 * HOUR_MS, version = 5, numChildren = 0 } = {},
 ): ReadNode {
-  const stat = { czxid: 1n, mzxid: 2n, createdAtMs: 0, modifiedAtMs: NOW - ageMs, version };
+  const stat = { czxid: 1n, mzxid: 2n, createdAtMs: 0, modifiedAtMs: NOW - ageMs, version, cversion: 2 };
   return { path, data, stat: { ...stat, ephemeralOwner: 0n, numChildren } };
 }
 

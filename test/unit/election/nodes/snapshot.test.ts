@@ -17,7 +17,15 @@ function nodeOf(number: number): string {
 }
 
 function read(zxid: number, data: Buffer): NodeData {
-  const stat = { czxid: 0n, createdAtMs: 0, modifiedAtMs: 0, version: 0, ephemeralOwner: 7n, numChildren: 0 };
+  const stat = {
+    czxid: 0n,
+    createdAtMs: 0,
+    modifiedAtMs: 0,
+    version: 0,
+    cversion: 0,
+    ephemeralOwner: 7n,
+    numChildren: 0,
+  };
   return { data, stat: { ...stat, mzxid: BigInt(zxid) } };
 }
 

@@ -124,10 +124,11 @@ describe('the dashboard', () => {
 });
 
 describe('alerts.yml', () => {
-  it('has an alert for elections that are not scraped at all', () => {
+  it('has an alert for elections and groups that are not scraped at all', () => {
     const [, expression = ''] =
       /alert: ConclaveNotScraped\n\s+expr: >-\n((?:.*\n)*?)\s+for:/.exec(read('alerts.yml')) ?? [];
-    expect(expression).toContain('absent(conclave_leader)');
+    expect(expression).toContain('(absent(conclave_leader) and absent(conclave_shards))');
     expect(expression).toContain('unless max by (election) (conclave_seats)');
+    expect(expression).toContain('unless max by (group) (conclave_shards)');
   });
 });

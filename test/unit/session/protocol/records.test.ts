@@ -69,6 +69,7 @@ const stat = fc.record({
   createdAtMs: fc.nat(2 ** 45),
   modifiedAtMs: fc.nat(2 ** 45),
   version: number,
+  cversion: number,
   ephemeralOwner: id,
   numChildren: number,
 });
@@ -94,7 +95,7 @@ const statRecord = (of: Stat) =>
     long(BigInt(of.createdAtMs)),
     long(BigInt(of.modifiedAtMs)),
     of.version,
-    17,
+    of.cversion,
     19,
     long(of.ephemeralOwner),
     23,

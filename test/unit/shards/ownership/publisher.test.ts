@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   BadVersionError,
   ConnectionLossError,
   NodeLostError,
+  RequestTooLargeError,
   ZooKeeperError,
 } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
@@ -53,6 +54,21 @@ async function setUp() {
 }
 
 describe('what a member publishes of what it owns', () => {
+  it('is given up, and reported, when five connections were lost by its size', async () => {
+    const { clock, session, own, errors, published } = await setUp();
+    const loss = new ConnectionLossError('the server ended the connection', { requestBytes: 2000 });
+    const refused = [session, session].map((each, at) => vi.spyOn(each, at === 0 ? 'create' : 'setData'));
+    for (const each of refused) each.mockRejectedValue(loss);
+    own(1);
+    await clock.advance(60_000);
+    expect(errors).toEqual([expect.any(RequestTooLargeError)]);
+    expect(refused.map(({ mock }) => mock.calls.length)).toEqual([1, 4]);
+    for (const each of refused) each.mockRestore();
+    own(1, 2);
+    await clock.advance(1000);
+    expect(published()).toEqual([1, 2]);
+  });
+
   it('is a node of its own from when it owns something, which then says also that it owns nothing', async () => {
     const { clock, server, session, own, published } = await setUp();
     own();

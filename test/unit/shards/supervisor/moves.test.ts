@@ -58,7 +58,30 @@ describe('a shard that moves', () => {
     expect(called).toHaveLength(4);
     expect(idsOf(second)).toEqual(called.slice(2).sort());
     first.expectNoErrors();
-    second.expectNoErrors();
+    expect(second.errors.map(String)).toEqual(
+      called
+        .slice(0, 2)
+        .map((id) => expect.stringContaining(`the work of shard ${id} failed: prepare has not settled`)),
+    );
+  });
+
+  it('is reported once when its preparation hangs, also if the shard has come meanwhile', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const first = await start('a', { prepareTimeoutMs: 2000 });
+    await clock.advance(A_WHILE_MS);
+    const second = await start('b', {
+      prepareTimeoutMs: 2000 + A_WHILE_MS,
+      prepare: () => new Promise(() => undefined),
+    });
+    await clock.advance(2000 + A_WHILE_MS / 2);
+    expect([idsOf(second), second.errors]).toEqual([['1'], []]);
+    await clock.advance(30_000);
+    expect(second.errors).toEqual([expect.any(ShardFailedError)]);
+    expect(second.errors[0]?.message).toBe(
+      'the work of shard 1 failed: prepare has not settled within 3000 ms',
+    );
+    expect(idsOf(second)).toEqual(['1']);
+    first.expectNoErrors();
   });
 
   it('stays where it is when the one that was to have it can not prepare', async () => {

@@ -20,6 +20,7 @@ function setUp(concurrency = 2) {
     {
       onReady: (shards) => told.push(`ready ${shards.join()}`),
       onFailed: (id, cause) => told.push(`failed ${id}: ${(cause as Error).message}`),
+      onHanging: (id) => told.push(`hanging ${id}`),
     },
   );
   const end = async (id: string, error?: Error) => {
@@ -120,6 +121,7 @@ describe('preparations', () => {
     expect(told).toEqual(['ready 3']);
     await end('4');
     await end('5');
+    preparations.stop();
     expect(clock.running).toBe(0);
   });
 
@@ -132,8 +134,31 @@ describe('preparations', () => {
     expect([...calls.keys()]).toEqual(['1', '2', '3', '4']);
     expect(calls.get('1')?.shard.signal.aborted).toBe(false);
     await end('1');
-    expect(told).toEqual(['ready 1']);
-    preparations.follow([]);
+    expect(told).toEqual(['hanging 1', 'hanging 2', 'ready 1']);
+    preparations.stop();
     expect(clock.running).toBe(0);
+  });
+
+  it('tell once of a call that hangs, also when its shard has come meanwhile', async () => {
+    const { clock, told, preparations, end } = setUp(2);
+    preparations.follow(coming(1, 2));
+    await settled();
+    preparations.follow([]);
+    await end('2');
+    await clock.advance(TIMEOUT_MS);
+    expect(told).toEqual(['hanging 1']);
+    await clock.advance(10 * TIMEOUT_MS);
+    await end('1', new Error('late'));
+    expect([told, clock.running]).toEqual([['hanging 1'], 0]);
+  });
+
+  it('tell nothing of calls that hang after they were stopped', async () => {
+    const { calls, clock, told, preparations } = setUp(2);
+    preparations.follow(coming(1));
+    await settled();
+    preparations.stop();
+    expect(calls.get('1')?.shard.signal.aborted).toBe(true);
+    await clock.advance(10 * TIMEOUT_MS);
+    expect(told).toEqual([]);
   });
 });

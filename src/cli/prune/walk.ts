@@ -1,0 +1,101 @@
+import { NoNodeError } from '../../errors.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { NodeData } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+
+const AT_ONCE = 64; // Nodes that are read at the same time.
+
+/** A node that was read: its path, and its data with the stat. */
+export interface ReadNode extends NodeData {
+  readonly path: string;
+}
+
+/** A node with the names of its children. */
+export interface ReadFamily {
+  readonly node: ReadNode;
+  readonly children: readonly string[];
+}
+
+/** What a visit of a node shows. */
+export interface Visit<Found> {
+  readonly found: Found | undefined;
+  /** The children with which to go on. */
+  readonly further: readonly string[];
+}
+
+export interface Walk<Found> {
+  /** In the order of their paths. */
+  readonly found: readonly Found[];
+  /** The paths of nodes that this session may not read. */
+  readonly unreadable: readonly string[];
+}
+
+/**
+ * Visits the node at `root`, and each node to which a visit leads.
+ * @throws the error that ended the session, or a server's refusal for another reason than permission
+ */
+export async function walk<Found>(
+  session: Session,
+  root: string,
+  visit: (family: ReadFamily) => Visit<Found> | Promise<Visit<Found>>,
+): Promise<Walk<Found>> {
+  const found: { path: string; value: Found }[] = [];
+  const unreadable: string[] = [];
+  const visitAt = async (path: string): Promise<readonly string[]> => {
+    try {
+      const family = await readFamily(session, path);
+      if (family === undefined) return [];
+      const { found: value, further } = await visit(family);
+      if (value !== undefined) found.push({ path, value });
+      return further.filter((name) => !isOfServers(path, name)).map((name) => join(path, name));
+    } catch (error) {
+      if (!isNoAuth(error)) throw error;
+      unreadable.push(path);
+      return [];
+    }
+  };
+  let paths = [root];
+  while (paths.length > 0) {
+    const below = await Promise.all(paths.slice(0, AT_ONCE).map(visitAt));
+    paths = [...paths.slice(AT_ONCE), ...below.flat()];
+  }
+  const inOrder = found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { found: inOrder.map(({ value }) => value), unreadable: unreadable.sort() };
+}
+
+/** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
+export async function readFamily(session: Session, path: string): Promise<ReadFamily | undefined> {
+  const node = await readNode(session, path);
+  const children = node && (await childrenOf(session, node));
+  return node === undefined || children === undefined ? undefined : { node, children };
+}
+
+/** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
+export async function readNode(session: Session, path: string): Promise<ReadNode | undefined> {
+  const node = await unlessGone(() => session.retryUntilAnswered(() => session.getData(path)));
+  return node && { path, ...node };
+}
+
+/** Mostly needs no request. If children come later, the servers don't delete the node. */
+export async function childrenOf(session: Session, { path, stat }: ReadNode): Promise<string[] | undefined> {
+  if (stat.numChildren === 0) return [];
+  return await unlessGone(() => session.retryUntilAnswered(() => session.getChildren(path)));
+}
+
+async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof NoNodeError) return undefined;
+    throw error;
+  }
+}
+
+export function join(parent: string, name: string): string {
+  return parent === '/' ? `/${name}` : `${parent}/${name}`;
+}
+
+/** The servers' own nodes, which no session's path may name. */
+function isOfServers(parent: string, name: string): boolean {
+  return parent === '/' && name === 'zookeeper';
+}
