@@ -279,6 +279,40 @@ export const MUTANTS = [
     test: 'a lease > is over when a process goes on that has been stopped, before any event has reported it',
   },
   {
+    name: 'waits-by-the-clock-of-leases',
+    what: 'a wait goes by the clock of leases',
+    danger: 'a pause between two readings makes a takeover delay end early, and there are two leaders',
+    edits: [
+      {
+        file: 'platform/time/clock.ts',
+        from: 'now(): number {\n    return this.sources.monotonicMs();',
+        to: 'now(): number {\n    return this.leaseNow();',
+      },
+      {
+        file: 'platform/time/clock.ts',
+        from: 'if (uptime === undefined) return this.now();',
+        to: 'if (uptime === undefined) return this.sources.monotonicMs();',
+      },
+    ],
+    file: 'unit/platform/time/clock.test.ts',
+    test: "the machine's clock > never runs ahead for waits, also where the process stands still between two readings",
+  },
+  {
+    name: 'lease-clock-reads-monotonic-first',
+    what: 'the clock of leases reads the uptime last',
+    danger:
+      'a pause between the readings counts as suspended time for ever, and hides a suspension that comes later',
+    edits: [
+      {
+        file: 'platform/time/clock.ts',
+        from: 'const uptimeMs = uptime.readMs();\n    const monotonicMs = this.sources.monotonicMs();',
+        to: 'const monotonicMs = this.sources.monotonicMs();\n    const uptimeMs = uptime.readMs();',
+      },
+    ],
+    file: 'unit/platform/time/clock.test.ts',
+    test: "the machine's clock > never lags behind for leases by more than 30 ms, also where the process stands still between two readings",
+  },
+  {
     name: 'ahead-gone-is-turn',
     what: 'the end of the predecessor means "my turn", whatever other contenders are left ahead',
     danger:
@@ -286,7 +320,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/queue/turn-wait.ts',
-        from: "this.#state = missing === 1 ? 'next' : 'blocked';",
+        from: "this.#state = missing === 1 && !mayLeaveReader(entries, this.#rule) ? 'next' : 'blocked';",
         to: "this.#state = missing >= 1 ? 'next' : 'blocked';",
       },
     ],

@@ -58,7 +58,8 @@ describe('the lease', () => {
   });
 
   it('may seem longer to a timer where the machine was suspended, and to nothing else', () => {
-    const suspended = Object.assign(new FakeClock(), { leaseStart: () => 400 });
+    const clock = new FakeClock();
+    const suspended = Object.assign(clock, { leaseNow: () => clock.now(), leaseStart: () => 400 });
     suspended.jump(900);
     const lease = new Lease({ clock: suspended, leaseMs: 1000 });
     lease.confirmed(instantAt(0));
