@@ -20,8 +20,8 @@ export function pathPolicyOf(options: {
 type PathOperations = Pick<Operations<never>, 'absolute' | 'ensurePath' | 'getAcl' | 'retryUntilAnswered'>;
 
 /**
- * How long a check of a path's access list stays right. `for-good`: only clients with access can delete the path. `while-used`:
- * any client may delete the path while it has no children, and create it with another list.
+ * How long a check of a path's access list stays right. `for-good`: only clients with access can delete the path, and create it.
+ * `while-used`: while the path has no children, it may be deleted, and any client may create it with another list.
  */
 type Validity = 'for-good' | 'while-used';
 
@@ -155,7 +155,9 @@ export class PathGuard {
       throw error;
     }
     const entry = acl.openEntry(access, acl.PERMISSION.delete | acl.PERMISSION.admin);
-    if (entry === undefined) return 'for-good';
+    // When a client with access has deleted the path, as `conclave prune --locks` does, any client may create it in its own way.
+    if (entry === undefined)
+      return acl.openEntry(access, acl.PERMISSION.create) === undefined ? 'for-good' : 'while-used';
     const [shown, shownParent] = [this.#operations.absolute(path), this.#operations.absolute(parent)];
     if (shownParent !== '/')
       throw new UnprotectedPathError(

@@ -117,8 +117,7 @@ describe('a lock', () => {
   it('refuses to be acquired with an option that it does not have, whose value may be a secret', async () => {
     const lock = new DistributedLock(await openSession(), uniquePath('lock'));
     const error = await lock.acquire({ timeout: 5 } as object).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ option: 'acquire.timeout' });
-    expect((error as InvalidOptionError).value).toBeUndefined();
+    expect(error).toMatchObject({ option: 'acquire.timeout', value: 'an unknown option' });
   });
 
   it('and all else can be disposed of', async () => {
@@ -152,7 +151,7 @@ describe('a lock', () => {
       throw new Error('cannot wait');
     };
     await expect(new DistributedLock(two, path).acquire({ onWaiting })).rejects.toThrow('cannot wait');
-    expect(await one.getChildren(path)).toHaveLength(1);
+    await until(async () => (await one.getChildren(path)).length === 1, 'the deletion of the place');
     await hold.release();
   });
 

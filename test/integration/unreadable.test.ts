@@ -14,6 +14,7 @@ import { connectString, openSession, uniquePath } from '../support/conclave/sess
 import { nextEvent } from '../support/events.mjs';
 import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
+import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const bob = { scheme: 'digest', credentials: 'bob:builder' };

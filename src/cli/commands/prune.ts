@@ -9,7 +9,7 @@ import { EXIT } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
 import { isConfirmed } from '../process/question.js';
 import { UserError } from '../process/user-error.js';
-import type { Prunable, Where } from '../prune/prunable.js';
+import type { PruneTarget, Where } from '../prune/prunable.js';
 import { prunableElections } from '../prune/prunable-elections.js';
 import { prunableLocks } from '../prune/prunable-locks.js';
 import { refuseBelowElection, refuseBelowGroup } from '../prune/refuse-below.js';
@@ -149,14 +149,18 @@ async function prune(session: Session, where: Where, options: PruneOptions): Pro
 }
 
 /** @throws UserError if there is no terminal to ask */
-async function confirm(removable: readonly Prunable[], count: string): Promise<boolean> {
+async function confirm(removable: readonly PruneTarget[], count: string): Promise<boolean> {
   for (const each of removable) console.error(lineOf(each));
   if (!process.stdin.isTTY)
     throw new UserError(EXIT.usage, `${count} would be removed: give --yes, or confirm in a terminal.`);
   return await isConfirmed(`Remove ${count}?`, process.stdin, process.stderr);
 }
 
-async function removeAll(session: Session, removable: readonly Prunable[], isOne: boolean): Promise<number> {
+async function removeAll(
+  session: Session,
+  removable: readonly PruneTarget[],
+  isOne: boolean,
+): Promise<number> {
   let exitCode: number = EXIT.ok;
   for (const { path, parts } of removable) {
     const outcome = await remove(session, parts);
@@ -171,6 +175,6 @@ async function removeAll(session: Session, removable: readonly Prunable[], isOne
   return exitCode;
 }
 
-function lineOf({ path, description }: Prunable): string {
+function lineOf({ path, description }: PruneTarget): string {
   return `${printable(path)}  ${description}`;
 }

@@ -4,7 +4,7 @@ import { EXIT } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
 import { UserError } from '../process/user-error.js';
 import type { ElectionNodes } from './election-nodes.js';
-import type { Prunable, Prunables, Where } from './prunable.js';
+import type { PruneSearch, PruneTarget, Where } from './prunable.js';
 import { decide } from './removable.js';
 import { findElections, readElection } from './search.js';
 
@@ -17,10 +17,10 @@ export async function prunableElections(
   session: Session,
   where: Where,
   olderThanMs: number,
-): Promise<Prunables> {
+): Promise<PruneSearch> {
   const found = await read(session, where);
   const nowMs = session.clock.date().getTime();
-  const removable: Prunable[] = [];
+  const removable: PruneTarget[] = [];
   let inUse = 0;
   for (const nodes of found) {
     const decision = decide(nodes, { nowMs, olderThanMs });

@@ -3,7 +3,7 @@ import { durationText } from '../process/duration-text.js';
 import { EXIT } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
 import { UserError } from '../process/user-error.js';
-import type { Prunable, Prunables, Where } from './prunable.js';
+import type { PruneSearch, PruneTarget, Where } from './prunable.js';
 import { decideLock, furtherLocks, type LockDecision } from './unused-lock.js';
 import { readFamily, walk } from './walk.js';
 
@@ -18,9 +18,9 @@ interface FoundLock {
  * in use, and which nodes it may not read.
  * @throws UserError if the path that the user has named isn't that of a lock, or is kept; or what ended the session
  */
-export async function prunableLocks(session: Session, where: Where): Promise<Prunables> {
+export async function prunableLocks(session: Session, where: Where): Promise<PruneSearch> {
   const nowMs = session.clock.date().getTime();
-  const removable: Prunable[] = [];
+  const removable: PruneTarget[] = [];
   let inUse = 0;
   for (const { path, decision } of await read(session, where)) {
     if (decision.kind === 'removable')

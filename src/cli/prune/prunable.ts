@@ -1,7 +1,7 @@
 import type { TransactionPart } from '../../session/protocol/records.js';
 
 /** An election, or the path of a lock, that may be removed. */
-export interface Prunable {
+export interface PruneTarget {
   readonly path: string;
   /** What a person has to know of it, besides its path. */
   readonly description: string;
@@ -12,8 +12,8 @@ export interface Prunable {
 }
 
 /** What a search has found. */
-export interface Prunables {
-  readonly removable: readonly Prunable[];
+export interface PruneSearch {
+  readonly removable: readonly PruneTarget[];
   /** How many others processes take part in. */
   readonly inUse: number;
 }

@@ -116,10 +116,19 @@ describe('what looks after the paths of queues', () => {
     await expect(guard.check('/a/mine')).rejects.toMatchObject({ path: '/a' });
   });
 
-  it('does not mind who may write or create beside it', async () => {
-    const { guard } = setUp('check', { '/a': [entry(1 | 2 | 4)], '/a/mine': CLOSED });
+  it('does not mind who may read or write the node above it', async () => {
+    const { guard } = setUp('check', { '/a': [entry(1 | 2)], '/a/mine': CLOSED });
     await guard.check('/a/mine');
     expect(guard.confirm('/a/mine')).toBeUndefined();
+  });
+
+  it('looks again each time at one that all clients may create: a client with access may have deleted it', async () => {
+    const { guard, acls, warned } = setUp('check', { '/a': [entry(1 | 4)], '/a/mine': CLOSED });
+    await guard.check('/a/mine');
+    await guard.confirm('/a/mine');
+    acls['/a/mine'] = OPEN;
+    await expect(guard.confirm('/a/mine')).rejects.toMatchObject({ path: '/a/mine' });
+    expect(warned).toEqual([]);
   });
 
   it('looks again each time at one below the root, if that is open to all, and warns once', async () => {
