@@ -135,7 +135,7 @@ describe('an output that takes nothing', () => {
     it.each(['on a full device', 'a closed pipe'] as const)(
       'loses what is logged, and nothing else, if it is %s (the process ended at the second line, or hung at its end)',
       async (name) => {
-        const { descriptor } = await BROKEN_OUTPUTS[name]();
+        const { descriptor } = BROKEN_OUTPUTS[name]();
         const { child, ended, fail } = await start(descriptor, level);
         for (let count = 0; count < 3; count++) await fail();
         child.disconnect();

@@ -82,7 +82,7 @@ describe('a call with a limit', () => {
         () => clock.now() - hungAt,
       );
       await clock.advance(LIMIT_MS);
-      return await Promise.race([rejected, 'still waits']);
+      return await Promise.race([rejected, Promise.resolve('still waits')]);
     };
     return { clock, server, session, held, both, left, hang };
   }
@@ -114,10 +114,9 @@ describe('a call with a limit', () => {
     server.pause();
     const tried = [held.tryAcquire(), both.tryAcquire()];
     await clock.advance(session.leaseMs);
-    expect(await Promise.all(tried.map((each) => Promise.race([each, 'still tries'])))).toEqual([
-      undefined,
-      undefined,
-    ]);
+    expect(
+      await Promise.all(tried.map((each) => Promise.race([each, Promise.resolve('still tries')]))),
+    ).toEqual([undefined, undefined]);
     server.resume();
     await session.exists('/'); // Answered after the creations, so that their withdrawal has begun.
     await vi.waitUntil(() => left().length === 0);
