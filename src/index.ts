@@ -109,7 +109,7 @@ export type { StopOptions } from './platform/async/stopping.js';
 export type { Environment } from './platform/environment.js';
 export type { Logger } from './platform/logging/logger.js';
 export type { RetryOptions } from './platform/retry/backoff.js';
-export type { Clock, Timer, TimerOptions } from './platform/time/clock.js';
+export type { Clock, LeaseInstant, Timer, TimerOptions } from './platform/time/clock.js';
 export type { Credentials } from './session/connection/connection.js';
 export type { Reply } from './session/connection/reply.js';
 export type { CreateOptions, ReadOptions } from './session/operations.js';

@@ -56,10 +56,11 @@ export interface Clock {
 
 declare const leaseTime: unique symbol;
 /**
- * An instant from which a lease may count. It is opaque, so that it can't be mixed with an instant of {@link Clock.now}: only
- * {@link leaseAgeMs} makes a duration of it.
+ * An instant from which a lease may count. It is opaque, so that it can't be mixed with an instant of {@link Clock.now}. It has no
+ * meaning outside of the process.
  */
 export interface LeaseInstant {
+  /** @internal It exists for the compiler alone. */
   readonly [leaseTime]: true;
 }
 
