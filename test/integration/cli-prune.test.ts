@@ -394,7 +394,10 @@ describe('conclave prune --locks', () => {
         `${root}/seats/cron`,
         `below ${root}/seats, an election: prune --locks removes nothing of an election`,
       ],
-      [`${root}/group/members`, `below ${root}/group, a group of shards: prune removes nothing of a group`],
+      [
+        `${root}/group/members`,
+        `below ${root}/group, a group of shards: prune removes nothing that belongs to a group`,
+      ],
     ] as const) {
       expect(await conclave('prune', '--locks', path, '--yes')).toEqual({
         exitCode: 64,

@@ -53,7 +53,7 @@ describe('a session', () => {
     const resumed = nextEvent(session, 'resumed');
     proxy.dropConnections();
     await resumed;
-    expect(warned.filter((message) => message.includes('another session timeout'))).toHaveLength(1);
+    expect(warned.filter((message) => message.includes('a different session timeout'))).toHaveLength(1);
   });
 
   it('creates, reads, writes, lists and deletes, with 64-bit numbers as bigint', async () => {

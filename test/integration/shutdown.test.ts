@@ -222,7 +222,7 @@ describe('shutdownOn', () => {
       const [answer] = await nextEvent(thread, 'message');
       expect(answer).toEqual({
         code: 'INVALID_STATE',
-        message: expect.stringContaining('handle them in the main thread'),
+        message: expect.stringContaining('handle the signals in the main thread'),
         listeners: 0,
       });
       await nextEvent(thread, 'exit');

@@ -40,7 +40,7 @@ export async function prunableElections(
 async function read(session: Session, where: Where): Promise<readonly ElectionNodes[]> {
   if ('root' in where) {
     const { found, unreadable } = await findElections(session, where.root);
-    for (const path of unreadable) printError(`${printable(path)} can not be read: no permission`);
+    for (const path of unreadable) printError(`${printable(path)} can't be read: no permission`);
     return found;
   }
   const nodes = await readElection(session, where.path);

@@ -42,7 +42,7 @@ async function read(session: Session, where: Where): Promise<readonly FoundLock[
       const found = isRoot || decision.kind === 'no-lock' ? undefined : { path, decision };
       return { found, further: furtherLocks(family, isRoot) };
     });
-    for (const path of unreadable) printError(`${printable(path)} can not be read: no permission`);
+    for (const path of unreadable) printError(`${printable(path)} can't be read: no permission`);
     return found;
   }
   const { path } = where;
