@@ -2,8 +2,9 @@ import {
   type Clock,
   isLater,
   type LeaseInstant,
-  leaseAgeAtLeastMs,
   leaseAgeMs,
+  leaseLeftAtMostMs,
+  leaseLeftMs,
 } from '../platform/time/clock.js';
 
 /** The clock and the length by which a lease is counted. The session has both. */
@@ -36,7 +37,8 @@ export class Lease {
 
   /** How much of the lease is left at this very moment, in milliseconds; 0 when it is over. */
   remainingMs(): number {
-    return Math.max(0, this.#terms.leaseMs - this.proofAgeMs());
+    const { clock, leaseMs } = this.#terms;
+    return this.#sentAt === undefined ? 0 : Math.max(0, leaseLeftMs(clock, this.#sentAt, leaseMs));
   }
 
   /**
@@ -46,7 +48,7 @@ export class Lease {
    */
   remainingAtMostMs(): number {
     const { clock, leaseMs } = this.#terms;
-    return this.#sentAt === undefined ? 0 : Math.max(0, leaseMs - leaseAgeAtLeastMs(clock, this.#sentAt));
+    return this.#sentAt === undefined ? 0 : Math.max(0, leaseLeftAtMostMs(clock, this.#sentAt, leaseMs));
   }
 
   /** How long ago the newest write was sent from which the lease counts, in milliseconds; `Infinity` before the first write. */

@@ -80,11 +80,19 @@ export function leaseAgeMs(clock: Clock, since: LeaseInstant): number {
 }
 
 /**
- * As {@link leaseAgeMs}, or less by the time for which the machine was suspended since the clock was last asked. It costs less.
+ * How much is left of a lease that began then, in milliseconds; negative when it is over. The end is computed first: so a timer that
+ * is set for the rest comes to the end, or nearer by all that the clock can tell apart.
+ */
+export function leaseLeftMs(clock: Clock, since: LeaseInstant, leaseMs: number): number {
+  return asMs(since) + leaseMs - leaseNow(clock);
+}
+
+/**
+ * As {@link leaseLeftMs}, or more by the time for which the machine was suspended since the clock was last asked. It costs less.
  * Never decide by it whether to act.
  */
-export function leaseAgeAtLeastMs(clock: Clock, since: LeaseInstant): number {
-  return asMs(leaseStart(clock)) - asMs(since);
+export function leaseLeftAtMostMs(clock: Clock, since: LeaseInstant, leaseMs: number): number {
+  return asMs(since) + leaseMs - asMs(leaseStart(clock));
 }
 
 /** Whether a lease that counts from `one` ends later than one that counts from `other`. */

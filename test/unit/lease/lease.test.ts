@@ -57,6 +57,20 @@ describe('the lease', () => {
     expect(lease.remainingMs()).toBe(0);
   });
 
+  it('is over by the time of a timer that is set for what is left of it, or of the next one', () => {
+    fc.assert(
+      fc.property(ms, ms, fc.double({ min: 0, max: 1e4, noNaN: true }), (startMs, laterMs, leaseMs) => {
+        const clock = new FakeClock();
+        const lease = new Lease({ clock, leaseMs });
+        lease.confirmed(instantAt(startMs));
+        clock.jump(startMs + Math.min(laterMs, leaseMs / 3));
+        for (let timers = 0; timers < 3 && lease.isHeld(); timers++) clock.jump(lease.remainingAtMostMs());
+        expect(lease.isHeld()).toBe(false);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
   it('may seem longer to a timer where the machine was suspended, and to nothing else', () => {
     const clock = new FakeClock();
     const suspended = Object.assign(clock, { leaseNow: () => clock.now(), leaseStart: () => 400 });
