@@ -78,7 +78,7 @@ describe('standard output that can not be written', () => {
     const { descriptor } = BROKEN_OUTPUTS['on a full device']();
     const command = start(['--version'], { stdout: descriptor });
     expect(await exitOf(command)).toBe(74);
-    expect(command.stderr).toMatch(/^conclave: standard output can not be written: ENOSPC.*\n$/);
+    expect(command.stderr).toMatch(/^conclave: standard output can't be written: ENOSPC.*\n$/);
   });
 
   it.each<[string, number, (command: RunningCommand, path: string) => void]>([
@@ -94,7 +94,7 @@ describe('standard output that can not be written', () => {
       const { descriptor } = BROKEN_OUTPUTS['on a full device']();
       const path = uniquePath('broken');
       const command = start(['elect', path], { stdout: descriptor });
-      await said(command, 'standard output can not be written');
+      await said(command, "standard output can't be written");
       const status = start(['status', path], {});
       expect(await exitOf(status)).toBe(0);
       expect(status.stdout).toMatch(/^term 1 /);
