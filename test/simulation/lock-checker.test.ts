@@ -32,7 +32,8 @@ function setting({ isExcused = false } = {}) {
       signal: new AbortController().signal,
       node: { isHeld: () => isHeld },
     };
-    const candidate = { id: 'process', isDead: false } as Candidate;
+    const clock = { watched: <T>(look: () => T) => look() };
+    const candidate = { id: 'process', isDead: false, environment: { clock } } as unknown as Candidate;
     const readOn = checker.begun(candidate, QUEUE, capacity, hold as unknown as GrantHold, isReading);
     return {
       readOn,

@@ -120,7 +120,7 @@ const TWO_LEADERS = /^two leaders: /;
 const WRONG: readonly Wrong[] = [
   {
     what: 'a look after a lost reply that begins a lease, and raises no version',
-    hint: 45,
+    hint: 94,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () => {
@@ -145,7 +145,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 19,
+    hint: 45,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -159,14 +159,14 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a heartbeat that checks, behind a claim that is not answered',
-    hint: 310,
+    hint: 384,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: checkBehindClaims,
   },
   {
     what: 'a heartbeat node that is made again, and that is known by its version alone',
-    hint: 2,
+    hint: 5,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () => undoAll([makeHeartbeatNodesAgain(), knowByVersionAlone()]),
@@ -184,7 +184,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the newest heartbeat, though the claim came after it',
-    hint: 2,
+    hint: 4,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromHeartbeats,
