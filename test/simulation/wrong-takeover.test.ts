@@ -201,7 +201,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes whatever version the heartbeat node has',
-    hint: 20,
+    hint: 31,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -209,14 +209,14 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes nothing, while the former leader goes on',
-    hint: 4,
+    hint: 8,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () => deleteInstead(() => []),
   },
   {
     what: 'a delay that counts from the last version, when the node is gone',
-    hint: 18,
+    hint: 23,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromVersionsOfGoneNodes,
