@@ -40,7 +40,7 @@ class Family {
     });
     // One of Node's own kind, which is what a guardian takes; it was never started.
     const above = Object.assign(Object.create(ChildProcess.prototype) as EventEmitter, {
-      pid: 1,
+      pid: process.pid, // Its messages carry this pid.
       connected: true,
       channel: {},
       exitCode: null,
