@@ -24,7 +24,9 @@ export class Watchdog {
     try {
       this.#start();
     } catch (cause) {
-      queueMicrotask(() => this.#fail(cause)); // Node's permission model forbids threads. Listeners don't run inside of `start()`.
+      // Node's permission model forbids threads, or threads share no clock. Listeners don't run inside of `start()`.
+      this.#state = 'failed';
+      queueMicrotask(() => this.#onFailure(new WatchdogFailedError(cause)));
     }
   }
 
