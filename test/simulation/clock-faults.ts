@@ -1,7 +1,10 @@
 import { Random } from '../support/seeded-random.js';
 
-/** How many readings of a clock there are, on the average, before the process stands still after one. */
-const READINGS_BETWEEN_PAUSES = 400;
+/**
+ * How many readings of a clock there are, on the average, before the process stands still after one. What a wrong clock gains in a
+ * pause it keeps, and only a longer pause adds to it. So pauses are rare until others wait for a silent leader's lease to end.
+ */
+const READINGS_BETWEEN_PAUSES = { mostly: 40_000, inSilences: 100 };
 const SHORTEST_MS = 5;
 const LONGEST_MS = 1000;
 
@@ -15,7 +18,9 @@ export class ClockFaults {
   /** The steps of the uptime, in milliseconds. In whole seconds, a short suspension isn't noticed. */
   readonly stepMs: 10 | 1000;
   /** Whether anything may go wrong at the moment. */
-  isOn = true;
+  #isOn = true;
+  /** How many leaders are silent at the moment. */
+  #silences = 0;
   readonly #random: Random;
   readonly #onPause: () => void;
 
@@ -31,9 +36,28 @@ export class ClockFaults {
     this.stepMs = random.chance(0.7) ? 10 : 1000;
   }
 
+  begin(): void {
+    this.#isOn = true;
+  }
+
+  /** Ends all silences as well. */
+  end(): void {
+    this.#isOn = false;
+    this.#silences = 0;
+  }
+
+  silenceBegins(): void {
+    this.#silences++;
+  }
+
+  silenceEnds(): void {
+    this.#silences--;
+  }
+
   /** How long the process stands still after this reading; mostly 0. */
   pauseMs(): number {
-    if (!this.isOn || !this.#random.chance(1 / READINGS_BETWEEN_PAUSES)) return 0;
+    const readings = READINGS_BETWEEN_PAUSES[this.#silences > 0 ? 'inSilences' : 'mostly'];
+    if (!this.#isOn || !this.#random.chance(1 / readings)) return 0;
     this.#onPause();
     return this.#random.spread(SHORTEST_MS, LONGEST_MS);
   }

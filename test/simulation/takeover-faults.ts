@@ -54,7 +54,11 @@ function leadingHost({ hosts }: World, random: Random): Host | undefined {
 /** Lasts about as long as another candidate needs to follow, by lease or by session. */
 function silenceForAWhile(world: World, host: Host, random: Random): void {
   const mend = silence(world, host, random);
-  world.later(random.spread(0.5 * world.leaseMs, 1.5 * world.surroundings.sessionTimeoutMs), mend);
+  world.clockFaults?.silenceBegins();
+  world.later(random.spread(0.5 * world.leaseMs, 1.5 * world.surroundings.sessionTimeoutMs), () => {
+    world.clockFaults?.silenceEnds();
+    mend();
+  });
 }
 
 /** The others' packets take longer, by less than a lease. */

@@ -91,10 +91,10 @@ export class World {
   readonly isGuarded: boolean;
   readonly faults: Random;
   readonly faultRate: FaultRate;
+  readonly clockFaults: ClockFaults | undefined;
   readonly surroundings: Surroundings;
   /** How long it may take from the end of all faults until there is a leader. */
   readonly recoveryBoundMs: number;
-  readonly #clockFaults: ClockFaults | undefined;
   readonly #kind: 'supervised' | 'elector' | 'curator';
   readonly #clients: Random;
   readonly #model: Random;
@@ -140,10 +140,10 @@ export class World {
     });
     this.isGuarded = setup.chance(0.4) && rules !== 'curator';
     const [observes, hasObserver] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
-    this.#clockFaults = ClockFaults.of(seed, () => this.ledger.count('pauses after a reading of a clock'));
+    this.clockFaults = ClockFaults.of(seed, () => this.ledger.count('pauses after a reading of a clock'));
     const mayLoseData = setup.chance(0.25) && rules === 'shipped' && faultRate !== 'takeover';
     // In which life of the ensemble a term began can't be told by clocks that are off.
-    this.losesData = mayLoseData && this.#clockFaults === undefined;
+    this.losesData = mayLoseData && this.clockFaults === undefined;
     this.#takeovers = setup.pick(TAKEOVERS);
     const { chance, leastMs } = SHORT_LEASES[faultRate];
     const optionMs = setup.chance(chance) ? setup.spread(leastMs, sessionTimeoutMs / 3) : undefined;
@@ -307,13 +307,13 @@ export class World {
   /** From now on nothing is wrong. */
   beginCalm(): void {
     this.#healedAt = this.scheduler.now;
-    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = false;
+    this.clockFaults?.end();
   }
 
   /** From now on something may be wrong. */
   endCalm(): void {
     this.#healedAt = Number.POSITIVE_INFINITY;
-    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = true;
+    this.clockFaults?.begin();
   }
 
   /** Runs a part of a fault later, unless everything is healed by then. */
@@ -347,7 +347,7 @@ export class World {
 
   #newEnvironment(name: string, routes: readonly Route[], random: Random): SimulatedEnvironment {
     const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
-    const machine = new Machine(name, rate, this.scheduler, random, true, this.#clockFaults);
+    const machine = new Machine(name, rate, this.scheduler, random, true, this.clockFaults);
     return new SimulatedEnvironment(machine, random, this.ensemble.servers, routes, this.scheduler);
   }
 

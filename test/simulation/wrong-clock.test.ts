@@ -1,5 +1,10 @@
+import { ignore } from '../../src/platform/async/promises.js';
 import { SystemClock, type TimeSources } from '../../src/platform/time/clock.js';
+import { ClockFaults } from './clock-faults.js';
 import { findEach, replace, type Wrong } from './wrong.js';
+
+/** Most worlds have clocks that are never off. */
+const canShow = (seed: number) => ClockFaults.of(seed, ignore) !== undefined;
 
 const TWO_LEADERS = /^two leaders: /;
 const MARGIN_MS = 20;
@@ -31,9 +36,10 @@ function waitBy(clock: (sources: TimeSources) => number): () => void {
 const WRONG: readonly Wrong[] = [
   {
     what: 'a wait by a clock that reads its monotonic source first, and keeps what a pause adds',
-    hint: 2,
+    hint: 6,
     found: TWO_LEADERS,
     faultRate: 'takeover',
+    canShow,
     make: () => waitBy(readingFirst('monotonic')),
   },
   {
@@ -41,13 +47,15 @@ const WRONG: readonly Wrong[] = [
     hint: 4,
     found: TWO_LEADERS,
     faultRate: 'takeover',
+    canShow,
     make: () => waitBy(readingFirst('uptime')),
   },
   {
     what: 'a lease by a clock that stops while the machine is suspended',
-    hint: 12,
+    hint: 15,
     found: TWO_LEADERS,
     faultRate: 'takeover',
+    canShow,
     make: () =>
       replace(SystemClock.prototype, 'leaseNow', () => {
         return function (this: SystemClock) {

@@ -120,7 +120,7 @@ const TWO_LEADERS = /^two leaders: /;
 const WRONG: readonly Wrong[] = [
   {
     what: 'a look after a lost reply that begins a lease, and raises no version',
-    hint: 94,
+    hint: 118,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () => {
@@ -145,7 +145,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 45,
+    hint: 46,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -159,14 +159,14 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a heartbeat that checks, behind a claim that is not answered',
-    hint: 384,
+    hint: 429,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: checkBehindClaims,
   },
   {
     what: 'a heartbeat node that is made again, and that is known by its version alone',
-    hint: 5,
+    hint: 6,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () => undoAll([makeHeartbeatNodesAgain(), knowByVersionAlone()]),
@@ -184,7 +184,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the newest heartbeat, though the claim came after it',
-    hint: 4,
+    hint: 26,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromHeartbeats,
@@ -201,7 +201,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes whatever version the heartbeat node has',
-    hint: 31,
+    hint: 68,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -216,7 +216,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the last version, when the node is gone',
-    hint: 23,
+    hint: 24,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromVersionsOfGoneNodes,

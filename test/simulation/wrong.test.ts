@@ -10,7 +10,7 @@ import { findEach, replace, type Wrong } from './wrong.js';
 const WRONG: readonly Wrong[] = [
   {
     what: 'an observer that believes a server that is behind',
-    hint: 261,
+    hint: 304,
     found: /^observer: .* shows term \d+ after term/,
     faultRate: 'few',
     make: () => {
@@ -25,7 +25,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'an observer that shows a leader for as long as it has no server',
-    hint: 13,
+    hint: 14,
     found: /^observer: .* whose term ended \d+ ms ago/,
     faultRate: 'few',
     make: () =>

@@ -129,11 +129,11 @@ export class ShardWorld {
 
   /** From now on something may be wrong. */
   endCalm(): void {
-    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = true;
+    this.#clockFaults?.begin();
   }
 
   heal(): void {
-    if (this.#clockFaults !== undefined) this.#clockFaults.isOn = false;
+    this.#clockFaults?.end();
     for (const each of this.#later) each.cancelled = true;
     this.#later = [];
     for (const route of [...this.ensemble.routes, ...this.hosts.flatMap(({ routes }) => routes)])
