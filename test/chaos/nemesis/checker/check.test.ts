@@ -286,6 +286,14 @@ describe('the checker of histories', () => {
       expect(calm(0, 15_000).wrong).toEqual([]);
     });
 
+    it('says what happened last at an election that had no leader in time', () => {
+      const late = calm(1000, 31_000).elected(21_400, 'a', 1, 10).leads('a', 10, 21_500, 22_000);
+      expect(late.verdict.violations.map(({ what }) => what)).toContainEqual(
+        expect.stringMatching(/its last events: 20400 ms: a leads term 1 at version 10, 21000 ms: a acts$/),
+      );
+      expect(calm(0, 30_000).verdict.violations[0]?.what).toMatch(/its last events: none$/);
+    });
+
     it('excuses a calm in which the servers disagreed, and not the one that begins when that is mended', () => {
       const excused = () => calm(0, 30_000).add(27_000, { kind: 'servers disagree', what: 'a node' });
       expect(excused().wrong).toEqual([]);

@@ -2,6 +2,7 @@ import type { Entry, Setting } from '../history.js';
 import { FaultCheck, type FaultFigures } from './faults.js';
 import { type Gap, gapsOf, hasFaultNear, type Quantiles, quantilesOf, recoveriesOf } from './gaps.js';
 import { HoldCheck, type HoldFigures } from './holds.js';
+import { JournalEvents } from './journal-events.js';
 import { JournalCheck, type JournalFigures } from './journals.js';
 import { RecordVersions } from './record-versions.js';
 import { TermCheck, type TermFigures } from './terms.js';
@@ -39,7 +40,8 @@ export function checkHistory(entries: Iterable<Entry>): Verdict {
   const holdCheck = new HoldCheck(setting.journals, versions);
   const termCheck = new TermCheck(versions);
   const journalCheck = new JournalCheck();
-  const checks = [faultCheck, versions, holdCheck, termCheck, journalCheck];
+  const events = new JournalEvents();
+  const checks = [faultCheck, versions, holdCheck, termCheck, journalCheck, events];
   for (let next = iterator.next(); !next.done; next = iterator.next())
     for (const check of checks) check.see(next.value);
   const [faults, holds, terms, journals] = [
@@ -48,7 +50,7 @@ export function checkHistory(entries: Iterable<Entry>): Verdict {
     termCheck.conclude(),
     journalCheck.conclude(),
   ];
-  const recoveries = recoveriesOf(setting, faults.figures, holds.figures.holds);
+  const recoveries = recoveriesOf(setting, faults.figures, holds.figures.holds, events);
   const violations = [faults, holds, terms, journals, recoveries].flatMap((each) => each.violations);
   return {
     setting,

@@ -1,6 +1,7 @@
 import type { Journal, Micros, Setting } from '../history.js';
 import type { FaultFigures, FaultPeriod } from './faults.js';
 import type { Hold } from './holds.js';
+import type { JournalEvents } from './journal-events.js';
 import type { Violation } from './verdict.js';
 
 /** A time in which no process acted as an election's leader, between two terms. */
@@ -51,6 +52,7 @@ export function recoveriesOf(
   { journals, recoveryMs }: Setting,
   { calms, disagreements, to: end }: FaultFigures,
   holds: readonly Hold[],
+  events: JournalEvents,
 ): { readonly recoveriesMs: readonly number[]; readonly violations: readonly Violation[] } {
   const recoveriesMs: number[] = [];
   const violations: Violation[] = [];
@@ -67,7 +69,7 @@ export function recoveriesOf(
       if (ms > recoveryMs)
         violations.push({
           kind: 'no leader within the bound',
-          what: `${name}: not within ${recoveryMs} ms of the end of storm ${storm}, but after ${Math.round(ms)} ms`,
+          what: `${name}: not within ${recoveryMs} ms of the end of storm ${storm}, but after ${Math.round(ms)} ms; its last events: ${events.last(name, from, until)}`,
         });
     }
   }
