@@ -38,7 +38,7 @@ describe('a semaphore', () => {
     });
     expect(await new Semaphore(second, path, 2).tryAcquire()).toBeUndefined();
     expect(hold.isHeld()).toBe(true);
-    expect(await first.getChildren(path)).toHaveLength(1);
+    await until(async () => (await first.getChildren(path)).length === 1, 'the end of its node');
   });
 
   it('could not be given up in time while no server was in reach', async () => {

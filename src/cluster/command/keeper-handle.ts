@@ -17,7 +17,7 @@ import { pauseBeforePollMs } from './poll-pause.js';
 import { PosixSession } from './posix-session.js';
 import { hasVariable, readProcesses } from './process-table.js';
 
-/** How a command ended. Nothing of it runs any more. */
+/** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */
 export type CommandOutcome =
   | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
   | { readonly kind: 'too-late' } // It never ran: leadership was over before it could be started.
@@ -183,7 +183,9 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
       this.#processes.signal('SIGKILL');
       await sleep(this.#clock, pauseBeforePollMs(poll));
     }
-    if (this.#processes !== undefined) this.#finish(this.#endedOutcome());
+    // A command that was started and not reported may have gone before it could be found: the kernel kills it with its keeper.
+    const mayHaveRun = this.#processes !== undefined || (code === null && this.#graceMs !== undefined);
+    if (mayHaveRun) this.#finish(this.#endedOutcome());
     else if (code === null) this.#finish({ kind: 'refused', reason: 'its keeper has died' });
     else this.#finish({ kind: 'no-keeper', reason: `it ended by itself, with exit code ${code}` });
   }
