@@ -220,7 +220,7 @@ export class Campaign {
     }
   }
 
-  /** Follows the leaders while the contender waits. The end of one, or its signal, interrupts the wait. */
+  /** Follows the leaders while the contender waits. The failure of one interrupts the wait. */
   #followLeaders(interrupted: Deferred<WaitEnd>): FollowedLeaders {
     let nearest: string | undefined;
     const detectors = this.#claims.detectors(this.#contender, {
@@ -229,10 +229,6 @@ export class Campaign {
       },
       // Other candidates may be ahead in the queue. If the claim is refused, the contender waits on.
       onFailure: (failure) => interrupted.resolve({ outOfTurn: true, failure }),
-      onTakenUp: (claim) => {
-        interrupted.resolve({ handedOver: claim });
-        this.#succession?.listSoon();
-      },
     });
     return {
       follow: (position, ahead) => {

@@ -68,11 +68,6 @@ export class HeartbeatVersion implements RaisedVersion {
     return this.#state.name === 'there';
   }
 
-  /** The newest transaction that raised the version and was answered; `undefined` while none is known. */
-  get zxid(): bigint | undefined {
-    return this.#state.name === 'there' && this.#state.version >= 0 ? this.#state.zxid : undefined;
-  }
-
   nextWrite(): TransactionPart | undefined {
     switch (this.#state.name) {
       case 'unsent':

@@ -25,13 +25,6 @@ type PathOperations = Pick<Operations<never>, 'absolute' | 'ensurePath' | 'getAc
  */
 type Validity = 'for-good' | 'while-used';
 
-/** The result of the check of a protected path. */
-interface ProtectedPath {
-  readonly validity: Validity;
-  /** Any client may create nodes below the path. That does a queue no harm, but such nodes may look like a contender's. */
-  readonly letsAllCreate: boolean;
-}
-
 /**
  * Checks that the paths of queues are protected. The access list of a node's *parent* decides which clients may delete the node.
  * So if any client may delete the children of a path, it can also delete nodes to which only their creator has access.
@@ -48,7 +41,7 @@ export class PathGuard {
   readonly ownerless: OwnerlessNodes;
   readonly #warns: boolean;
   #warned = false;
-  readonly #protected: Map<string, ProtectedPath> | undefined; // `undefined` if paths aren't checked at all.
+  readonly #protected: Map<string, Validity> | undefined; // `undefined` if paths aren't checked at all.
 
   constructor(operations: PathOperations, logger: Logger, policy: PathPolicy) {
     this.#operations = operations;
@@ -73,7 +66,7 @@ export class PathGuard {
 
   /** Whether the path needs no check before or after a contender's node is created below it. */
   isForGood(path: string): boolean {
-    return this.#protected === undefined || this.#protected.get(path)?.validity === 'for-good';
+    return this.#protected === undefined || this.#protected.get(path) === 'for-good';
   }
 
   /**
@@ -86,17 +79,8 @@ export class PathGuard {
   }
 
   async #confirm(path: string): Promise<void> {
-    const letsAllCreate = await this.#checkItself(path);
-    if (this.#protected !== undefined)
-      this.#remember(path, { validity: 'while-used', letsAllCreate }, this.#protected);
-  }
-
-  /**
-   * Whether a node that appears below the path was surely created by a client with access. If paths aren't checked, all clients
-   * have access.
-   */
-  trustsCreations(path: string): boolean {
-    return this.#protected === undefined || this.#protected.get(path)?.letsAllCreate === false;
+    await this.#checkItself(path);
+    if (this.#protected !== undefined) this.#remember(path, 'while-used', this.#protected);
   }
 
   /**
@@ -106,24 +90,24 @@ export class PathGuard {
   async checkRecord(path: string): Promise<void> {
     if (this.#protected === undefined || this.#protected.has(path)) return;
     try {
-      const letsAllCreate = await this.#checkItself(path);
-      this.#remember(path, { validity: 'for-good', letsAllCreate }, this.#protected);
+      await this.#checkItself(path);
+      this.#remember(path, 'for-good', this.#protected);
     } catch (error) {
       if (!(error instanceof NoNodeError)) throw error;
     }
   }
 
-  #remember(path: string, shown: ProtectedPath, known: Map<string, ProtectedPath>): void {
+  #remember(path: string, validity: Validity, known: Map<string, Validity>): void {
     if (known.size === MAX_PATHS) known.clear();
-    known.set(path, shown);
+    known.set(path, validity);
   }
 
-  async #ask(path: string, known: Map<string, ProtectedPath>, access: acl.Access | undefined): Promise<void> {
+  async #ask(path: string, known: Map<string, Validity>, access: acl.Access | undefined): Promise<void> {
     for (;;) {
       try {
         // The parent comes first. While it is protected, the path can't be exchanged before it is read.
-        const [validity, letsAllCreate] = await Promise.all([this.#validity(path), this.#checkItself(path)]);
-        return this.#remember(path, { validity, letsAllCreate }, known);
+        const [validity] = await Promise.all([this.#validity(path), this.#checkItself(path)]);
+        return this.#remember(path, validity, known);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
         // The path is then checked again, because another session may have created it first.
@@ -132,11 +116,11 @@ export class PathGuard {
     }
   }
 
-  /** Checks the access list of the path itself. Returns whether any client may create nodes below it. */
-  async #checkItself(path: string): Promise<boolean> {
+  /** Checks the access list of the path itself. */
+  async #checkItself(path: string): Promise<void> {
     const access = await this.#accessOf(path);
     const entry = acl.openEntry(access, acl.DANGEROUS);
-    if (entry === undefined) return acl.openEntry(access, acl.PERMISSION.create) !== undefined;
+    if (entry === undefined) return;
     this.forget(path);
     const shown = this.#operations.absolute(path);
     throw new UnprotectedPathError(

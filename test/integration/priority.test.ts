@@ -72,7 +72,7 @@ async function joinBeforeTheClaim() {
 
 const nodeOf = async (leader: LeaderElector) => `${PATH}/${(await leader.leader())?.node}`;
 
-/** Starts a leader that knows the next candidate. That candidate waits for the leader's signal. */
+/** Starts a leader that knows the next candidate. That candidate follows the leader's heartbeats. */
 async function leadWithNext(
   server: EmbeddedZooKeeper,
   begin: (id: string) => Promise<[LeaderElector, ...unknown[]]>,
@@ -87,7 +87,7 @@ async function leadWithNext(
   await settled(leader);
   const { id } = next.session.credentials;
   const watches = () =>
-    server.requests.some(({ session, paths: [path = ''] }) => session?.id === id && path.includes('/_b_'));
+    server.requests.some(({ session, paths: [path = ''] }) => session?.id === id && path.includes('/_h_'));
   await until(watches);
   await settled(next);
   return { leader, next };

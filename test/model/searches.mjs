@@ -3,6 +3,5 @@ import { JOINING } from './joining.mjs';
 import { RECIPE } from './recipe.mjs';
 import { SHARDS } from './shards.mjs';
 import { TAKEOVER } from './takeover.mjs';
-import { TOKENS } from './tokens.mjs';
 
-export const MODELS = [RECIPE, JOINING, TAKEOVER, TOKENS, SHARDS];
+export const MODELS = [RECIPE, JOINING, TAKEOVER, SHARDS];

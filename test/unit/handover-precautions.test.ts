@@ -199,7 +199,7 @@ describe('a handover', () => {
     const { id } = brief.session.credentials;
     const asked = server.requests.filter(({ session }) => session?.id === id);
     const operations = asked.map(({ operation }) => operation).filter((operation) => operation !== 'ping');
-    expect(operations.slice(0, 3)).toEqual(['getChildren', 'getData', 'removeWatches']);
+    expect(operations.slice(0, 3)).toEqual(['getData', 'getChildren', 'removeWatches']);
     expect(
       asked.filter(({ operation }) => operation !== 'multi').flatMap(({ paths }) => paths),
     ).not.toContain(`${PATH}/${node}`);

@@ -2,7 +2,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { heartbeatNodeOf } from '../../src/election/nodes/heartbeat-node.js';
-import { signalNodeOf } from '../../src/election/nodes/signal-node.js';
 import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { NodeData, TransactionPart } from '../../src/session/protocol/records.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
@@ -99,7 +98,7 @@ describe('a candidate that follows a silent leader', () => {
 });
 
 describe('a release', () => {
-  it('of a term that was taken up at a signal is clean also by a server that is behind', async () => {
+  it('of a term that was handed over is clean also by a server that is behind', async () => {
     const { clock, server, join, lead, nodeOf, untilElected } = await setUp();
     const [former, brief, last] = [await lead('former'), await join('brief'), await join('last')];
     await clock.advance(A_WHILE_MS);
@@ -126,26 +125,6 @@ describe('a release', () => {
     await clock.advanceUntil(former.stop());
     await clock.advance(3 * DELAY_MS);
     expect(tookMs()).toBeLessThan(HEARTBEAT_MS);
-  });
-
-  it('of a term that was never given is given up at the first refusal', async () => {
-    const { clock, server, open, join, lead, nodeOf } = await setUp();
-    const [, next] = [await lead('leader'), await join('next')];
-    await clock.advance(A_WHILE_MS);
-    const node = await nodeOf(next);
-    const forger = await open(TIMES);
-    const stat = await clock.advanceUntil(forger.exists(PATH));
-    server.delay(5);
-    next.once('elected', () => void next.stop());
-    server.resetCounts();
-    const signal = `${PATH}/${signalNodeOf(node, (stat?.version as number) + 1)}`;
-    await clock.advanceUntil(forger.create(signal, { mode: 'ephemeral' }));
-    await clock.advance(100);
-    expect(server.paths(PATH)).not.toContain(`${PATH}/${node}`);
-    const releases = server.requests.filter(
-      ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
-    );
-    expect(releases.length).toBeLessThanOrEqual(2); // One release with a successor, and one without.
   });
 
   it('is clean also if another client has deleted the heartbeat node', async () => {

@@ -18,8 +18,8 @@ export interface ElectionNodes {
 const RUN_LOG = 'cron';
 
 const SEAT = /^seat-\d+$/;
-/** Candidates, their heartbeat nodes, and the signals of releases. */
-const EPHEMERAL = /^_[chb]_/;
+/** Candidates and their heartbeat nodes. */
+const EPHEMERAL = /^_[ch]_/;
 
 /** The kind of an election's child, by its name. */
 export function kindOfChild(name: string): 'candidate' | 'seat' | 'run-log' | 'other' {

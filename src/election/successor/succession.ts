@@ -1,7 +1,6 @@
 import type { NodeContent } from '../../lease/ephemeral-node.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { ignore, settledWithin } from '../../platform/async/promises.js';
-import { nextTick } from '../../platform/time/timers.js';
 import type { AccompanyingRead, AccompanyingReads } from '../../session/connection/heartbeat.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { getChildrenRequest } from '../../session/protocol/requests.js';
@@ -64,13 +63,6 @@ export class Succession implements AccompanyingReads {
   /** As {@link list}, unless the successor is known, or a listing is under way. */
   listUnlessKnown(): void {
     if (this.#state.name === 'unknown') this.list();
-  }
-
-  /** As {@link list}, one tick later. A term that ends before that lists the queue by itself. */
-  listSoon(): void {
-    nextTick(() => {
-      if (!this.#hasEnded) this.list();
-    });
   }
 
   /** As {@link list}, with a listing that was sent at such a moment. */

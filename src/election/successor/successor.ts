@@ -1,11 +1,9 @@
 import type { QueueEntry } from '../../lock/queue/order.js';
-import { type Access, PERMISSION } from '../../session/protocol/acl.js';
 import type { NodeData, TransactionPart } from '../../session/protocol/records.js';
 import { candidateIdOf } from '../nodes/candidate.js';
 import { parseRequest, withRequest } from '../nodes/candidate-request.js';
 import { type CandidateLease, leaseOf } from '../nodes/candidate-uuid.js';
 import { serializeRecord } from '../nodes/record.js';
-import { signalNodeOf } from '../nodes/signal-node.js';
 
 /**
  * The first in the queue apart from the leader. The servers notify it of the leader's end, and it reads the record. Its
@@ -55,22 +53,6 @@ export interface HandedTerm {
   readonly version: number;
   readonly term: number;
 }
-
-/**
- * The writes that tell the first in the queue that it leads. They come before the deletion of the leader's node. If the
- * candidate doesn't wait for the signal, it learns from that deletion that it leads.
- */
-export function signalParts(queue: string, successor: Successor, recordVersion: number): TransactionPart[] {
-  if (!successor.isFirst) return [];
-  const path = `${queue}/${signalNodeOf(successor.node, recordVersion + 1)}`;
-  return [
-    { kind: 'create', path, access: READABLE },
-    { kind: 'delete', path },
-  ];
-}
-
-// Servers notify only clients that may read the node. Every candidate may read this one.
-const READABLE: Access = [{ scheme: 'world', id: 'anyone', permissions: PERMISSION.read }];
 
 /**
  * The writes that make a candidate the holder of a term. The servers refuse them if the candidate has left the queue. A

@@ -44,11 +44,6 @@ export interface FailureDetectorOptions {
   onFailure(failure: LeaderFailure): void;
   /** The candidate has become the third in line. The record shows that; no node that it watches has gone. */
   onThird?(): void;
-  /**
-   * The leader behind which the candidate is the next in line, with the record as it was last read; `undefined` while
-   * none is known.
-   */
-  onLeader?(leader: HeldRecord | undefined): void;
 }
 
 /**
@@ -279,7 +274,6 @@ export class FailureDetector implements AccompanyingReads {
   #become(next: State, soon = false): void {
     this.#timer?.clear();
     this.#state = next;
-    this.#options.onLeader?.(next.name === 'following' && next.rank === 0 ? next.leader : undefined);
     const { heartbeat } = this.#session;
     if (next.name === 'off') heartbeat.removeReads(this);
     else heartbeat.addReads(this, soon);

@@ -8,11 +8,10 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { heartbeatNodeOf } from '../nodes/heartbeat-node.js';
 import { handOverToPreferred } from '../successor/hand-over-to-preferred.js';
-import { HandoverSignal } from '../successor/handover-signal.js';
 import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim } from '../term/claim.js';
 import { FailureDetector, type LeaderFailure } from './failure-detector.js';
-import { type HeldRecord, LastObservation } from './lease-observation.js';
+import { LastObservation } from './lease-observation.js';
 
 /** How a candidate replaces leaders that end uncleanly. See the elector's options of the same names. */
 export interface ClaimOptions {
@@ -33,11 +32,6 @@ export interface LeaderListener {
   onFailure(failure: LeaderFailure): void;
   /** See {@link FailureDetectorOptions.onThird}. */
   onThird?(): void;
-  /**
-   * A leader has handed its term over, and the candidate leads. Missing with several seats, where no term is handed
-   * over.
-   */
-  onTakenUp?(claim: Claim): void;
 }
 
 /** Takes over from leaders whose lease is over though their session lives, for one candidate and one record. */
@@ -68,15 +62,13 @@ export class Takeover {
   }
 
   /** The detector that follows the leader of this record; none for a candidate that waits for the end of sessions. */
-  detectors(contender: Contender, { onFailure, onThird, onTakenUp }: LeaderListener): FailureDetector[] {
+  detectors(contender: Contender, { onFailure, onThird }: LeaderListener): FailureDetector[] {
     const { takeover, takeoverDelayMs: leastDelayMs = 0 } = this.#options;
     if (takeover === 'session') return [];
     const place = { contender, recordPath: this.#recordPath, seat: this.#seat };
     const isRefused = ({ zxid }: { zxid: bigint }) => zxid === this.#refusedAt;
-    const signal = onTakenUp && new HandoverSignal(contender, this.#recordPath, onTakenUp);
-    const onLeader = (leader: HeldRecord | undefined) => signal?.follow(leader);
     const options = { ...place, lastObservation: this.#lastObservation, leastDelayMs, isRefused };
-    return [new FailureDetector({ ...options, onFailure, ...(onThird && { onThird }), onLeader })];
+    return [new FailureDetector({ ...options, onFailure, ...(onThird && { onThird }) })];
   }
 
   /**

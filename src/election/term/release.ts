@@ -5,7 +5,7 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { PreparedTransaction } from '../../session/protocol/requests.js';
 import { parseRecord, serializeRecord } from '../nodes/record.js';
 import type { NextLeader, Succession } from '../successor/succession.js';
-import { handoverParts, signalParts } from '../successor/successor.js';
+import { handoverParts } from '../successor/successor.js';
 import type { Claim, ReleasableClaim } from './claim.js';
 
 /**
@@ -24,11 +24,7 @@ export function releaseParts(
   // of the record.
   const deletion = { kind: 'delete', path: node, ...(ifAt !== undefined && { version: ifAt }) } as const;
   if (successor !== undefined)
-    return [
-      ...signalParts(queue, successor, version),
-      deletion,
-      ...handoverParts(queue, successor, { record, version, term: term + 1 }),
-    ];
+    return [deletion, ...handoverParts(queue, successor, { record, version, term: term + 1 })];
   return [deletion, { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version }];
 }
 

@@ -22,8 +22,8 @@ export interface ReadNode {
 }
 
 const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
-/** The uuids in the names of candidates, heartbeats and signals of a release. No other node has such a uuid. */
-const OF_QUEUE = /^_[chb]_[0-9a-f-]{32,36}/i;
+/** The uuids in the names of candidates and heartbeat nodes. No other node has such a uuid. */
+const OF_QUEUE = /^_[ch]_[0-9a-f-]{32,36}/i;
 
 /**
  * The kind of a node, by its data and the names of its children. A pure decision. A lock without contenders looks like any empty node, and

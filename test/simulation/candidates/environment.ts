@@ -101,24 +101,13 @@ for (const way of ['connect', 'takeOver'] as const) {
   });
 }
 
-const { carryOut, detectors } = Takeover.prototype;
+const { carryOut } = Takeover.prototype;
 Takeover.prototype.carryOut = async function (contender, failure, signal, claim) {
   const { environment } = contender.session;
   const outcome = await carryOut.call(this, contender, failure, signal, claim);
   const what = outcome === undefined ? 'not carried out, or in favour of another candidate' : 'carried out';
   if (environment instanceof SimulatedEnvironment) environment.onTermTaken(`takeovers by lease: ${what}`);
   return outcome;
-};
-Takeover.prototype.detectors = function (contender, { onTakenUp, ...listener }) {
-  const { environment } = contender.session;
-  if (onTakenUp === undefined) return detectors.call(this, contender, listener);
-  return detectors.call(this, contender, {
-    ...listener,
-    onTakenUp: (taken) => {
-      if (environment instanceof SimulatedEnvironment) environment.onTermTaken('terms taken up at a signal');
-      onTakenUp(taken);
-    },
-  });
 };
 
 const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();

@@ -203,35 +203,3 @@ describe('what looks after the paths of queues', () => {
     expect(asked).toHaveLength(2004);
   });
 });
-
-describe('what appears below a path', () => {
-  const CLOSED = [entry(31, 'digest', 'alice:x')];
-  const CREATABLE = [...CLOSED, entry(1 | 4)];
-
-  it.each<PathPolicy>(['warn', 'trust'])('is trusted where paths are not checked: %s', (policy) => {
-    expect(setUp(policy, {}).guard.trustsCreations('/app/election')).toBe(true);
-  });
-
-  it('is not trusted before the path was checked', () => {
-    const { guard } = setUp('check', { '/app': CLOSED, '/app/election': CLOSED });
-    expect(guard.trustsCreations('/app/election')).toBe(false);
-  });
-
-  it.each([
-    ['is trusted where only some may create nodes', CLOSED, true],
-    ['is not trusted where everybody may', CREATABLE, false],
-  ])('%s', async (_, access, trusted) => {
-    const { guard } = setUp('check', { '/app': CLOSED, '/app/election': access });
-    await guard.check('/app/election');
-    expect(guard.trustsCreations('/app/election')).toBe(trusted);
-  });
-
-  it('is not trusted any more when a path that may be exchanged has another access list', async () => {
-    const { guard, acls } = setUp('check', { '/': [entry(31)], '/election': CLOSED });
-    await guard.check('/election');
-    expect(guard.trustsCreations('/election')).toBe(true);
-    acls['/election'] = CREATABLE;
-    await guard.confirm('/election');
-    expect(guard.trustsCreations('/election')).toBe(false);
-  });
-});

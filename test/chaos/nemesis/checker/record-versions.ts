@@ -39,13 +39,11 @@ export class RecordVersions {
     const version = this.#versionOf.get(keyOf(term));
     const shown = this.#shown.get(term.journal) ?? [];
     const its = shown.filter((each) => each.version === version);
-    // A term that began at a signal has another transaction as its token.
-    const claim = its.filter(({ zxid }) => zxid === term.token);
-    return (claim.length > 0 ? claim : its).some((first) =>
-      shown.some(
-        (later) => later.node === first.node && later.zxid > first.zxid && later.version <= first.version,
-      ),
-    );
+    return its
+      .filter(({ zxid }) => zxid === term.token)
+      .some(({ node, zxid }) =>
+        shown.some((later) => later.node === node && later.zxid > zxid && later.version <= Number(version)),
+      );
   }
 }
 

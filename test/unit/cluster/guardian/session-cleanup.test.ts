@@ -3,12 +3,9 @@ import { openSessionOf } from '../../../../src/cluster/guardian/guarded-process.
 import { cleanUpSession } from '../../../../src/cluster/guardian/session-cleanup.js';
 import { LeaderElector } from '../../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
-import type { Candidate } from '../../../../src/election/nodes/candidate.js';
 import { parseRecord, serializeRecord } from '../../../../src/election/nodes/record.js';
-import { signalNodeOf } from '../../../../src/election/nodes/signal-node.js';
 import type { ElectedTerm } from '../../../../src/election/term/elected-term.js';
 import { parseConnectString } from '../../../../src/session/connection/connect-string.js';
-import type { Stat } from '../../../../src/session/protocol/records.js';
 import { DEAD } from '../../../support/conclave/electors.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
@@ -115,20 +112,6 @@ it('hands it over to that one also if it changes its node in the same moment', a
   await clock.advanceUntil(preferred.advertise('something else'));
   expect(await clock.advanceUntil(cleaning)).toMatchObject({ terms: 1, clean: true });
   await clock.advanceUntil(() => elected.includes('preferred 2'));
-});
-
-it('leaves the record vacant where the node is there already that would tell the successor', async () => {
-  const { clock, server, join, elected, cleanUp } = await setUpGuarded();
-  const next = await join('next', { takeover: 'session' }); // Such a candidate doesn't wait for a signal.
-  const candidates = await clock.advanceUntil(next.candidates());
-  const { node } = candidates.find(({ id }) => id === 'next') as Candidate;
-  const stat = (await clock.advanceUntil(next.session.exists('/elections/one'))) as Stat;
-  const path = `/elections/one/${signalNodeOf(node, stat.version + 1)}`;
-  await clock.advanceUntil(next.session.create(path));
-  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, members: 0, clean: true });
-  await clock.advanceUntil(() => elected.length === 2);
-  expect(elected).toEqual(['leader 1', 'next 2']);
-  expect(server.paths(path)).toEqual([path]);
 });
 
 it('leaves the record of a dead leader vacant where no candidate is there', async () => {

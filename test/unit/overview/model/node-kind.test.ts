@@ -95,7 +95,7 @@ describe('what a node is', () => {
   });
 
   it('leads to the other children, but for those of a queue or a group', () => {
-    const names = [CANDIDATE, HEARTBEAT, `_b_${UUID}_7`, 'seat-0', 'nested', contender('read')];
+    const names = [CANDIDATE, HEARTBEAT, 'seat-0', 'nested', contender('read')];
     expect(furtherNames({ name: 'election', seats: 2, isSeated: true }, names)).toEqual(['nested']);
     expect(furtherNames({ name: 'lock', capacity: 1 }, names)).toEqual(['seat-0', 'nested']);
     expect(furtherNames({ name: 'group' }, ['members', 'shards'])).toEqual([]);
