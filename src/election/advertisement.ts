@@ -4,7 +4,7 @@ import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import { serializeCandidate } from './nodes/candidate.js';
-import { withWritesOfOthers } from './nodes/candidate-request.js';
+import { withRequestOf } from './nodes/candidate-request.js';
 
 /**
  * What a candidate advertises. It is written in one write at a time, always of the newest data. So a write whose reply
@@ -61,7 +61,7 @@ export class Advertisement {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
       // Requests of others to this candidate stay on the node, and are never overwritten unseen.
-      const bytes = withWritesOfOthers(this.bytes(), data);
+      const bytes = withRequestOf(this.bytes(), data);
       try {
         await session.setData(own.path, bytes, stat.version);
         this.#published = revision;

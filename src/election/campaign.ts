@@ -6,9 +6,7 @@ import { type Abortable, LazyAbortController } from '../platform/async/lazy-abor
 import { anyAbort, type Deferred, deferred, ignore } from '../platform/async/promises.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { AccompanyingRead } from '../session/connection/heartbeat.js';
-import type { ChildNames } from '../session/protocol/child-names.js';
 import type { Vacancy } from './nodes/record.js';
-import type { Succession } from './successor/succession.js';
 import type { Claim } from './term/claim.js';
 import type { Blocked, Claims, RecordReading, Turn } from './term/claimant.js';
 
@@ -50,7 +48,6 @@ export class Campaign {
   /** With one seat all contenders ahead must be gone. With n seats, n - 1 of them may be left. */
   readonly #rule: TurnRule;
   readonly #listener: CampaignListener;
-  readonly #succession: Succession | undefined;
   /** The record as it was when this contender joined, if that was vacant. Kept until the first wait. */
   #vacancy: Vacancy | undefined;
   /** Aborts when the campaign is over. */
@@ -74,7 +71,6 @@ export class Campaign {
     claims: Claims,
     seats: number,
     listener: CampaignListener,
-    succession?: Succession,
     vacancy?: Vacancy,
   ) {
     this.#vacancy = vacancy;
@@ -82,7 +78,6 @@ export class Campaign {
     this.#claims = claims;
     this.#rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
     this.#listener = listener;
-    this.#succession = succession;
   }
 
   /**
@@ -109,11 +104,7 @@ export class Campaign {
     try {
       while (this.#hasChanged && claim === undefined) {
         this.#hasChanged = false;
-        claim = await this.#claims.handedOver(this.#contender, controller, sent && this.#onSent, sent);
-        if (claim !== undefined && sent === undefined) this.#succession?.list();
-        // A listing was sent behind the first read. It may have been forgotten since: its answer may have come while
-        // the contender seemed to wait on.
-        else if (claim !== undefined) this.#succession?.listUnlessKnown();
+        claim = await this.#claims.handedOver(this.#contender, controller, sent);
         sent = undefined;
       }
       if (claim !== undefined) this.#interrupt(Promise.resolve({ handedOver: claim }));
@@ -135,8 +126,6 @@ export class Campaign {
     this.#interrupted?.resolve(end);
   }
 
-  readonly #onSent = () => this.#succession?.list();
-
   /** @throws NodeLostError if the contender's node is gone, the error that ended the session, or the signal's reason */
   async untilElected(signal: Abortable): Promise<Claim> {
     const { mayLead } = { mayLead: false, ...this.#state };
@@ -152,9 +141,8 @@ export class Campaign {
         // way.
         const handed = await this.#looking;
         if (handed !== undefined) return handed;
-        const outcome = await this.#claims.claim(this.#contender, end, signal, this.#onSent);
+        const outcome = await this.#claims.claim(this.#contender, end, signal);
         if (!('blockedBy' in outcome)) return outcome;
-        this.#succession?.forget();
         end = end.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);
       }
     } finally {
@@ -172,7 +160,6 @@ export class Campaign {
       const onWaiting = ({ position, ahead }: QueuePosition) => {
         hasWaited = true;
         reading = undefined;
-        this.#succession?.forget();
         failures.follow(position, ahead);
       };
       const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
@@ -182,9 +169,8 @@ export class Campaign {
         reading = this.#claims.readAhead(signal);
         if (reading !== undefined) this.#lookAt(reading, signal);
       };
-      const onListing = (listing: Promise<ChildNames>) => this.#succession?.look(listing);
       const { insteadOfProbe } = failures;
-      const options = { signal: controller, onWaiting, onWatching, beforeListing, onListing, insteadOfProbe };
+      const options = { signal: controller, onWaiting, onWatching, beforeListing, insteadOfProbe };
       await untilTurn(this.#contender, options, this.#rule);
       // A vacancy that was read before the wait says nothing about the record that the predecessor has left behind.
       return { outOfTurn: false, vacancy: hasWaited ? undefined : vacancy, reading };

@@ -148,7 +148,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     try {
       const claim = await place.untilElected(this.#stop); // Waiting, and claiming.
       term = await this.#lead(place, claim, joinsAt);
-      await place.release();
+      await place.release(term?.ending.successor);
     } finally {
       this.#place = undefined;
       await place.leave();
@@ -191,7 +191,6 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     // has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
       if (!this.#stop.aborted && !place.node.isGone) this.rejoinBackoff.termLostAtOnce();
-      place.planRelease();
       return undefined;
     }
     const { lead, logger } = this.options;
@@ -214,7 +213,6 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     place.handleRequests(); // Requests may have come since the claim.
     await ended.promise;
     this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - term.beganAt, this.session.leaseMs);
-    place.planRelease(term.ending.successor); // While the work settles.
     await this.#untilSettled(term, place);
     const tookMs = this.clock.now() - term.beganAt;
     const wasFruitless = term.endedFor === 'finished' || isLoss(this.#endReason(term));

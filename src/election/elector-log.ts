@@ -1,7 +1,7 @@
 import type { DemotionReason } from '../errors.js';
 import type { Logger } from '../platform/logging/logger.js';
-import type { NextLeader } from './successor/succession.js';
 import type { ElectedTerm } from './term/elected-term.js';
+import type { GivenTerm } from './term/release.js';
 
 /** One log line for each transition of a term. Durations are in whole milliseconds. */
 
@@ -21,7 +21,7 @@ export function logDemotion(logger: Logger, term: ElectedTerm, reason: DemotionR
 }
 
 /** @param given - `undefined` if the servers haven't answered the release, or have refused it */
-export function logRelease(logger: Logger, term: ElectedTerm, given: NextLeader | undefined): void {
+export function logRelease(logger: Logger, term: ElectedTerm, given: GivenTerm | undefined): void {
   if (given === undefined) return;
   const { successor } = given;
   const to = successor === undefined ? {} : { successor: successor.node };

@@ -1,12 +1,10 @@
 // Imports more than 15 modules: 19, half of them for types. It connects the queue, which knows nothing of elections,
 // with the election.
 import type { Contender } from '../lock/queue/contender.js';
-import { firstContender, joinQueue } from '../lock/queue/join.js';
+import { joinQueue } from '../lock/queue/join.js';
 import { parseEntry } from '../lock/queue/order.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, ignore } from '../platform/async/promises.js';
-import type { Timer } from '../platform/time/clock.js';
-import { nextTick } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
@@ -15,16 +13,13 @@ import { candidateUuid } from './nodes/candidate-uuid.js';
 import { heartbeatPathOf } from './nodes/heartbeat-node.js';
 import { recordPath, type Vacancy } from './nodes/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
-import { reportPriority } from './successor/report-priority.js';
-import { type NextLeader, Succession } from './successor/succession.js';
+import { nextLeader } from './successor/next-leader.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import { SuccessorSearch } from './successor/successor-search.js';
 import type { Claim } from './term/claim.js';
 import type { Claims } from './term/claimant.js';
 import { leaveQueue } from './term/leave-queue.js';
-import { Release } from './term/release.js';
-
-const WATCHED_AFTER_MS = 10; // A client that sends a request doesn't notice so short a delay.
+import { type GivenTerm, Release } from './term/release.js';
 
 /** The part of an elector that its place in the queue uses. */
 export interface QueuePlaceHost extends RequestHandlerPort, CampaignListener {
@@ -46,37 +41,25 @@ export class QueuePlace {
   readonly #campaign: Campaign;
   readonly #search: SuccessorSearch;
   readonly #requestHandler: RequestHandler;
-  /** Only with one seat. With several seats the queue alone decides which candidate leads next. */
-  readonly #succession: Succession | undefined;
-  /** The term that was claimed together with the place or later. */
-  #claim: Claim | undefined;
   #release: Release | undefined;
-  /** After a claim with which the elector joined: runs until its node is watched. */
-  #watching: Timer | undefined;
-  #next: Promise<NextLeader> | undefined;
 
   private constructor(
     host: QueuePlaceHost,
     contender: Contender,
     search: SuccessorSearch,
-    data: Buffer,
-    vacancy?: Vacancy,
+    vacancy: Vacancy | undefined,
   ) {
     const { session, options, claims } = host;
     this.#host = host;
     this.#contender = contender;
     this.#search = search;
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
-    const created = { data, version: 0 };
-    if (options.seats === 1)
-      this.#succession = new Succession(search, contender, () => this.#requestHandler.lastRead ?? created);
-    this.#campaign = new Campaign(contender, claims, options.seats, host, this.#succession, vacancy);
+    this.#campaign = new Campaign(contender, claims, options.seats, host, vacancy);
     if (options.takeover === 'lease') contender.node.raiseVersionAt(heartbeatPathOf);
   }
 
   /**
-   * Joins the queue. If the queue has no candidate and the record is vacant, it claims in the same write. A candidate
-   * with a priority first marks the leader's node, so that from `waiting` on the leader considers it.
+   * Joins the queue, and reads the record meanwhile.
    * @throws the signal's reason, the error that ended the session, or what `joinQueue` and `Claims.prepare` throw.
    *   Before it throws, it leaves a place that it has taken
    */
@@ -85,30 +68,15 @@ export class QueuePlace {
     const { revision } = advertisement;
     const search = new SuccessorSearch(session, path);
     if (session.state.name !== 'connected') await session.whenConnected(signal); // The servers grant the lease with the connection.
-    const { leaseMs, environment, guard } = session; // The lease never gets longer.
+    const { leaseMs, environment } = session; // The lease never gets longer.
     const takeover = options.takeover === 'lease' ? options.takeover : undefined;
-    const newId = () => candidateUuid(environment.uuid(), options.priority, { leaseMs, takeover });
-    const data = advertisement.bytes();
+    const id = candidateUuid(environment.uuid(), options.priority, { leaseMs, takeover });
     const preparing = claims.prepare();
-    let vacancy = options.seats === 1 ? await abortable(preparing, signal) : undefined;
-    if (vacancy?.isDeserted === true) await abortable(Promise.resolve(guard.check(path)), signal);
-    if (vacancy?.isDeserted === true && guard.isForGood(path)) {
-      const contender = firstContender(session, path, newId(), parseEntry);
-      const place = new QueuePlace(host, contender, search, data);
-      if (await place.#joinAndClaim(data, vacancy, signal)) {
-        advertisement.created(revision);
-        return place;
-      }
-      vacancy = undefined;
-    }
-    const joining = joinQueue(session, path, { id: newId(), data, parse: parseEntry, signal });
+    const joining = joinQueue(session, path, { id, data: advertisement.bytes(), parse: parseEntry, signal });
     try {
-      const announced = joining.then((contender) =>
-        options.priority > 0 ? reportPriority(contender) : undefined,
-      );
-      const [contender] = await abortable(Promise.all([joining, preparing, announced]), signal);
+      const [contender, vacancy] = await abortable(Promise.all([joining, preparing]), signal);
       advertisement.created(revision);
-      return new QueuePlace(host, contender, search, data, vacancy);
+      return new QueuePlace(host, contender, search, vacancy);
     } catch (error) {
       // There may be no node, or the session may be over.
       await host.untilLeft(
@@ -116,33 +84,6 @@ export class QueuePlace {
       );
       throw error;
     }
-  }
-
-  /** Returns `false` if there is no node and nothing was claimed. @throws as {@link QueuePlace.join} does */
-  async #joinAndClaim(data: Buffer, vacancy: Vacancy, signal: Abortable): Promise<boolean> {
-    let isAlone = true;
-    const onOthers = () => {
-      isAlone = false;
-      this.#succession?.list();
-    };
-    try {
-      this.#claim = await this.#host.claims.joinAndClaim(this.#contender, data, vacancy, signal, onOthers);
-    } catch (error) {
-      await this.leave();
-      throw error;
-    }
-    if (this.#claim === undefined) {
-      this.#succession?.end();
-      this.node.release();
-      return false;
-    }
-    if (isAlone) this.#succession?.beginAlone();
-    // By then a term that ends at once is over, and has cost no watch.
-    this.#watching = this.#host.session.clock.after(WATCHED_AFTER_MS, () => {
-      this.#watching = undefined;
-      this.handleRequests();
-    });
-    return true;
   }
 
   /** The elector's node in the queue, and its lease. */
@@ -164,20 +105,13 @@ export class QueuePlace {
   async untilElected(signal: Abortable): Promise<Claim> {
     this.handleRequests();
     await this.publish(signal);
-    if (this.#claim === undefined) this.#claim = await this.#campaign.untilElected(signal);
-    else this.#host.onClaiming();
-    const release = new Release(this.#contender, this.#claim, this.#succession);
-    this.#release = release;
-    nextTick(() => this.#succession?.whenKnown((next) => release.prepare(next))); // The application hears of its term first.
-    return this.#claim;
+    const claim = await this.#campaign.untilElected(signal);
+    this.#release = new Release(this.#contender, claim, this.#search);
+    return claim;
   }
 
-  /**
-   * Handles the requests that others write on the elector's node, now and after each change. If the elector has just
-   * joined with a claim, it begins a moment later.
-   */
+  /** Handles the requests that others write on the elector's node, now and after each change. */
   handleRequests(): void {
-    if (this.#watching !== undefined) return;
     this.#requestHandler.handle(this.#contender, this.#campaign);
   }
 
@@ -187,31 +121,23 @@ export class QueuePlace {
   }
 
   /**
-   * Finds out which candidate leads next, while the work settles. @param named - the candidate that the leader named
-   */
-  planRelease(named?: MarkedSuccessor): void {
-    if (named !== undefined) this.#succession?.name(named);
-    this.#next = this.#succession?.next();
-  }
-
-  /**
    * Gives the term and the place back, in one write. Resolves when the write has begun; {@link leave} waits for its
    * end.
+   * @param named - the candidate that is to lead next. By default the queue is listed now
    */
-  async release(): Promise<void> {
-    const next = await this.#next;
-    void this.#release?.give(next); // Never rejects.
+  async release(named?: MarkedSuccessor): Promise<void> {
+    const isHandedOver = this.#host.options.seats === 1; // With several seats the queue alone decides which candidate leads next.
+    const successor = isHandedOver ? (named ?? (await nextLeader(this.#search, this.#contender))) : undefined;
+    void this.#release?.give(successor);
   }
 
-  /** The candidate to which the term was given, once the servers have answered its release. */
-  get given(): NextLeader | undefined {
+  /** Given once the servers have answered the release of the term. */
+  get given(): GivenTerm | undefined {
     return this.#release?.given;
   }
 
   /** Gives the place back, unless that has been done together with the term. Never rejects. */
   leave(): Promise<void> {
-    this.#watching?.clear();
-    this.#succession?.end();
     return this.#host.untilLeft(leaveQueue(this.#contender, this.#search, recordIn(this.#host)));
   }
 }

@@ -41,7 +41,6 @@ export class RequestHandler {
    * The key of the last request to step down that was considered. A request stays on the node until the node is gone.
    */
   #lastConsidered: string | undefined;
-  #lastRead: NodeContent | undefined;
 
   constructor(session: Session, onRevoke: ResolvedElectorOptions['onRevoke'], port: RequestHandlerPort) {
     this.#session = session;
@@ -49,25 +48,19 @@ export class RequestHandler {
     this.#port = port;
   }
 
-  /** The contender's node as it was last read. */
-  get lastRead(): NodeContent | undefined {
-    return this.#lastRead;
-  }
-
   /** Handles the request on the contender's node, now and after each change. */
   handle(contender: Contender, campaign: Campaign): void {
-    this.#lastRead = undefined;
+    let version = 0;
     let isLookedAt = false;
     const onChanging = () => {
       isLookedAt = true;
       campaign.mayLead();
     };
     const onRead = (content: NodeContent) => {
-      const before = this.#lastRead?.version ?? 0;
-      this.#lastRead = content;
       const request = parseRequest(content.data);
       // A change between the event and this read got no event of its own.
-      const seen = before + (isLookedAt ? 1 : 0);
+      const seen = version + (isLookedAt ? 1 : 0);
+      version = content.version;
       if (content.version > seen || request?.kind === 'lead') campaign.mayLead();
       isLookedAt = false;
       if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.

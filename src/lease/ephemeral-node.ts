@@ -267,17 +267,8 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
    * the caller finds out whether the servers carried it out, and calls {@link claimSettled}. Until then no heartbeat is sent if
    * the write was to create that node.
    */
-  claim(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
-    return this.#claim(parts, (all) => this.#commitGuarded(all, [this]));
-  }
-
-  /** Creates the node, and writes `parts` as {@link claim} does, in one transaction. @throws the errors of `Session.commit` */
-  createWithClaim(data: Buffer, parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
-    const creation = { kind: 'create', path: this.path, mode: 'ephemeral', data } as const;
-    return this.#claim(parts, (all) => this.#commitBehind([creation], all));
-  }
-
-  async #claim(parts: readonly TransactionPart[], commit: CommitParts): Promise<Reply<PartResult[]>> {
+  async claim(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
+    const commit: CommitParts = (all) => this.#commitGuarded(all, [this]);
     const raised = this.#raised;
     const reply = await (raised === undefined ? commit(parts) : raised.claimWith(parts, commit));
     this.extendLease(reply.sentAt);
@@ -311,21 +302,14 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     for (const { lost } of guards) lost.throwIfAborted();
     try {
       const checks = guards.map((guard) => guard.#check);
-      return await this.#commitBehind(checks, parts);
+      const reply = await this.#session.commit([...checks, ...parts]);
+      return { ...reply, value: reply.value.slice(checks.length) };
     } catch (error) {
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
       const missing = guards.find((guard) => guard.absolutePath === error.path);
       if (missing === undefined) throw error; // It is about a node of another session, which the parts check.
       throw missing.#goneError();
     }
-  }
-
-  async #commitBehind(
-    first: readonly TransactionPart[],
-    parts: readonly TransactionPart[],
-  ): Promise<Reply<PartResult[]>> {
-    const reply = await this.#session.commit([...first, ...parts]);
-    return { ...reply, value: reply.value.slice(first.length) };
   }
 
   #goneError(): Error {

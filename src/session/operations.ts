@@ -363,25 +363,11 @@ export abstract class Operations<
    * @throws the errors that all operations have
    */
   async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
-    return await this.commitPrepared(this.#transactionOf(parts));
-  }
-
-  #transactionOf(parts: readonly TransactionPart[]): requests.PreparedTransaction {
     if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
     const targets = (parts as readonly TransactionPart[]).map((part) => checkPart(part, this.#chroot));
     checkSize('transaction', targets, this.#access);
-    return requests.multiRequest(targets, this.#access, this.#chroot.relative);
-  }
-
-  /** @internal Checks and encodes a transaction for {@link commitPrepared}. @throws InvalidOptionError */
-  prepare(parts: readonly TransactionPart[]): requests.PreparedTransaction {
-    return requests.encodedNow(this.#transactionOf(parts));
-  }
-
-  /** @internal As {@link commit}. */
-  async commitPrepared(transaction: requests.PreparedTransaction): Promise<Reply<PartResult[]>> {
     try {
-      return await this.#perform(transaction);
+      return await this.#perform(requests.multiRequest(targets, this.#access, this.#chroot.relative));
     } catch (error) {
       throw error instanceof requests.TransactionError ? error.error : error;
     }

@@ -64,17 +64,12 @@ export class PathGuard {
     return this.#ask(path, this.#protected, access);
   }
 
-  /** Whether the path needs no check before or after a contender's node is created below it. */
-  isForGood(path: string): boolean {
-    return this.#protected === undefined || this.#protected.get(path) === 'for-good';
-  }
-
   /**
    * Call it after the contender's node was created. It checks the path again if the path may have been deleted and created since
    * the first check. Otherwise it returns no promise. @throws as {@link PathGuard.check} does
    */
   confirm(path: string): Promise<void> | undefined {
-    if (this.isForGood(path)) return undefined;
+    if (this.#protected === undefined || this.#protected.get(path) === 'for-good') return undefined;
     return this.#confirm(path);
   }
 

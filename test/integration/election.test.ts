@@ -417,7 +417,7 @@ describe('a lost reply', () => {
     const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
     const [elector] = await lead(session, path);
     const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
-    const lost = proxy.loseReplyTo('multi', { text: '"state":"vacant"' });
+    const lost = proxy.loseReplyTo('multi', { text: '"term":2' });
     const elected = nextEvent<[Term]>(other, 'elected');
     await elector.stop();
     await lost;
@@ -442,7 +442,7 @@ describe('a lost reply', () => {
     expect(await session.getChildren(path)).toEqual([]);
   });
 
-  it('to the write that joins and claims: one place in the queue, and it leads', async () => {
+  it('to the claim: one place in the queue, and it leads', async () => {
     const path = uniquePath('election');
     const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);

@@ -4,15 +4,8 @@ import { LeaderElector } from '../../src/election/elector.js';
 import { serializeCandidate } from '../../src/election/nodes/candidate.js';
 import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
 import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
-import type { Claim } from '../../src/election/term/claim.js';
-import { releaseParts } from '../../src/election/term/release.js';
 import type { Term } from '../../src/election/term/term.js';
-import {
-  BadVersionError,
-  InvalidOptionError,
-  InvalidStateError,
-  NoCandidateError,
-} from '../../src/errors.js';
+import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
@@ -253,26 +246,6 @@ describe('a candidate with a higher priority', () => {
     await high.stop();
     await follows;
     await plain.stop();
-  });
-
-  it('refuses a release that was decided on before its note, which then changes nothing', async () => {
-    const path = uniquePath('priority');
-    const session = await openSession();
-    const [leader, term] = await lead(session, path, { id: 'leader' });
-    const { claim } = leader as { claim: Claim };
-    const { version } = (await session.getData(claim.node)).stat;
-    const high = await campaign(await openSession(), path, { id: 'high', priority: 1 });
-    const error = await session
-      .commit(releaseParts(path, claim, { ifAt: version }))
-      .catch((caught) => caught);
-    expect(error).toBeInstanceOf(BadVersionError);
-    expect(error).toMatchObject({ operation: 'multi[delete]', path: claim.node });
-    expect((await session.getData(path)).stat.version).toBe(claim.version);
-    expect(term.isHeld()).toBe(true);
-    const elected = nextEvent(high, 'elected');
-    await session.commit(releaseParts(path, claim, { ifAt: version + 1 }));
-    await elected;
-    for (const elector of [leader, high]) await elector.stop();
   });
 
   it.each([-1, 256, 1.5, '1', null])('can not be %j', async (priority) => {

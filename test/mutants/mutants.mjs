@@ -342,20 +342,6 @@ export const MUTANTS = [
     test: 'a handover > is refused, with all that goes with it, if the successor has changed its node since that was read',
   },
   {
-    name: 'join-anew-unanswered',
-    what: 'a candidate without an answer to its write that joins and claims joins anew, without a look',
-    danger: 'the servers may have carried out the write: no candidate leads until the session ends',
-    edits: [
-      {
-        file: 'election/term/claimant.ts',
-        from: "if (outcome !== 'unanswered') return outcome;",
-        to: "if (outcome !== 'unanswered') return outcome;\n    if (outcome) return undefined;",
-      },
-    ],
-    file: 'unit/join-and-claim.test.ts',
-    test: 'a candidate of which the write that joins and claims is not answered > finds out whether it leads, and has one place in the queue',
-  },
-  {
     name: 'claim-any-version',
     what: 'a claim writes the record at any version',
     danger: 'another candidate may have claimed since the record was read: two leaders',
@@ -366,8 +352,8 @@ export const MUTANTS = [
         to: "return { kind: 'set', path: this.#recordPath, data, ...(version < 0 && { version }) };",
       },
     ],
-    file: 'unit/join-and-claim.test.ts',
-    test: 'a candidate that finds the election vacant and without candidates > joins behind another one that has claimed since it read the record',
+    file: 'unit/lone-candidate.test.ts',
+    test: 'a candidate that finds the election vacant and without candidates > claims no record that another client has written since it was read',
   },
   {
     name: 'plain-leave',

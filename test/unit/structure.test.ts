@@ -25,7 +25,7 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'guides.test.ts': 'what docs/guides says of the code',
   'handover-precautions.test.ts': 'the release that hands a term over, and the candidate that gets it',
   'hostile-frames.test.ts': 'the session and everything below it, on whatever bytes a server sends',
-  'join-and-claim.test.ts': 'the write that joins a queue and claims, and the candidate that sends it',
+  'lone-candidate.test.ts': 'a candidate that finds a vacant election without candidates',
   'layers.test.ts': 'all sources',
   'log-docs.test.ts': 'what docs/operations/logs.md says of all sources',
   'needless-waits.test.ts': 'claims, takeovers and releases that come at an unlucky moment',

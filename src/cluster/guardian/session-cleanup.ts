@@ -149,7 +149,7 @@ async function release(
   // As in `Release`: on another connection the record may be a restored backup's, at that version by a later claim.
   if (connection === undefined || session.connectionNumber !== connection) return 'again';
   try {
-    const parts = releaseParts(queue, claim, { successor, ifAt: check.nodeVersion });
+    const parts = releaseParts(queue, claim, successor, check.nodeVersion);
     await abortable(session.commit(parts), signal);
     return 'released';
   } catch (error) {

@@ -53,30 +53,7 @@ export function withRequest(data: Buffer, request: CandidateRequest | undefined)
   return Buffer.from(JSON.stringify({ ...node, request }));
 }
 
-const PRIORITY_MARK = 'priority';
-
-/**
- * Whether a candidate with a priority has joined: its mark stays on the node for good. Data that isn't a candidate's
- * counts as marked.
- */
-export function hasPriorityMark(data: Buffer): boolean {
-  const node = parseJsonObject(data);
-  return typeof node?.id !== 'string' || node.note === PRIORITY_MARK;
-}
-
-/** The data of a candidate's node with that mark, beside its request; `undefined` if the data isn't a candidate's. */
-export function withPriorityMark(data: Buffer): Buffer | undefined {
-  const node = parseJsonObject(data);
-  return typeof node?.id === 'string'
-    ? Buffer.from(JSON.stringify({ ...node, note: PRIORITY_MARK }))
-    : undefined;
-}
-
-/**
- * The `bytes` that a candidate wants to write, with the request and the mark that other clients have written on its
- * `node`.
- */
-export function withWritesOfOthers(bytes: Buffer, node: Buffer): Buffer {
-  const requested = withRequest(bytes, parseRequest(node)) ?? bytes;
-  return hasPriorityMark(node) ? (withPriorityMark(requested) ?? requested) : requested;
+/** The `bytes` that a candidate wants to write, with the request that another client has written on its `node`. */
+export function withRequestOf(bytes: Buffer, node: Buffer): Buffer {
+  return withRequest(bytes, parseRequest(node)) ?? bytes;
 }

@@ -98,8 +98,6 @@ export interface Vacancy {
   readonly version: number;
   /** The number of the session's connection over which it was read. */
   readonly connection: number | undefined;
-  /** Whether the election had no candidates. */
-  readonly isDeserted?: boolean;
   /**
    * If the former leader ended without a release: since when it is known to be gone or silent, by the session's clock.
    */

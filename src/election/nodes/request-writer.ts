@@ -2,13 +2,7 @@ import { BadVersionError, NoNodeError } from '../../errors.js';
 import { sleep } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
-import {
-  type CandidateRequest,
-  hasPriorityMark,
-  parseRequest,
-  withPriorityMark,
-  withRequest,
-} from './candidate-request.js';
+import { type CandidateRequest, parseRequest, withRequest } from './candidate-request.js';
 
 const RETRY_WITHIN_MS = 20;
 
@@ -18,32 +12,18 @@ const RETRY_WITHIN_MS = 20;
  * @throws a `ZooKeeperError` if the server refuses, for lack of permission for example, or the error that ended the
  *   session
  */
-export function writeRequest(
+export async function writeRequest(
   session: Session,
   path: string,
   request: CandidateRequest,
 ): Promise<'written' | 'gone'> {
-  const isThere = (data: Buffer) => JSON.stringify(parseRequest(data)) === JSON.stringify(request);
-  return update(session, path, isThere, (data) => withRequest(data, request));
-}
-
-/** Writes the priority mark on a leader's node, in the same way. */
-export function writePriorityMark(session: Session, path: string): Promise<'written' | 'gone'> {
-  return update(session, path, hasPriorityMark, withPriorityMark);
-}
-
-async function update(
-  session: Session,
-  path: string,
-  isDone: (data: Buffer) => boolean,
-  change: (data: Buffer) => Buffer | undefined,
-): Promise<'written' | 'gone'> {
+  const wanted = JSON.stringify(request);
   for (let refusals = 0; ; ) {
     try {
       const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
       if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // No client owns the node, so none would act on the request.
-      if (isDone(data)) return 'written'; // An earlier try may have written it, with its reply lost.
-      const bytes = change(data);
+      if (JSON.stringify(parseRequest(data)) === wanted) return 'written'; // An earlier try may have written it, with its reply lost.
+      const bytes = withRequest(data, request);
       if (bytes === undefined) return 'gone';
       await session.setData(path, bytes, stat.version);
       return 'written';

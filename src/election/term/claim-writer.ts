@@ -1,8 +1,8 @@
-import { BadVersionError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { BadVersionError, NoNodeError } from '../../errors.js';
 import { isHeartbeatNodeRefused } from '../../lease/heartbeat-version.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
-import { abortableLate, ignore } from '../../platform/async/promises.js';
+import { abortableLate } from '../../platform/async/promises.js';
 import type { Reply } from '../../session/connection/reply.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
@@ -39,7 +39,6 @@ export class ClaimWriter {
     contender: Contender,
     vacancy: Vacancy,
     signal: Abortable,
-    onSent: () => void = ignore,
     deletions: readonly TransactionPart[] = [],
   ): Promise<Claim | undefined> {
     // The claim is sent only while connected. It isn't held until there is a connection, because a claim that was given
@@ -49,7 +48,6 @@ export class ClaimWriter {
     contender.node.decideHeartbeats(); // There may be room by now.
     try {
       const claiming = contender.node.claim([...deletions, this.#write(contender, vacancy)]);
-      onSent();
       return this.#begun(contender, vacancy, await this.#answered(claiming, signal));
     } catch (error) {
       if (error instanceof BadVersionError || isHeartbeatNodeRefused(error)) return undefined;
@@ -59,39 +57,6 @@ export class ClaimWriter {
       // as after an unclean end.
       await contender.node.renew(signal);
       return undefined;
-    }
-  }
-
-  /**
-   * Creates the contender's node with `data`, and claims, in one transaction.
-   * @param onOthers - called if the queue has got another node since it was seen to be empty
-   * @returns `undefined` if nothing was written
-   * @throws the error that ended the session, or the signal's reason, a lease after the abort; then the outcome isn't
-   *   known
-   */
-  async joinAndClaim(
-    contender: Contender,
-    data: Buffer,
-    vacancy: Vacancy,
-    signal: Abortable,
-    onOthers: () => void,
-  ): Promise<Claim | 'unanswered' | undefined> {
-    if (!this.#isShown(vacancy)) return undefined;
-    const { node } = contender;
-    node.decideHeartbeats(); // The record says whether heartbeats raise a version.
-    try {
-      const claiming = node.createWithClaim(data, [this.#write(contender, vacancy)]);
-      const stat = await this.#answered(claiming, signal);
-      node.keepAlive();
-      // The stat is of the moment of the claim, when the contender's own node was there already.
-      if (stat.numChildren > 1) onOthers();
-      return this.#begun(contender, vacancy, stat);
-    } catch (error) {
-      // Another candidate has claimed; or the election is gone, or this session may not create nodes, and joining shows
-      // that.
-      if (error instanceof ZooKeeperError && error.operation?.startsWith('multi[')) return undefined;
-      if (isUnanswered(error) || error instanceof ZooKeeperError) return 'unanswered';
-      throw error;
     }
   }
 

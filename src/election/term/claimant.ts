@@ -1,5 +1,5 @@
 // Imports more than 15 modules: 16. It connects the rules of the record with the queue and the session.
-import { NodeLostError, NoNodeError, SeatsMismatchError, ZooKeeperError } from '../../errors.js';
+import { NoNodeError, SeatsMismatchError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { parseSeats } from '../../lock/queue/seats.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
@@ -47,10 +47,7 @@ export interface RetryAfter {
 }
 
 /** Claims terms for one candidate. */
-export type Claims = Pick<
-  Claimant,
-  'prepare' | 'joinAndClaim' | 'notePlaceLost' | 'detectors' | 'claim' | 'handedOver'
-> & {
+export type Claims = Pick<Claimant, 'prepare' | 'notePlaceLost' | 'detectors' | 'claim' | 'handedOver'> & {
   /** See {@link Claimant.readAhead}; `undefined` with several seats, since any of the records may be the right one. */
   readAhead(signal?: Abortable): RecordReading | undefined;
 };
@@ -82,7 +79,7 @@ export class Claimant {
   }
 
   /** The record as it is now. @throws the signal's reason, or the error that ended the session */
-  async read(signal?: Abortable): Promise<RecordRead & Pick<Vacancy, 'isDeserted'>> {
+  async read(signal?: Abortable): Promise<RecordRead> {
     const { data, stat } = await this.#session.retryUntilAnswered(
       () => this.#session.getData(this.#recordPath),
       signal,
@@ -90,7 +87,7 @@ export class Claimant {
     const record = parseRecord(data, stat.version);
     const seats = record.state === 'unreadable' ? parseSeats(data) : undefined;
     if (seats !== undefined) throw new SeatsMismatchError(this.#recordPath, 1, seats);
-    return { record, version: stat.version, zxid: stat.mzxid, isDeserted: stat.numChildren === 0 };
+    return { record, version: stat.version, zxid: stat.mzxid };
   }
 
   /** Sends a read of the record because the turn may have come. */
@@ -108,9 +105,9 @@ export class Claimant {
   async prepare(): Promise<Vacancy | undefined> {
     try {
       const { connectionNumber: connection } = this.#session;
-      const { record, version, isDeserted } = await this.read();
+      const { record, version } = await this.read();
       if (record.state !== 'vacant' || this.#placeLost) return undefined;
-      return { term: record.term + 1, version, connection, isDeserted };
+      return { term: record.term + 1, version, connection };
     } catch (error) {
       if (error instanceof NoNodeError) return undefined;
       throw error;
@@ -125,26 +122,20 @@ export class Claimant {
   /**
    * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, it first waits until that leader's lease
    * is surely over. If the reply to a claim is lost, it reads the record and never guesses the outcome.
-   * @param onSent - called when a claim has just been sent. The reply to a request that is sent then shows the state after the claim
    * @throws NodeLostError if the contender's node is gone, the error that ended the session, or the signal's reason. While a claim isn't
    *   answered, it throws that reason a lease after the abort
    */
-  async claim(
-    contender: Contender,
-    turn: Turn,
-    signal: Abortable,
-    onSent?: () => void,
-  ): Promise<Claim | Blocked> {
+  async claim(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Blocked> {
     if (turn.failure !== undefined) {
-      const claim = await this.#takeOver(contender, turn.failure, signal, onSent);
+      const claim = await this.#takeOver(contender, turn.failure, signal);
       return claim ?? { blockedBy: turn.failure.leader.record.node };
     }
     if (turn.vacancy !== undefined) {
-      const claim = await this.#tryClaim(contender, turn.vacancy, signal, onSent);
+      const claim = await this.#tryClaim(contender, turn.vacancy, signal);
       if (claim !== undefined) return claim;
     }
     for (let now = turn; ; now = { ...turn, reading: undefined }) {
-      const outcome = await this.claimUnlessEarly(contender, now, signal, onSent);
+      const outcome = await this.claimUnlessEarly(contender, now, signal);
       if (!('retryAfterMs' in outcome)) return outcome;
       await this.#pause(outcome.retryAfterMs, contender, signal); // After the pause, the earlier reads are outdated.
     }
@@ -164,14 +155,12 @@ export class Claimant {
     contender: Contender,
     turn: Turn,
     signal: Abortable,
-    onSent?: () => void,
   ): Promise<Claim | Blocked | RetryAfter> {
     const ownNode = contender.entry.node;
     const noticedAt = this.#session.clock.now();
     for (let ahead = turn.reading; ; ahead = undefined) {
       signal.throwIfAborted();
       const { connectionNumber, reading } = ahead ?? this.readAhead(signal);
-      if (ahead === undefined) onSent?.(); // The record may show that the term was handed over.
       const { record, version, zxid } = await abortable(reading, signal);
       const holder = record.state === 'held' ? record.node : undefined;
       contender.node.claimSettled(); // The outcome of any earlier claim is certain now.
@@ -190,7 +179,7 @@ export class Claimant {
       switch (step.kind) {
         case 'ours': {
           const read = { record, version, zxid, noticedAt };
-          const claim = await this.#adopt(contender, read, connectionNumber, signal, onSent);
+          const claim = await this.#adopt(contender, read, connectionNumber, signal);
           if (claim !== undefined) return claim;
           break;
         }
@@ -206,7 +195,7 @@ export class Claimant {
             const preferred = await this.#handOver(contender, vacancy, other, signal);
             if (preferred !== undefined) return { blockedBy: preferred };
           }
-          const claim = await this.#tryClaim(contender, vacancy, signal, onSent);
+          const claim = await this.#tryClaim(contender, vacancy, signal);
           if (claim !== undefined) return claim;
         }
       }
@@ -222,40 +211,36 @@ export class Claimant {
     contender: Contender,
     failure: LeaderFailure,
     signal: Abortable,
-    onSent?: () => void,
   ): Promise<Claim | undefined> {
     const { record, version, connection } = failure.leader;
     const vacancy = { term: record.term + 1, version, connection, leaderLostAt: failure.silentSince };
     const claimed = await this.#takeover.carryOut(contender, failure, signal, (deletions) =>
-      this.#tryClaim(contender, vacancy, signal, onSent, deletions),
+      this.#tryClaim(contender, vacancy, signal, deletions),
     );
-    return claimed ?? (await this.handedOver(contender, signal, onSent));
+    return claimed ?? (await this.handedOver(contender, signal));
   }
 
   /**
    * Takes up the term that is this contender's by the record, if there is one: handed over, or claimed by an unanswered write.
-   * @param onSent - called when the record is being read. The reply to a request that is sent then shows a later state
    * @param ahead - a read of the record that was sent before
    * @throws as {@link claim} does
    */
   async handedOver(
     contender: Contender,
     signal: Abortable,
-    onSent?: () => void,
     ahead?: RecordReading,
   ): Promise<Claim | undefined> {
     const ownNode = contender.entry.node;
     const noticedAt = this.#session.clock.now();
     for (let sent = ahead; ; sent = undefined) {
       const { connectionNumber, reading } = sent ?? this.readAhead(signal);
-      if (sent === undefined) onSent?.();
       const read = await abortable(reading, signal);
       const { record } = read;
       const isOurs = record.state === 'held' && record.node === ownNode;
       contender.node.claimSettled();
       if (!isOurs) return undefined;
       const adopted = { ...read, noticedAt };
-      const claim = await this.#adopt(contender, adopted, connectionNumber, signal, onSent);
+      const claim = await this.#adopt(contender, adopted, connectionNumber, signal);
       if (claim !== undefined) return claim;
     }
   }
@@ -269,7 +254,6 @@ export class Claimant {
     { record, version, zxid, noticedAt }: RecordRead & { readonly noticedAt: number },
     connection: number | undefined,
     signal: Abortable,
-    onSent?: () => void,
   ): Promise<Claim | undefined> {
     if (record.state !== 'held') return undefined;
     contender.node.keepAlive();
@@ -283,7 +267,7 @@ export class Claimant {
       });
     // A leader that didn't know the contender's lease has written this record. In this term the contender has got no
     // lease, so it claims the next term.
-    return await this.#tryClaim(contender, { term: record.term + 1, version, connection }, signal, onSent);
+    return await this.#tryClaim(contender, { term: record.term + 1, version, connection }, signal);
   }
 
   /** After an unclean end: hands the term to a candidate with a higher priority, if there is one. Returns the name of its node. */
@@ -310,41 +294,10 @@ export class Claimant {
     contender: Contender,
     vacancy: Vacancy,
     signal: Abortable,
-    onSent?: () => void,
     deletions?: readonly TransactionPart[],
   ): Promise<Claim | undefined> {
-    const claim = await this.#writer.claim(contender, vacancy, signal, onSent, deletions);
+    const claim = await this.#writer.claim(contender, vacancy, signal, deletions);
     if (claim !== undefined) this.#placeLost = false;
-    return claim;
-  }
-
-  /**
-   * Joins the queue and claims, in one write. The contender's node doesn't exist yet, the queue had no candidate, and the record was
-   * vacant. A candidate that joins meanwhile may claim first: the version of the record decides.
-   * @param onOthers - called if other candidates may be in the queue. A request that is sent then shows the state after the claim
-   * @returns `undefined` if the contender has no node; then it joins as others do
-   * @throws as {@link claim} does; the node may exist then
-   */
-  async joinAndClaim(
-    contender: Contender,
-    data: Buffer,
-    vacancy: Vacancy,
-    signal: Abortable,
-    onOthers: () => void,
-  ): Promise<Claim | undefined> {
-    const { node } = contender;
-    const outcome = await this.#writer.joinAndClaim(contender, data, vacancy, signal, onOthers);
-    if (outcome !== 'unanswered') return outcome;
-    try {
-      await node.renew(signal); // A barrier: if the node isn't there now, the servers won't carry the claim out later.
-    } catch (error) {
-      if (!(error instanceof NodeLostError)) throw error;
-      void node.deleteForSure(); // Another client may have deleted the node and left its heartbeat node. Never rejects.
-      return undefined;
-    }
-    const claim = await this.handedOver(contender, signal, onOthers);
-    if (claim === undefined)
-      throw new NodeLostError(`${node.path} has claimed a term that is not in the record`);
     return claim;
   }
 }

@@ -31,7 +31,7 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
     if (claim !== undefined) {
       // If the session may not read the queue, the queue decides. If the session ends, the release ends as well.
       const successor = await search.next(contender.entry).catch(() => undefined);
-      return await new Release(contender, claim).write({ successor });
+      return await new Release(contender, claim, search).write(successor);
     }
     try {
       const deletion = { kind: 'delete', path: node.path } as const;

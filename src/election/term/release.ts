@@ -2,10 +2,10 @@ import { BadVersionError, NodeLostError, NoNodeError, ZooKeeperError } from '../
 import type { Contender } from '../../lock/queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
-import type { PreparedTransaction } from '../../session/protocol/requests.js';
 import { parseRecord, serializeRecord } from '../nodes/record.js';
-import type { NextLeader, Succession } from '../successor/succession.js';
-import { handoverParts } from '../successor/successor.js';
+import { nextLeaderInsteadOf } from '../successor/next-leader.js';
+import { handoverParts, type Successor } from '../successor/successor.js';
+import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim, ReleasableClaim } from './claim.js';
 
 /**
@@ -13,25 +13,28 @@ import type { Claim, ReleasableClaim } from './claim.js';
  * leads, and they delete the node, all or nothing. The servers refuse them if the record was written since the claim,
  * or if the node is gone. So it does no harm to send them twice.
  * @param queue - the election's path
+ * @param nodeVersion - the version of the node that the writes depend on
  */
 export function releaseParts(
   queue: string,
   claim: ReleasableClaim,
-  { successor, ifAt }: NextLeader,
+  successor: Successor | undefined,
+  nodeVersion?: number,
 ): TransactionPart[] {
   const { record, version, term, node } = claim;
   // The deletion comes before the write of the record. So if the node is gone, the error says that, whatever the state
   // of the record.
-  const deletion = { kind: 'delete', path: node, ...(ifAt !== undefined && { version: ifAt }) } as const;
+  const at = nodeVersion !== undefined && { version: nodeVersion };
+  const deletion = { kind: 'delete', path: node, ...at } as const;
   if (successor !== undefined)
     return [deletion, ...handoverParts(queue, successor, { record, version, term: term + 1 })];
   return [deletion, { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version }];
 }
 
-/** A release that is ready to be sent, and the facts for which it was made. */
-interface ReadyRelease extends NextLeader {
-  readonly deletesHeartbeatNode: boolean;
-  readonly transaction: PreparedTransaction;
+/** A term that was given back. */
+export interface GivenTerm {
+  /** The candidate that leads next; `undefined` if there was none. */
+  readonly successor: Successor | undefined;
 }
 
 /**
@@ -42,82 +45,53 @@ interface ReadyRelease extends NextLeader {
 export class Release {
   readonly #contender: Contender;
   readonly #claim: Claim;
-  readonly #succession: Succession | undefined;
-  #ready: ReadyRelease | undefined;
-  #given: NextLeader | undefined;
+  readonly #search: SuccessorSearch;
+  #given: GivenTerm | undefined;
 
-  /** @param succession - finds the next leader again if the servers refuse the release */
-  constructor(contender: Contender, claim: Claim, succession?: Succession) {
+  /** @param search - finds the next leader again if the servers refuse the release */
+  constructor(contender: Contender, claim: Claim, search: SuccessorSearch) {
     this.#contender = contender;
     this.#claim = claim;
-    this.#succession = succession;
+    this.#search = search;
   }
 
-  /** The candidate to which the term was given, once the servers have answered the release. */
-  get given(): NextLeader | undefined {
+  /** Given once the servers have answered the release. */
+  get given(): GivenTerm | undefined {
     return this.#given;
-  }
-
-  /**
-   * Prepares the release for the case that nothing changes: the next leader waits for its bytes, and code that seldom
-   * runs is slow.
-   */
-  prepare(next: NextLeader): void {
-    this.#ready = undefined;
-    if (next.successor === undefined) return; // No candidate waits.
-    const { session, node } = this.#contender;
-    const deletesHeartbeatNode = node.heartbeatDeletion.length > 0;
-    this.#ready = { ...next, deletesHeartbeatNode, transaction: session.prepare(this.#partsFor(next)) };
   }
 
   /**
    * Gives the term back and leaves the queue. Goes on until the servers have answered or the session has ended. Never
    * rejects.
    */
-  give(next: NextLeader = {}): Promise<void> {
-    return this.#contender.leave(() => this.write(next));
+  give(successor: Successor | undefined): Promise<void> {
+    return this.#contender.leave(() => this.write(successor));
   }
 
   /**
    * As {@link give}, for a contender that is leaving already. @throws the servers' refusal, or the error that ended the
    * session
    */
-  async write(first: NextLeader): Promise<void> {
-    const { session, node } = this.#contender;
+  async write(first: Successor | undefined): Promise<void> {
+    const { session, node, queue } = this.#contender;
     const giveUpAt = session.clock.now() + session.leaseMs; // If a successor changes its node again and again, the queue decides in the end.
     const recordPath = session.absolute(this.#claim.record);
-    let next = first;
+    let successor = first;
     for (;;) {
       try {
-        await this.#send(this.#transactionFor(next));
-        this.#given = next;
+        await this.#send([...releaseParts(queue, this.#claim, successor), ...node.heartbeatDeletion]);
+        this.#given = { successor };
         return;
       } catch (error) {
         if (node.raised?.deletionRefused(error)) continue;
-        if (!(error instanceof ZooKeeperError) || isVacancy(next)) throw error;
-        // The successor has left or changed its node, or a candidate with a priority has come. After any other refusal
-        // the queue decides.
+        if (!(error instanceof ZooKeeperError) || successor === undefined) throw error;
+        // The successor has left or changed its node. After any other refusal the queue decides.
         const isOutdated =
           (error instanceof NoNodeError || error instanceof BadVersionError) && error.path !== recordPath;
         const finds = isOutdated && session.clock.now() < giveUpAt;
-        next = finds && this.#succession ? await this.#succession.nextInstead() : {};
+        successor = finds ? await nextLeaderInsteadOf(successor, this.#search, this.#contender) : undefined;
       }
     }
-  }
-
-  #partsFor(next: NextLeader): TransactionPart[] {
-    const { queue, node } = this.#contender;
-    return [...releaseParts(queue, this.#claim, next), ...node.heartbeatDeletion];
-  }
-
-  #transactionFor(next: NextLeader): PreparedTransaction {
-    const { session, node } = this.#contender;
-    const ready = this.#ready;
-    const isAsMade =
-      ready?.successor === next.successor &&
-      ready?.ifAt === next.ifAt &&
-      ready?.deletesHeartbeatNode === node.heartbeatDeletion.length > 0;
-    return ready !== undefined && isAsMade ? ready.transaction : session.prepare(this.#partsFor(next));
   }
 
   /**
@@ -129,7 +103,7 @@ export class Release {
    * @throws an error if another holds the record, the servers' refusal, or the error that ended the session; then
    *   nothing is written
    */
-  async #send(transaction: PreparedTransaction): Promise<void> {
+  async #send(parts: readonly TransactionPart[]): Promise<void> {
     const { session, node, entry } = this.#contender;
     const { record, version, connection } = this.#claim;
     let shownOn: number | undefined = connection; // The connection over which a read has shown that the record is as the claim left it.
@@ -148,7 +122,7 @@ export class Release {
           else await session.commit([{ kind: 'check', path: node.path }]);
           provenOn = now;
         } else {
-          return void (await session.commitPrepared(transaction));
+          return void (await session.commit(parts));
         }
       } catch (error) {
         if (error instanceof NoNodeError && error.path === node.absolutePath)
@@ -158,9 +132,4 @@ export class Release {
       }
     }
   }
-}
-
-/** Whether the release depends on no other candidate. */
-function isVacancy({ successor, ifAt }: NextLeader): boolean {
-  return successor === undefined && ifAt === undefined;
 }

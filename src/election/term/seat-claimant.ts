@@ -73,11 +73,6 @@ export class SeatClaimant implements Claims {
     for (const claimant of this.#claimants) claimant.notePlaceLost();
   }
 
-  /** Never with several seats: {@link prepare} finds no vacancy. */
-  async joinAndClaim(): Promise<undefined> {
-    return undefined;
-  }
-
   /** Never with several seats: any of the records may be the right one. */
   readAhead(): undefined {
     return undefined;

@@ -16,7 +16,6 @@ import {
 } from './order.js';
 
 const NO_DATA = Buffer.alloc(0);
-const FIRST_NUMBER = '0000000000';
 
 export interface JoinOptions {
   /** The node's data. @default empty */
@@ -84,16 +83,6 @@ export async function joinQueue(
       }
     }
   }
-}
-
-/**
- * A contender whose node doesn't exist yet. The caller creates the node, together with other writes. The contender sorts before
- * all others that join an empty queue.
- */
-export function firstContender(session: Session, queue: string, id: string, parse: EntryParser): Contender {
-  const node = `${entryPrefix(id)}${FIRST_NUMBER}`;
-  const created = { path: `${queue}/${node}`, entry: entryOf(node), czxid: 0n };
-  return new Contender(session, queue, parse, created);
 }
 
 /** For a join whose result is no longer needed: leaves as soon as the node exists. Never rejects. */

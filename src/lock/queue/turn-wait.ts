@@ -32,8 +32,8 @@ export interface WaitOptions {
    * listing.
    */
   beforeListing?(): void;
-  /** Called when the listing has been sent. */
-  onListing?(listing: Promise<ChildNames>): void;
+  /** Called when that listing has been sent. */
+  onListing?(): void;
 }
 
 /** The code that waits for a turn. Exactly one of its two methods is called, once. */
@@ -152,14 +152,14 @@ class TurnWait implements PredecessorListener {
     }
   }
 
-  /** Lists the queue after a node ahead has gone, and gives the listing to `onListing`, too. */
+  /** Sends the listing after a node ahead has gone, if the waiter wants to send a request right behind it. */
   #listAgain(): Promise<ChildNames> | undefined {
-    const { onListing } = this.#waiter;
-    if (this.#predecessors === undefined || onListing === undefined) return undefined;
-    const { session, queue } = this.#contender;
+    if (this.#predecessors === undefined) return undefined;
     this.#waiter.beforeListing?.();
+    if (this.#waiter.onListing === undefined) return undefined;
+    const { session, queue } = this.#contender;
     const listing = session.listChildren(queue);
-    this.#waiter.onListing?.(listing);
+    this.#waiter.onListing();
     return listing;
   }
 

@@ -49,7 +49,6 @@ const NO_ROOM_MESSAGE =
   'this session has more than 64 leaders and candidates next in line: if it falls silent, the leaders beyond these are replaced only when the session ends. ' +
   'Use several sessions, or shards';
 const READS_AT_ONCE = 64; // How many reads go out with a heartbeat. A session that follows more nodes reads them in turn.
-const MOST_SLOW_READS = 1; // How many slow reads a session may have. They only make work faster, so their owners can do without them.
 const PROBES_AT_ONCE = 20; // A session that waits in more queues checks them in turn.
 
 /**
@@ -84,10 +83,9 @@ export class Heartbeat {
   readonly #access: Access;
   #nodes: SmallSet<ProvenNode>;
   #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest is the first.
-  #slowlyAt = Number.NEGATIVE_INFINITY; // When probes or slow reads last went out.
+  #probedAt = Number.NEGATIVE_INFINITY; // When probes last went out.
   #raising: SmallSet<ProvenNode>; // The nodes that raise versions.
   #reads: SmallSet<AccompanyingReads>; // The reads that have waited longest are the first.
-  #slowReads: SmallSet<AccompanyingReads>;
   #batches: readonly HeartbeatBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
@@ -192,20 +190,6 @@ export class Heartbeat {
     this.#reads = withoutMember(this.#reads, reads);
   }
 
-  /**
-   * Sends the reads as often as an idle session sends a ping, until they are removed. `false` if there are too many of them
-   * already.
-   */
-  addSlowReads(reads: AccompanyingReads): boolean {
-    if (!hasMember(this.#slowReads, reads) && sizeOf(this.#slowReads) >= MOST_SLOW_READS) return false;
-    this.#slowReads = withMember(this.#slowReads, reads);
-    return true;
-  }
-
-  removeSlowReads(reads: AccompanyingReads): void {
-    this.#slowReads = withoutMember(this.#slowReads, reads);
-  }
-
   /** Checks a node as often as an idle session sends a ping, until the node is gone or the probe is removed. */
   addProbe(probe: ExistenceProbe): void {
     this.#probes = withMember(this.#probes, probe);
@@ -254,11 +238,10 @@ export class Heartbeat {
     });
     this.#batches ??= HeartbeatBatch.of(membersOf(this.#nodes), this.#access);
     const proves = this.#batches.length > 0;
-    const { slowReads, probes } = this.#dueSlowly();
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
-      ...[...this.#readsInTurn(), ...slowReads].map((reads) => this.#read(reads.nextRead(), connection)),
-      ...probes.map((probe) => this.#check(probe, connection)),
+      ...this.#readsInTurn().map((reads) => this.#read(reads.nextRead(), connection)),
+      ...this.#dueProbes().map((probe) => this.#check(probe, connection)),
     ];
     if (beats.length === 0) beats.push(connection.ping());
     const failures = (await Promise.allSettled(beats)).flatMap((beat) =>
@@ -292,15 +275,14 @@ export class Heartbeat {
     return reads;
   }
 
-  /** The reads and probes that are due now. They go out as often as an idle session sends a ping. */
-  #dueSlowly(): { slowReads: readonly AccompanyingReads[]; probes: readonly ExistenceProbe[] } {
+  /** The probes that are due now. They go out as often as an idle session sends a ping. */
+  #dueProbes(): readonly ExistenceProbe[] {
     const idleMs = heartbeatIntervalMs(0, this.#times);
-    if (this.#lastAt - this.#slowlyAt < idleMs / 2) return { slowReads: [], probes: [] };
-    const slowReads = membersOf(this.#slowReads);
+    if (this.#lastAt - this.#probedAt < idleMs / 2) return [];
     const probes = membersOf(this.#probes).slice(0, PROBES_AT_ONCE);
-    if (slowReads.length + probes.length > 0) this.#slowlyAt = this.#lastAt;
+    if (probes.length > 0) this.#probedAt = this.#lastAt;
     for (const probe of probes) this.#probes = withMember(withoutMember(this.#probes, probe), probe);
-    return { slowReads, probes };
+    return probes;
   }
 
   async #check(probe: ExistenceProbe, connection: Connection): Promise<void> {

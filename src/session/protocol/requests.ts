@@ -164,11 +164,8 @@ export function heartbeatRequest(
   };
 }
 
-/** A transaction that is ready to be sent. */
-export type PreparedTransaction = Request<records.PartResult[]>;
-
 /** The same request, encoded now. It may be sent any number of times. */
-export function encodedNow<T>(request: Request<T>): Request<T> {
+function encodedNow<T>(request: Request<T>): Request<T> {
   const frame = request.encode(0);
   const encoded = Buffer.allocUnsafeSlow(frame.length); // A small buffer of the usual kind would keep a shared pool of 8 KiB alive.
   frame.copy(encoded);

@@ -1,6 +1,5 @@
 import { Session } from '../../../src/index.js';
 import type { PartResult, Stat, TransactionPart } from '../../../src/session/protocol/records.js';
-import type { PreparedTransaction } from '../../../src/session/protocol/requests.js';
 
 /** Receives a version of a node that a server has shown. */
 type OnShown = (path: string, stat: Stat) => void;
@@ -11,26 +10,16 @@ type OnShown = (path: string, stat: Stat) => void;
  */
 export function watchShownVersions(onShown: OnShown): void {
   const { prototype } = Session;
-  const { commit, prepare, commitPrepared, getData, exists, getDataOfEach, readAndWatch } = prototype;
+  const { commit, getData, exists, getDataOfEach, readAndWatch } = prototype;
   const show = (path: string, stat: Stat | undefined) => {
     if (stat !== undefined) onShown(path, stat);
   };
   const showParts = (parts: readonly TransactionPart[], results: readonly PartResult[]) => {
     for (const [index, { path }] of parts.entries()) show(path, results[index]?.stat);
   };
-  const prepared = new WeakMap<PreparedTransaction, readonly TransactionPart[]>();
 
   prototype.commit = function (parts) {
     return observed(commit.call(this, parts), ({ value }) => showParts(parts, value));
-  };
-  prototype.prepare = function (parts) {
-    const transaction = prepare.call(this, parts);
-    prepared.set(transaction, parts);
-    return transaction;
-  };
-  prototype.commitPrepared = function (transaction) {
-    const parts = prepared.get(transaction) ?? [];
-    return observed(commitPrepared.call(this, transaction), ({ value }) => showParts(parts, value));
   };
   prototype.getData = function (path, ...rest) {
     return observed(getData.call(this, path, ...rest), ({ stat }) => show(path, stat));

@@ -3,11 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parseCandidate, serializeCandidate } from '../../../../src/election/nodes/candidate.js';
 import {
   type CandidateRequest,
-  hasPriorityMark,
   parseRequest,
-  withPriorityMark,
   withRequest,
-  withWritesOfOthers,
+  withRequestOf,
 } from '../../../../src/election/nodes/candidate-request.js';
 import { parseEntry, type QueueEntry } from '../../../../src/lock/queue/order.js';
 
@@ -129,58 +127,19 @@ describe("a request on a candidate's node", () => {
   );
 });
 
-describe("the priority mark on a leader's node", () => {
+describe('a change of what a candidate advertises', () => {
   const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
 
-  it('stays beside a request and what the leader advertises, whichever is written first', () => {
-    fc.assert(
-      fc.property(fc.string(), data, requests, (id, advertised, request) => {
-        const before = serializeCandidate(id, advertised);
-        const asked = withRequest(before, request) as Buffer;
-        const noted = withPriorityMark(before) as Buffer;
-        for (const both of [withPriorityMark(asked), withRequest(noted, request)] as Buffer[]) {
-          expect(hasPriorityMark(both)).toBe(true);
-          expect(parseRequest(both)).toEqual(request);
-          expect(parseCandidate(entry, 1, both)).toEqual(parseCandidate(entry, 1, before));
-        }
-        expect([hasPriorityMark(before), hasPriorityMark(asked), hasPriorityMark(noted)]).toEqual([
-          false,
-          false,
-          true,
-        ]);
-      }),
-    );
-  });
-
-  it('stays with the request when the leader changes what it advertises', () => {
+  it('keeps the request that another client has written', () => {
     fc.assert(
       fc.property(fc.string(), data, data, requests, (id, advertised, advertisedNext, request) => {
         const next = serializeCandidate(id, advertisedNext);
         const asked = withRequest(serializeCandidate(id, advertised), request) as Buffer;
-        const after = withWritesOfOthers(next, withPriorityMark(asked) as Buffer);
-        expect(hasPriorityMark(after)).toBe(true);
+        const after = withRequestOf(next, asked);
         expect(parseRequest(after)).toEqual(request);
         expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, next));
-        // It adds nothing that no candidate has asked for.
-        expect(hasPriorityMark(withWritesOfOthers(next, asked))).toBe(false);
-        expect(withWritesOfOthers(next, serializeCandidate(id, advertised))).toEqual(next);
+        expect(withRequestOf(next, serializeCandidate(id, advertised))).toEqual(next);
       }),
     );
-  });
-
-  it.each(['', '10.0.0.1', '[]', 'null', '{}', '{"id":7}'])(
-    'can not be put on a node that says %j, which counts as if it were there',
-    (said) => {
-      expect(withPriorityMark(Buffer.from(said))).toBeUndefined();
-      expect(hasPriorityMark(Buffer.from(said))).toBe(true);
-    },
-  );
-
-  it.each([
-    { id: 'a', note: true },
-    { id: 'a', note: null },
-    { id: 'a', note: 'other' },
-  ])('is none in %j', (said) => {
-    expect(hasPriorityMark(Buffer.from(JSON.stringify(said)))).toBe(false);
   });
 });

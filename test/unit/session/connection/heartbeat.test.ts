@@ -215,37 +215,6 @@ describe('the heartbeat', () => {
     expect(new Set(seen)).toEqual(new Set(paths));
   });
 
-  it('reads for one owner no more often than an idle session pings, and refuses the others', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    heartbeat.add(new FakeNode('/own'));
-    const readsOf = (path: string) => ({
-      nextRead: () => ({
-        request: existsRequest(path),
-        answered: () => undefined,
-        refused: () => undefined,
-      }),
-    });
-    const others = readsOf('/others');
-    expect(heartbeat.addSlowReads(others)).toBe(true);
-    expect(heartbeat.addSlowReads(readsOf('/more'))).toBe(false);
-    heartbeat.removeSlowReads(others);
-    expect(heartbeat.addSlowReads(readsOf('/more'))).toBe(true);
-    start();
-    for (let beat = 0; beat < 4; beat++) {
-      await clock.advance(beat === 0 ? 0 : 250);
-      for (const { answer } of connection.sent) answer();
-      await settle();
-    }
-    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
-      'multi 0',
-      'exists 0',
-      'multi 250',
-      'multi 500',
-      'exists 500',
-      'multi 750',
-    ]);
-  });
-
   it('begins at once with a node that is added while it was only pinging', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     start();
