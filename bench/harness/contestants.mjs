@@ -82,13 +82,6 @@ export const CONTESTANTS = [
     command: readyMadeTerms,
   },
   {
-    name: 'terms at a signal',
-    kind: 'election',
-    recipe: 'election-told',
-    lowerBound: 'after a while',
-    command: readyMadeTerms,
-  },
-  {
     name: 'Conclave packets',
     kind: 'lock',
     recipe: 'lock-kept',
@@ -109,14 +102,6 @@ export const CONTESTANTS = [
     kind: 'election',
     recipe: 'election-kept',
     lowerBound: 'at once',
-    keeps: true,
-    command: readyMadeTerms,
-  },
-  {
-    name: 'Conclave terms at a signal',
-    kind: 'election',
-    recipe: 'election-kept-told',
-    lowerBound: 'after a while',
     keeps: true,
     command: readyMadeTerms,
   },

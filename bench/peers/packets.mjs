@@ -96,10 +96,14 @@ export function pathIn(reply) {
   return reply.toString('utf8', HEADER_BYTES + 4);
 }
 
+/** The number of bytes of a node's data that was read. @param {Buffer} read */
+export function bytesIn(read) {
+  return Math.max(0, read.readInt32BE(HEADER_BYTES));
+}
+
 /** The version in the stat of a node that was read. @param {Buffer} read */
 export function versionIn(read) {
-  const dataBytes = Math.max(0, read.readInt32BE(HEADER_BYTES));
-  return read.readInt32BE(HEADER_BYTES + 4 + dataBytes + VERSION_AT);
+  return read.readInt32BE(HEADER_BYTES + 4 + bytesIn(read) + VERSION_AT);
 }
 
 /** The name of the predecessor of `own` in a listing, if there is one. @param {Buffer} listed @param {Buffer} own */

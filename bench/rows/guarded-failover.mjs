@@ -190,7 +190,7 @@ function report(times) {
     notes: [
       "From the `exit` event of the process, in its parent, until the successor's `elected`, in another process.",
       'One server, with its data in memory and ticks of 500 ms. The session timeouts take turns.',
-      `\`${PACKETS}\` send what a guardian sends, in as many round trips. The candidate does nothing but wait for its signal. A guardian on Node that verifies before it writes can't be faster.`,
+      `\`${PACKETS}\` send what a guardian sends, in as many round trips. The candidate does nothing but wait for the end of the leader's node and read the record. A guardian on Node that verifies before it writes can't be faster.`,
       'Without a guardian a failover takes the session timeout, the rest of a tick, and the takeover delay.',
     ],
     data: { times },

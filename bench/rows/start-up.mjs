@@ -12,7 +12,7 @@ const RAW = 'node-zookeeper-client: create, list, be first';
 const PROGRAMS = {
   [CONCLAVE]: program('first-elected'),
   [RAW]: program('first-created'),
-  'ready-made packets: read, list, join and claim': program('first-packets'),
+  'ready-made packets: join, list, read, then claim': program('first-packets'),
   'import of conclave, and nothing else': { ...program('import'), importing: ['conclave'] },
   'import of node-zookeeper-client, and nothing else': {
     ...program('import'),

@@ -7,12 +7,11 @@ import { openWire } from '../../peers/wire.mjs';
 const CANDIDATE = fileURLToPath(new URL('../processes/packet-candidate.mjs', import.meta.url));
 const HELD = Buffer.alloc(200, ' '); // As long as an election's record with a leader.
 const ANY_VERSION = -1;
-const PERSISTENT = 0;
 
 /**
  * A candidate's message to its parent when it has joined.
  *
- * @typedef {{ node: string, heartbeatNode: string, signal: string, session: { id: string, password: string } }} Joined
+ * @typedef {{ node: string, heartbeatNode: string, session: { id: string, password: string } }} Joined
  */
 
 /** A candidate's process. */
@@ -39,7 +38,7 @@ class Candidate {
 
 /**
  * The lower bound: sends a guardian's requests as ready-made packets. It waits for the dead process's last message, takes its session
- * over, reads the record, the node and the queue, and hands the term over in one transaction. A signal tells the next candidate.
+ * over, reads the record, the node and the queue, and hands the term over in one transaction. The end of the leader's node notifies the next candidate, which reads the record.
  */
 export class PacketSuccession {
   #place;
@@ -69,11 +68,9 @@ export class PacketSuccession {
     if (leader === undefined || next === undefined) throw new Error('no leader or successor was prepared');
     const { connect, path, sessionTimeoutMs } = this.#place;
     const dead = await leader.joined;
-    const { node, signal } = await next.joined;
+    const { node } = await next.joined;
     const reads = Buffer.concat([reading(path), watching(dead.node), listing(path)]);
     const handover = transaction(
-      part.create(signal, PERSISTENT),
-      part.delete(signal),
       part.delete(dead.node),
       part.delete(dead.heartbeatNode),
       part.check(node),

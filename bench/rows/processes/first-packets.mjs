@@ -4,10 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import {
+  creation,
   EPHEMERAL,
+  EPHEMERAL_SEQUENTIAL,
   isRefused,
   listing,
   part,
+  pathIn,
   reading,
   transaction,
   versionIn,
@@ -19,11 +22,16 @@ const HELD = Buffer.alloc(200, ' '); // As long as an election's record with a l
 const [servers = '', path = '', sessionTimeoutMs = ''] = process.argv.slice(2);
 const wire = await openWire(servers, Number(sessionTimeoutMs));
 const uuid = randomUUID();
-const [record] = /** @type {[Buffer]} */ (await wire.ask(2, Buffer.concat([reading(path), listing(path)])));
+const joining = Buffer.concat([
+  creation(`${path}/_c_${uuid}-lock-`, EPHEMERAL_SEQUENTIAL),
+  listing(path),
+  reading(path),
+]);
+const [created, , record] = /** @type {[Buffer, Buffer, Buffer]} */ (await wire.ask(3, joining));
 const claim = transaction(
-  part.create(`${path}/_c_${uuid}-lock-0000000000`, EPHEMERAL),
-  part.create(`${path}/_h_${uuid}`, EPHEMERAL),
+  part.check(pathIn(created)),
   part.set(path, HELD, versionIn(record)),
+  part.create(`${path}/_h_${uuid}`, EPHEMERAL),
 );
 const [claimed] = /** @type {[Buffer]} */ (await wire.ask(1, claim));
 if (!isRefused(claimed)) console.log('claimed');

@@ -1,6 +1,6 @@
 /**
  * A candidate that sends ready-made packets, and does nothing else: the lower bound for a guarded failover. It leads if the election
- * has no other candidate. Otherwise it waits until a signal tells it that it leads. Arguments: servers, path, session timeout.
+ * has no other candidate. Otherwise it waits until its predecessor's node is gone, and reads the record. Arguments: servers, path, session timeout.
  *
  * It reports to its parent `joined`, with its nodes and the credentials that take its session over, and `electedAt`.
  */
@@ -13,6 +13,7 @@ import {
   nearestAhead,
   PERSISTENT,
   pathIn,
+  reading,
   watching,
 } from '../../peers/packets.mjs';
 import { openWire } from '../../peers/wire.mjs';
@@ -25,13 +26,16 @@ const joining = Buffer.concat([creation(`${path}/_c_${uuid}-lock-`, EPHEMERAL_SE
 const [created, listed] = /** @type {[Buffer, Buffer]} */ (await wire.ask(2, joining));
 const node = pathIn(created);
 const heartbeatNode = `${path}/_h_${uuid}`;
-const signal = `${path}/_b_${uuid}`;
 await wire.ask(1, creation(heartbeatNode, EPHEMERAL));
-const told = wire.event();
-await wire.ask(1, watching(signal));
+const ahead = nearestAhead(listed, Buffer.from(node));
+const gone = wire.event();
+if (ahead !== undefined) await wire.ask(1, watching(`${path}/${ahead}`));
 const { id, password } = wire.session;
 const session = { id: id.toString('hex'), password: password.toString('hex') };
-process.send?.({ joined: { node, heartbeatNode, signal, session } });
-if (nearestAhead(listed, Buffer.from(node)) !== undefined) await told;
+process.send?.({ joined: { node, heartbeatNode, session } });
+if (ahead !== undefined) {
+  await gone;
+  await wire.ask(1, reading(path));
+}
 // A monotonic clock that all processes of a machine share.
 process.send?.({ electedAt: String(process.hrtime.bigint()) });
