@@ -9,7 +9,6 @@ import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { deferred } from '../../src/platform/async/promises.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { campaign, lead as leadWith } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
@@ -238,24 +237,6 @@ describe('a node of no session whose name extraLockPatterns matches', () => {
     await (await waiter.hold).release();
     expect(`${path}/${(await asked)?.node}`).toBe(node);
     expect(ignored()).toEqual([]);
-  });
-});
-
-describe('a leader that had no successor', () => {
-  it('is not succeeded by a node of no session that has come meanwhile', async () => {
-    const path = uniquePath('election');
-    const seen = deferred();
-    const warn = (_: object, message: string) => message.includes('belongs to no session') && seen.resolve();
-    const logger = { debug: () => undefined, info: () => undefined, warn, error: () => undefined };
-    const [leader] = await leadWith(await openSession({ logger }), path);
-    const stranger = await openSession();
-    await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`); // Its name gives a lease of minutes.
-    await seen.promise; // The leader has listed the queue again.
-    const next = await campaign(await openSession(), path);
-    onTestFinished(() => next.stop());
-    const elected = nextEvent<[Term]>(next, 'elected');
-    await leader.stop();
-    expect((await elected)[0].number).toBe(2);
   });
 });
 

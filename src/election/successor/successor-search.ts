@@ -9,7 +9,6 @@ import {
   queueOf,
 } from '../../lock/queue/order.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
-import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { mayHavePriority } from '../nodes/candidate-uuid.js';
 import { ElectionReader } from '../nodes/election-reader.js';
@@ -64,19 +63,13 @@ export class SuccessorSearch {
   /**
    * The candidate that follows `leader`. `undefined` if no candidate can be handed a term.
    * @param children - as of {@link listed}
-   * @param looks - whether to read the node of the first in the queue, too: a node without a session may have a
-   *   candidate's name
    */
-  async next(leader: QueueEntry, children?: ChildNames, looks = false): Promise<Successor | undefined> {
+  async next(leader: QueueEntry, children?: ChildNames): Promise<Successor | undefined> {
     for (let names = children ?? (await this.#list()); ; names = await this.#list()) {
       const listed = this.listed(leader, names);
-      if (listed.kind === 'first') {
-        const { successor } = listed;
-        if (!looks || successor === undefined || (await this.#hasSession(successor.node))) return successor;
-      } else {
-        const found = await this.#read(listed.entry);
-        if (found !== 'gone') return found;
-      }
+      if (listed.kind === 'first') return listed.successor;
+      const found = await this.#read(listed.entry);
+      if (found !== 'gone') return found;
     }
   }
 
@@ -132,17 +125,6 @@ export class SuccessorSearch {
     if (first !== undefined && this.#session.guard.ownerless.has(this.#path, first.node))
       first = this.#standing(names.strings(), leader.node)[0];
     return first !== undefined && isOverflowed(first) ? undefined : first;
-  }
-
-  async #hasSession(node: string): Promise<boolean> {
-    const path = `${this.#path}/${node}`;
-    try {
-      const stat = await this.#session.retryUntilAnswered(() => this.#session.exists(path));
-      return stat !== undefined && !this.#session.guard.ownerless.isOne(path, stat);
-    } catch (error) {
-      if (isNoAuth(error)) return true; // It is there. Nothing else can be known.
-      throw error;
-    }
   }
 
   async #read(entry: QueueEntry): Promise<MarkedSuccessor | 'gone' | undefined> {
