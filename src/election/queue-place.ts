@@ -10,7 +10,6 @@ import type { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { candidateUuid } from './nodes/candidate-uuid.js';
-import { heartbeatPathOf } from './nodes/heartbeat-node.js';
 import { recordPath, type Vacancy } from './nodes/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { nextLeader } from './successor/next-leader.js';
@@ -55,7 +54,6 @@ export class QueuePlace {
     this.#search = search;
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
     this.#campaign = new Campaign(contender, claims, options.seats, host, vacancy);
-    if (options.takeover === 'lease') contender.node.raiseVersionAt(heartbeatPathOf);
   }
 
   /**
@@ -72,7 +70,8 @@ export class QueuePlace {
     const takeover = options.takeover === 'lease' ? options.takeover : undefined;
     const id = candidateUuid(environment.uuid(), options.priority, { leaseMs, takeover });
     const preparing = claims.prepare();
-    const joining = joinQueue(session, path, { id, data: advertisement.bytes(), parse: parseEntry, signal });
+    const join = { id, data: advertisement.bytes(), parse: parseEntry, beats: true, signal };
+    const joining = joinQueue(session, path, join);
     try {
       const [contender, vacancy] = await abortable(Promise.all([joining, preparing]), signal);
       advertisement.created(revision);

@@ -1,4 +1,3 @@
-// Longer than 350 lines: 389; the lease, the watch and the heartbeats of one node begin and end together.
 import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
@@ -9,22 +8,29 @@ import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';
 import { deleteForSure } from './delete-for-sure.js';
-import {
-  type CommitParts,
-  HeartbeatVersion,
-  type HeartbeatVersionOwner,
-  isAbout,
-} from './heartbeat-version.js';
+import { HeartbeatNode } from './heartbeat-node.js';
 import { Lease } from './lease.js';
 
 /** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
 export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
 
+/** What is known of a node when it has been created or found. */
+export interface NodeOrigin {
+  /** When the write that created the node was sent, if known. */
+  readonly sentAt?: LeaseInstant | undefined;
+  /** The path of the heartbeat node that was created with the node, if there is one. */
+  readonly heartbeatPath?: string | undefined;
+}
+
 /**
  * An ephemeral node of this session: the session is its `ephemeralOwner`, and another session's node at the path is another node.
  * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that.
+ *
+ * With a heartbeat node beside it, a lease begins with the sending of a proof, and with nothing else. A proof is a transaction that
+ * checks the node and raises the heartbeat node's version. So other sessions see every lease, see docs/design/takeover.md. Without a
+ * heartbeat node, as of a lock, a lease begins with any write that found the node.
  */
-export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersionOwner {
+export class EphemeralNode implements ProvenNode, NodeListener {
   readonly path: string;
   /** The path with the chroot. */
   readonly absolutePath: string;
@@ -38,22 +44,23 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   #onChanging: () => void = ignore;
   #onConfirmed: () => void = ignore;
   #watch: NodeWatch | undefined;
-  /** Gives the path of the node whose version the heartbeats are to raise; `undefined` if they raise none. */
-  #heartbeatPathOf: ((path: string) => string) | undefined;
-  #raised: HeartbeatVersion | undefined;
-  #mustRaise = false;
+  /** The heartbeat node, if there is one. */
+  readonly raised: HeartbeatNode | undefined;
 
-  /** @param sentAt - when the write that created the node was sent, if known. The lease counts from then */
-  static of(session: Session, path: string, sentAt?: LeaseInstant): EphemeralNode {
-    return new EphemeralNode(session, path, sentAt);
+  static of(session: Session, path: string, origin?: NodeOrigin): EphemeralNode {
+    return new EphemeralNode(session, path, origin);
   }
 
-  private constructor(session: Session, path: string, sentAt?: LeaseInstant) {
+  private constructor(session: Session, path: string, { sentAt, heartbeatPath }: NodeOrigin = {}) {
     this.path = path;
     this.absolutePath = session.absolute(path);
     this.#session = session;
     this.#lease = new Lease(session);
-    if (sentAt !== undefined) this.extendLease(sentAt);
+    if (heartbeatPath !== undefined)
+      this.raised = new HeartbeatNode(heartbeatPath, session.absolute(heartbeatPath), (why, cause) =>
+        this.lose(new NodeLostError(`${path} is given up: ${why}`, { cause })),
+      );
+    else if (sentAt !== undefined) this.extendLease(sentAt);
     if (session.ended.aborted) this.handleEvent();
     else session.ended.addEventListener('abort', this);
   }
@@ -106,7 +113,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     return !this.#hasEnded && this.#lease.isHeld();
   }
 
-  /** @internal A write that created or checked the node was sent at `sentAt` and committed. */
+  /** @internal A write with which a lease begins was sent at `sentAt` and committed. */
   extendLease(sentAt: LeaseInstant): void {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
@@ -118,66 +125,10 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     this.#onConfirmed = listener;
   }
 
-  /**
-   * Makes the heartbeats raise the version of the node at that path. Call it before {@link keepAlive}. From then on only such a
-   * heartbeat or a claim extends the lease. If a session has very many such nodes, the heartbeats of the further ones are checks.
-   */
-  raiseVersionAt(heartbeatPathOf: (path: string) => string): void {
-    this.#heartbeatPathOf = heartbeatPathOf;
-  }
-
-  /** The version that the heartbeats raise; `undefined` before they begin, and if they are checks. */
-  get raised(): HeartbeatVersion | undefined {
-    return this.#raised;
-  }
-
   /** From now on sends heartbeats for the node, which extend its lease again and again. */
   keepAlive(): void {
     const { heartbeat } = this.#session;
-    if (this.#hasEnded || heartbeat.has(this)) return;
-    this.decideHeartbeats();
-    heartbeat.add(this);
-  }
-
-  /**
-   * Decides now whether the heartbeats raise a version, and takes the room for that. Otherwise {@link keepAlive} does so. If there was
-   * no room, a further call looks again. Call it only right before a claim: the lease has to begin with that.
-   */
-  decideHeartbeats(): void {
-    const path = this.#heartbeatPathOf?.(this.path);
-    if (this.#raised !== undefined || path === undefined) return;
-    const { heartbeat } = this.#session;
-    if (!heartbeat.hasRoomToRaise()) return heartbeat.noteNoRoom();
-    this.#raised = new HeartbeatVersion(path, this.#session.absolute(path), this);
-    heartbeat.takeRoom(this);
-    heartbeat.changed();
-  }
-
-  /** @internal */
-  onChanged(): void {
-    this.#session.heartbeat.changed();
-  }
-
-  /** From now on the node is lost if its heartbeats can't raise a version. `false` if it is known already that they can't. */
-  raiseOrLose(): boolean {
-    this.#mustRaise = this.#raised !== undefined;
-    return this.#mustRaise;
-  }
-
-  /** @internal */
-  onUnavailable(cause: Error): void {
-    if (this.#mustRaise) return this.onUnprovable("its heartbeat node can't be created", cause);
-    this.#raised = undefined;
-    this.#heartbeatPathOf = undefined; // A further claim would be refused as well.
-    this.#session.logger.warn(
-      { path: this.absolutePath, cause: describe(cause) },
-      'no heartbeat node can be created: a leader can be replaced only when its session has ended',
-    );
-  }
-
-  /** @internal */
-  onUnprovable(why: string, cause?: Error): void {
-    this.lose(new NodeLostError(`${this.path} is given up: ${why}`, { cause }));
+    if (!this.#hasEnded && !heartbeat.has(this)) heartbeat.add(this);
   }
 
   /**
@@ -209,44 +160,37 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
 
   /**
    * Proves now that the node exists, as a heartbeat does, and extends its lease. After a lost reply it is a barrier, too: the
-   * servers have carried out a write that was sent before it, over any connection of this session, or never will. While it isn't
-   * known whether a claim has created the heartbeat node, it is only a barrier, and doesn't extend the lease.
+   * servers have carried out a write that was sent before it, over any connection of this session, or never will.
    * @throws NodeLostError if the node is gone, the error that ended the session, or the signal's reason
    */
   async renew(signal?: Abortable): Promise<void> {
-    for (let isProven = false; !isProven && !this.#lost.aborted; ) isProven = await this.#prove(signal);
-    this.#lost.throwIfAborted();
-  }
-
-  /** `false` if the heartbeat node was there already, can't be created, or was created anew. Then no lease has begun. */
-  async #prove(signal?: Abortable): Promise<boolean> {
-    const raised = this.#raised;
-    let proof: TransactionPart | undefined;
-    const prove = () => {
-      proof = raised?.nextProof(); // After a lost reply, the next proof is another write.
-      return this.#session.commit([this.#check, ...(proof === undefined ? [] : [proof])]);
-    };
-    try {
-      const { sentAt, value, zxid } = await this.#session.retryUntilAnswered(prove, signal);
-      if (raised !== undefined && proof === undefined) return true; // A barrier alone.
-      if (raised?.written(value[1] as PartResult, zxid) === false) return false;
-      this.extendLease(sentAt);
-      return true;
-    } catch (error) {
-      if (proof === undefined || !isAbout(error, proof))
-        throw error instanceof NoNodeError ? this.#goneError() : error;
-      raised?.refused(error);
-      return false;
-    }
-  }
-
-  get #check(): TransactionPart {
-    return { kind: 'check', path: this.path };
+    await this.#session.retryUntilAnswered(() => this.prove([]), signal);
   }
 
   /**
-   * Writes `parts` in one transaction, which the servers carry out only while the node exists. Extends the lease, unless the node
-   * raises a version: no other session would see a lease that began with a write which doesn't raise the version.
+   * Writes `parts` in one transaction with a proof of the node. The lease begins with the sending of it.
+   * @returns the results of `parts`
+   * @throws as {@link commit} does
+   */
+  async prove(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
+    const { raised } = this;
+    if (raised === undefined) return await this.commit(parts);
+    try {
+      const reply = await this.#commitGuarded([raised.raise, ...parts], [this]);
+      const [proof, ...value] = reply.value;
+      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);
+      this.#lost.throwIfAborted();
+      return { ...reply, value };
+    } catch (error) {
+      if (!raised.raiseRefused(error)) throw error;
+      raised.refused(error);
+      throw this.#lost.reason ?? error;
+    }
+  }
+
+  /**
+   * Writes `parts` in one transaction, which the servers carry out only while the node exists. A lease begins with it only if there is
+   * no heartbeat node: no other session would see a lease that began with a write which doesn't raise a version.
    * @param others - further nodes of this session that have to exist
    * @throws NodeLostError if one of the nodes is gone; then nothing is written
    * @throws the errors of `Session.commit`
@@ -257,42 +201,13 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   ): Promise<Reply<PartResult[]>> {
     const guards = [this, ...others];
     const reply = await this.#commitGuarded(parts, guards);
-    for (const guard of guards) if (guard.#raised === undefined) guard.extendLease(reply.sentAt);
+    for (const guard of guards) if (guard.raised === undefined) guard.extendLease(reply.sentAt);
     return reply;
   }
 
-  /**
-   * Writes `parts`, which claim a term, as {@link commit} does. The lease of the term begins with this write, since the record
-   * shows the claim to others. The write also creates the heartbeat node, unless a heartbeat has done so. If it isn't answered,
-   * the caller finds out whether the servers carried it out, and calls {@link claimSettled}. Until then no heartbeat is sent if
-   * the write was to create that node.
-   */
-  async claim(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
-    const commit: CommitParts = (all) => this.#commitGuarded(all, [this]);
-    const raised = this.#raised;
-    const reply = await (raised === undefined ? commit(parts) : raised.claimWith(parts, commit));
-    this.extendLease(reply.sentAt);
-    return reply;
-  }
-
-  /**
-   * The outcome of an unanswered claim is certain: the servers have carried it out, or never will. The next proof finds out
-   * whether it created the heartbeat node.
-   */
-  claimSettled(): void {
-    this.#raised?.claimSettled();
-  }
-
-  /** The part of a transaction that deletes the heartbeat node together with this node, if there is one. */
-  get heartbeatDeletion(): TransactionPart[] {
-    return this.#raised?.exists === true ? [{ kind: 'delete', path: this.#raised.path }] : [];
-  }
-
-  /**
-   * Whether there may be a heartbeat node that {@link heartbeatDeletion} doesn't delete, because its creation isn't answered yet.
-   */
-  get mayLeaveHeartbeatNode(): boolean {
-    return this.#raised?.mayExist === true && !this.#raised.exists;
+  /** The parts of a transaction that delete the node and its heartbeat node, the node first. */
+  get deletions(): TransactionPart[] {
+    return [{ kind: 'delete', path: this.path }, ...(this.raised?.deletion ?? [])];
   }
 
   async #commitGuarded(
@@ -301,7 +216,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   ): Promise<Reply<PartResult[]>> {
     for (const { lost } of guards) lost.throwIfAborted();
     try {
-      const checks = guards.map((guard) => guard.#check);
+      const checks = guards.map(({ path }) => ({ kind: 'check', path }) as const);
       const reply = await this.#session.commit([...checks, ...parts]);
       return { ...reply, value: reply.value.slice(checks.length) };
     } catch (error) {
@@ -345,7 +260,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
    * first refusal, because every contender behind the node waits as long as it stays. Never rejects.
    */
   async deleteForSure(): Promise<void> {
-    const paths = [this.path, ...(this.#raised?.mayExist === true ? [this.#raised.path] : [])];
+    const paths = this.deletions.map(({ path }) => path);
     await Promise.all(paths.map((path) => deleteForSure(this.#session, path)));
   }
 

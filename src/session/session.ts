@@ -93,7 +93,7 @@ export class Session extends Operations<SessionEvents> {
     this.#search = new ServerSearch(this, servers, options, owner.outage, credentials);
     this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
     const onAnswered = (tookMs: number) => this.note('heartbeat', tookMs);
-    this.heartbeat = new Heartbeat(this.clock, this.logger, options.access, onAnswered);
+    this.heartbeat = new Heartbeat(this.clock, this.logger, onAnswered);
   }
 
   /**

@@ -39,7 +39,7 @@ async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) 
   }
   const path = uniquePath('half-open');
   const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-  if (holding === 'a node kept alive') EphemeralNode.of(session, path, sentAt).keepAlive();
+  if (holding === 'a node kept alive') EphemeralNode.of(session, path, { sentAt }).keepAlive();
   /** Which of these the session is connected to. */
   const current = <T>(places: readonly T[]) => places[proxies.indexOf(environment.serverAmong(proxies))] as T;
   return { session, path, proxies, current };

@@ -201,7 +201,7 @@ describe.concurrent('leases of a third of the session timeout', () => {
       const nodes = await holders(cast, THIRD_MS, async (session) => {
         const path = uniquePath('held');
         const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-        const own = EphemeralNode.of(session, path, sentAt);
+        const own = EphemeralNode.of(session, path, { sentAt });
         own.keepAlive();
         return { path, heldUntil: watchHeld(own), ...(await watchNode(observer, path)) };
       });

@@ -306,14 +306,6 @@ describe('conclave status', () => {
     proxy.partition();
     await until(async () => (await age()) > 1000, 'none for longer than two leases');
   });
-
-  it('prints no age of a heartbeat for a leader whose term goes by its session', async () => {
-    const path = uniquePath('cli');
-    await lead(await openSession(), path, { id: 'one', takeover: 'session' });
-    expect((await conclave('status', path)).stdout).toEqual(['term 1  one']);
-    const { stdout } = await conclave('status', path, '--json');
-    expect(JSON.parse(stdout[0] as string)).not.toHaveProperty('heartbeatAgeMs');
-  });
 });
 
 describe('conclave resign', () => {

@@ -431,7 +431,7 @@ describe('a lost reply', () => {
     const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const [other] = await lead(await openSession(), path);
-    const lost = proxy.loseReplyTo('create');
+    const lost = proxy.loseReplyTo('multi', { text: '/_h_' });
     const elector = await campaign(session, path);
     await lost;
     expect(await elector.candidates()).toHaveLength(2);

@@ -6,7 +6,6 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { type Candidate, serializeCandidate } from '../../src/election/nodes/candidate.js';
-import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { serializeRecord } from '../../src/election/nodes/record.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import {
@@ -15,6 +14,7 @@ import {
   NoServerError,
   SessionClosedError,
 } from '../../src/errors.js';
+import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
 import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';

@@ -54,8 +54,8 @@ describe('an elector', () => {
     await lead(await openSession(), path);
     const elector = new LeaderElector(session, path);
     const lost = proxy.loseReplyTo('setData', { text: 'later' }).then(() => proxy.cut());
-    const create = session.createSequential.bind(session);
-    vi.spyOn(session, 'createSequential').mockImplementationOnce(async (...args) => {
+    const create = session.commit.bind(session);
+    vi.spyOn(session, 'commit').mockImplementationOnce(async (...args) => {
       await elector.advertise('later');
       return await create(...args);
     });

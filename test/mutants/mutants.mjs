@@ -31,7 +31,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/queue/join.ts',
-        from: 'const found = await findCreated(session, queue, uuid, parse);',
+        from: 'const found = await findCreated(session, queue, uuid, parse, heartbeatPath);',
         to: 'const found = undefined as Contender | undefined;',
       },
     ],
@@ -162,8 +162,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/queue/join.ts',
-        from: '{ path, entry: entryOf(path), czxid, sentAt, listing }',
-        to: '{ path, entry: entryOf(path), czxid: BigInt(entryOf(path).sequence), sentAt, listing }',
+        from: '{ path, entry: entryOf(path), czxid, sentAt, heartbeatPath, listing }',
+        to: '{ path, entry: entryOf(path), czxid: BigInt(entryOf(path).sequence), sentAt, heartbeatPath, listing }',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -192,8 +192,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/queue/contender.ts',
-        from: 'EphemeralNode.of(session, path, sentAt);',
-        to: `EphemeralNode.of(session, path, sentAt);
+        from: 'EphemeralNode.of(session, path, { sentAt, heartbeatPath });',
+        to: `EphemeralNode.of(session, path, { sentAt, heartbeatPath });
     session.on('resumed', () => {
       const prefix = \`\${queue}/\${entry.node.slice(0, -10)}\`;
       session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);
@@ -363,8 +363,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/term/leave-queue.ts',
-        from: "[{ kind: 'check', path, version } as const, deletion, ...node.heartbeatDeletion]",
-        to: '[deletion, ...node.heartbeatDeletion]',
+        from: "[{ kind: 'check', path, version } as const, ...node.deletions]",
+        to: 'node.deletions',
       },
     ],
     file: 'unit/handover-precautions.test.ts',
@@ -382,21 +382,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/handover-precautions.test.ts',
-    test: 'a handover > to a candidate that was not the next in line begins its lease with the heartbeat node that it makes then',
-  },
-  {
-    name: 'checks-in-a-lease-term',
-    what: 'a candidate whose heartbeats are checks leads a term whose record says that they raise a version',
-    danger: 'no candidate sees its leases',
-    edits: [
-      {
-        file: 'election/term/claimant.ts',
-        from: "(record.takeover !== 'lease' || node.raiseOrLose())",
-        to: '(node.raiseOrLose() || record.term > 0)',
-      },
-    ],
-    file: 'unit/handover-precautions.test.ts',
-    test: 'a handover > gives no lease to a candidate whose heartbeats are checks, by a record that says they raise a version',
+    test: 'a handover > to a candidate that was not the next in line begins its lease with a proof, which raises its heartbeat node',
   },
   {
     name: 'shorter-lease-in-the-record',
@@ -425,20 +411,6 @@ export const MUTANTS = [
     ],
     file: 'unit/election/nodes/candidate-uuid.test.ts',
     test: "a candidate's uuid > is one of version 8, and says the priority, the way of takeover, and a lease that is no shorter",
-  },
-  {
-    name: 'checks-after-all',
-    what: "a candidate whose record says that its heartbeats raise a version goes on with checks when they can't raise it",
-    danger: 'no candidate sees its leases: another candidate takes over while they last',
-    edits: [
-      {
-        file: 'lease/ephemeral-node.ts',
-        from: `if (this.#mustRaise) return this.onUnprovable("its heartbeat node can't be created", cause);`,
-        to: '',
-      },
-    ],
-    file: 'unit/takeover-precautions.test.ts',
-    test: 'the lease of a candidate whose heartbeats raise a version > ends when no heartbeat node can be created for a term whose record says that there is one',
   },
   {
     name: 'demoted-before-signal',
@@ -487,97 +459,61 @@ export const MUTANTS = [
     test: 'the zxid in a handshake > is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
   },
   {
-    name: 'look-begins-lease',
-    what: 'a look after a lost reply begins a lease, though it raises no version',
-    danger: 'no candidate sees that lease: another candidate takes over while it lasts',
-    edits: [
-      {
-        file: 'lease/ephemeral-node.ts',
-        from: 'if (raised !== undefined && proof === undefined) return true; // A barrier alone.',
-        to: 'if (raised !== undefined && proof === undefined) return this.extendLease(sentAt) === undefined;',
-      },
-    ],
-    file: 'unit/takeover-precautions.test.ts',
-    test: 'the lease of a candidate whose heartbeats raise a version > does not begin with a look after a claim of which the reply was lost, before its outcome is known',
-  },
-  {
     name: 'transaction-begins-lease',
     what: 'a guarded transaction begins a lease, though it raises no version',
     danger: 'no candidate sees that lease: another candidate takes over while it lasts',
     edits: [
       {
         file: 'lease/ephemeral-node.ts',
-        from: 'if (guard.#raised === undefined) guard.extendLease(reply.sentAt);',
+        from: 'if (guard.raised === undefined) guard.extendLease(reply.sentAt);',
         to: 'guard.extendLease(reply.sentAt);',
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
-    test: 'the lease of a candidate whose heartbeats raise a version > does not get longer by a guarded transaction, which no other session sees',
-  },
-  {
-    name: 'check-behind-claim',
-    what: 'heartbeats are checks while a claim that creates the heartbeat node is unanswered',
-    danger:
-      'these heartbeats begin leases that no candidate sees: another candidate takes over while they last',
-    edits: [
-      {
-        file: 'session/connection/heartbeat-batch.ts',
-        from: 'return part === undefined ? [] : [check, { node, part }];',
-        to: 'return part === undefined ? [check] : [check, { node, part }];',
-      },
-    ],
-    file: 'unit/takeover-precautions.test.ts',
-    test: 'the lease of a candidate whose heartbeats raise a version > does not begin with a heartbeat behind a claim of which the reply was lost, before its outcome is known',
-  },
-  {
-    name: 'heartbeat-node-again',
-    what: 'a candidate creates a deleted heartbeat node again',
-    danger:
-      'its versions come again: a candidate that saw such a version long ago takes it for silence since then',
-    edits: [
-      {
-        file: 'lease/heartbeat-version.ts',
-        from: `if (error instanceof NoNodeError) return this.#lose(\`\${this.path} was deleted by another client\`);`,
-        to: `if (error instanceof NoNodeError) {
-      this.#become({ name: 'unsent' });
-      return this.#owner.onChanged();
-    }`,
-      },
-    ],
-    file: 'unit/takeover-precautions.test.ts',
-    test: 'the lease of a candidate whose heartbeats raise a version > ends with its heartbeat node: its heartbeats neither make that again nor go on without',
-  },
-  {
-    name: 'repeated-creation-begins-lease',
-    what: 'a heartbeat that creates the heartbeat node for the second time begins a lease',
-    danger:
-      'another client has deleted the first node: its first version comes again, and a candidate that saw that version takes over',
-    edits: [
-      {
-        file: 'lease/heartbeat-version.ts',
-        from: "return before.name !== 'repeated' && before.name !== 'claiming';",
-        to: 'return true;',
-      },
-    ],
-    file: 'unit/lease/heartbeat-version.test.ts',
-    test: 'the version that heartbeats raise > begins no lease when a creation that was not answered is repeated, but with the next write',
+    test: 'the lease of a candidate with a heartbeat node > does not get longer by a guarded transaction, which no other session sees',
   },
   {
     name: 'check-within-term',
-    what: 'a leader whose heartbeat node was deleted goes on with checks',
-    danger: 'its record still says that versions show its leases',
+    what: 'a leader whose heartbeat node was deleted goes on with its term',
+    danger: 'no heartbeat can prove its node any more, and it keeps its place',
     edits: [
       {
-        file: 'lease/heartbeat-version.ts',
-        from: `if (error instanceof NoNodeError) return this.#lose(\`\${this.path} was deleted by another client\`);`,
-        to: `if (error instanceof NoNodeError) {
-      this.#owner.onUnavailable(error);
-      return this.#owner.onChanged();
-    }`,
+        file: 'lease/heartbeat-node.ts',
+        from: `if (this.#isGone) this.#onUnprovable(\`\${this.path} was deleted by another client\`);`,
+        to: 'if (this.#isGone) return;',
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
-    test: 'the lease of a candidate whose heartbeats raise a version > ends with its heartbeat node: its heartbeats neither make that again nor go on without',
+    test: 'the lease of a candidate with a heartbeat node > ends with its heartbeat node: its heartbeats neither make that again nor go on without',
+  },
+  {
+    name: 'proof-raises-nothing',
+    what: 'a heartbeat checks the own node, and raises no version',
+    danger: 'no candidate sees its leases: another candidate takes over while they last',
+    edits: [
+      {
+        file: 'session/connection/heartbeat-batch.ts',
+        from: 'return [check, { node, part: node.raised.absoluteRaise() }];',
+        to: 'return [check];',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate with a heartbeat node > begins with a heartbeat and with a proof, and each raises the version',
+  },
+  {
+    name: 'claim-raises-nothing',
+    what: 'a claim begins a lease, and raises no version',
+    danger:
+      'a candidate that has followed the claimant since before the claim takes over while that lease lasts',
+    edits: [
+      {
+        file: 'lease/ephemeral-node.ts',
+        from: '[raised.raise, ...parts], [this]);\n      const [proof, ...value] = reply.value;\n      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);',
+        to: 'parts, [this]);\n      const { value } = reply;\n      this.extendLease(reply.sentAt);',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate with a heartbeat node > begins with a heartbeat and with a proof, and each raises the version',
   },
   {
     name: 'version-goes-back',
@@ -586,13 +522,13 @@ export const MUTANTS = [
       "the servers' data went back to an earlier state, and versions come again: a candidate takes them for silence",
     edits: [
       {
-        file: 'lease/heartbeat-version.ts',
-        from: "if (before.name === 'there' && version <= before.version)",
-        to: "if (before.name === 'there' && version < 0)",
+        file: 'lease/heartbeat-node.ts',
+        from: 'if (version <= this.#newest.version)',
+        to: 'if (Number.isNaN(version))',
       },
     ],
-    file: 'unit/lease/heartbeat-version.test.ts',
-    test: 'the version that heartbeats raise > that is lower than before shows that the data of the servers went back',
+    file: 'unit/lease/heartbeat-node.test.ts',
+    test: 'the heartbeat node of a candidate > shows that the data of the servers went back if its version does not rise',
   },
   {
     name: 'any-version',

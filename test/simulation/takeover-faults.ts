@@ -1,5 +1,5 @@
-import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
+import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import type { Random } from '../support/seeded-random.js';
 import { ELECTION } from './candidates/candidate.js';

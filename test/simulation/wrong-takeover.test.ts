@@ -1,13 +1,12 @@
 import { vi } from 'vitest';
-import { heartbeatNodeOf } from '../../src/election/nodes/heartbeat-node.js';
 import { FailureDetector } from '../../src/election/takeover/failure-detector.js';
 import type * as LeaseObservations from '../../src/election/takeover/lease-observation.js';
 import { Takeover } from '../../src/election/takeover/takeover.js';
 import type * as ClaimRules from '../../src/election/term/claim-rules.js';
-import { NoNodeError } from '../../src/errors.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
-import { HeartbeatVersion } from '../../src/lease/heartbeat-version.js';
+import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import type { Contender } from '../../src/lock/queue/contender.js';
+import { heartbeatNodeOf } from '../../src/lock/queue/heartbeat-node.js';
 import type { Stat, TransactionPart } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
 import { ELECTION } from './candidates/candidate.js';
@@ -119,31 +118,6 @@ const TWO_LEADERS = /^two leaders: /;
 
 const WRONG: readonly Wrong[] = [
   {
-    what: 'a look after a lost reply that begins a lease, and raises no version',
-    hint: 118,
-    found: TWO_LEADERS,
-    faultRate: 'takeover',
-    make: () => {
-      const sessions = new WeakMap<EphemeralNode, Session>();
-      const makeRight = replace(EphemeralNode.prototype, 'renew', () => {
-        return async function (this: EphemeralNode, signal) {
-          const session = sessions.get(this) as Session;
-          const check = { kind: 'check', path: this.path } as const;
-          try {
-            this.extendLease(
-              (await session.retryUntilAnswered(() => session.commit([check]), signal)).sentAt,
-            );
-          } catch (error) {
-            if (!(error instanceof NoNodeError)) throw error;
-            this.gone();
-          }
-          this.lost.throwIfAborted();
-        };
-      });
-      return undoAll([keepSessions(sessions), makeRight]);
-    },
-  },
-  {
     what: 'a guarded transaction that begins a lease, and raises no version',
     hint: 46,
     found: TWO_LEADERS,
@@ -158,18 +132,11 @@ const WRONG: readonly Wrong[] = [
       }),
   },
   {
-    what: 'a heartbeat that checks, behind a claim that is not answered',
-    hint: 429,
+    what: 'a heartbeat that only checks the own node',
+    hint: 1,
     found: TWO_LEADERS,
     faultRate: 'takeover',
-    make: checkBehindClaims,
-  },
-  {
-    what: 'a heartbeat node that is made again, and that is known by its version alone',
-    hint: 6,
-    found: TWO_LEADERS,
-    faultRate: 'takeover',
-    make: () => undoAll([makeHeartbeatNodesAgain(), knowByVersionAlone()]),
+    make: checkAlone,
   },
   {
     what: 'a delay that counts from when the read was sent',
@@ -230,58 +197,11 @@ const WRONG: readonly Wrong[] = [
   },
 ];
 
-function checkBehindClaims(): () => void {
-  const checking = new WeakSet<HeartbeatVersion>();
+function checkAlone(): () => void {
   return undoAll([
-    replace(HeartbeatVersion.prototype, 'nextWrite', (right) => {
-      return function (this: HeartbeatVersion) {
-        const next = right.call(this);
-        if (next === undefined) checking.add(this);
-        return next ?? { kind: 'check', path: ELECTION };
-      };
-    }),
-    replace(HeartbeatVersion.prototype, 'written', (right) => {
-      return function (this: HeartbeatVersion, ...given) {
-        return right.apply(this, given) || checking.has(this);
-      };
-    }),
+    replace(HeartbeatNode.prototype, 'absoluteRaise', () => () => ({ kind: 'check', path: ELECTION })),
+    replace(HeartbeatNode.prototype, 'written', () => () => true),
   ]);
-}
-
-function makeHeartbeatNodesAgain(): () => void {
-  /** Nodes that were created again: the known versions aren't valid for them any more. */
-  const made = new WeakSet<HeartbeatVersion>();
-  const missing = new WeakSet<HeartbeatVersion>();
-  const undo = [
-    replace(HeartbeatVersion.prototype, 'refused', (right) => {
-      return function (this: HeartbeatVersion, error) {
-        if (!(error instanceof NoNodeError && this.exists)) return right.call(this, error);
-        made.add(this);
-        missing.add(this);
-      };
-    }),
-    replace(HeartbeatVersion.prototype, 'nextWrite', (right) => {
-      return function (this: HeartbeatVersion) {
-        const next = right.call(this);
-        if (next === undefined || !missing.delete(this)) return next;
-        return { kind: 'create', path: next.path, mode: 'ephemeral' };
-      };
-    }),
-    replace(HeartbeatVersion.prototype, 'written', (right) => {
-      return function (this: HeartbeatVersion, ...given) {
-        return made.has(this) || right.apply(this, given);
-      };
-    }),
-  ];
-  return undoAll(undo);
-}
-
-/** Whichever transaction wrote it. */
-function knowByVersionAlone(): () => void {
-  return replaceRule(
-    'observed',
-    (right) => (before, stat, read) => right(before && { ...before, zxid: stat.mzxid }, stat, read),
-  );
 }
 
 /** It is even known when that heartbeat was sent. But the lease of the claim began later. */

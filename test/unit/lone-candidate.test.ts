@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
-import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
 import { parseEntry } from '../../src/lock/queue/order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
@@ -36,12 +36,12 @@ describe('a candidate that finds the election vacant and without candidates', ()
     server.resetCounts();
     await clock.advanceUntil(elector.start());
     await clock.advanceUntil(() => elector.term);
-    expect([server.count('create'), server.count('multi')]).toEqual([1, 1]);
+    expect([server.count('create'), server.count('multi')]).toEqual([0, 2]);
     expect(server.requests[0]).toMatchObject({ operation: 'getData', paths: [PATH] });
     expect(nodes()).toEqual([expect.stringMatching(/-lock-0000000000$/)]);
     expect(record()).toMatchObject({ state: 'held', term: 1, id: 'one', takeover: 'lease' });
     await clock.advanceUntil(elector.stop());
-    expect([server.count('multi'), nodes(), record()]).toEqual([2, [], { state: 'vacant', term: 1 }]);
+    expect([server.count('multi'), nodes(), record()]).toEqual([3, [], { state: 'vacant', term: 1 }]);
   });
 
   it('sends no request that it does not need if its term ends at once', async () => {
@@ -53,7 +53,7 @@ describe('a candidate that finds the election vacant and without candidates', ()
     await clock.advanceUntil(over);
     await clock.advance(100);
     expect(server.requests.map(({ operation }) => operation)).toEqual([
-      ...['getData', 'create', 'getChildren'], // The record, and the place.
+      ...['getData', 'multi', 'getChildren'], // The record, and the place.
       ...['getData', 'multi'], // Its node, which it watches from now on, and the claim.
       ...['getChildren', 'removeWatches', 'multi'],
     ]);
@@ -141,7 +141,7 @@ describe('a candidate whose claim is not answered', () => {
   it('finds out whether it leads, and has one place in the queue', async () => {
     const { clock, server, make, elected, nodes, record } = await setUp();
     const elector = await make('one');
-    const lost = server.swallowReply('multi');
+    const lost = server.swallowReply('multi', { path: PATH });
     await clock.advanceUntil(elector.start());
     await clock.advanceUntil(() => elector.term);
     expect([lost.hits, elected, nodes().length]).toEqual([1, ['one 1'], 1]);
@@ -153,7 +153,7 @@ describe('a candidate whose claim is not answered', () => {
   it('claims again, and leads, if the claim was not carried out', async () => {
     const { clock, server, make, elected, nodes } = await setUp();
     const elector = await make('one');
-    const lost = server.failWith('CONNECTION_LOSS', { operation: 'multi', times: 1 });
+    const lost = server.failWith('CONNECTION_LOSS', { operation: 'multi', path: PATH, times: 1 });
     await clock.advanceUntil(elector.start());
     await clock.advanceUntil(() => elector.term);
     expect([lost.hits, elected, nodes().length]).toEqual([1, ['one 1'], 1]);
@@ -162,7 +162,7 @@ describe('a candidate whose claim is not answered', () => {
   it('leaves no heartbeat node behind if another client deletes its place before it looks, and leads from a new one', async () => {
     const { clock, server, operator, make, elected, nodes } = await setUp();
     const elector = await make('one');
-    server.swallowReply('multi');
+    server.swallowReply('multi', { path: PATH });
     server.refuse();
     const starting = elector.start();
     const lost = await clock.advanceUntil(() => nodes()[0] as string);
@@ -179,7 +179,7 @@ describe('a candidate whose claim is not answered', () => {
   it('gives the term back when it is stopped meanwhile', async () => {
     const { clock, server, make, elected, nodes, record } = await setUp();
     const elector = await make('one');
-    const lost = server.swallowReply('multi');
+    const lost = server.swallowReply('multi', { path: PATH });
     const starting = elector.start();
     await clock.advanceUntil(() => lost.hits > 0);
     await clock.advanceUntil(elector.stop());

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { heartbeatNodeOf } from '../../src/election/nodes/heartbeat-node.js';
 import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
+import { heartbeatNodeOf } from '../../src/lock/queue/heartbeat-node.js';
 import type { NodeData, TransactionPart } from '../../src/session/protocol/records.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 

@@ -250,7 +250,7 @@ describe('a session that is lost before it has a place in the queue', () => {
   it('is cleaned up after, as any other', async () => {
     const { clock, server, supervisor, work, steps, losses, expire } = await leading();
     work.resolve(undefined);
-    const create = server.swallowReply('create');
+    const create = server.swallowReply('multi', { path: /\/_h_/ });
     const elected = nextEvent(supervisor, 'elected');
     await expire();
     await clock.advanceUntil(() => create.hits > 0);

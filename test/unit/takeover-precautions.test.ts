@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
 import { deletionsOf } from '../../src/election/takeover/takeover.js';
 import { Claimant } from '../../src/election/term/claimant.js';
@@ -8,7 +7,9 @@ import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { Term } from '../../src/election/term/term.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
+import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
+import { leaseStart } from '../../src/platform/time/clock.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -17,22 +18,16 @@ const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 const BEAT_MS = TIMES.leaseMs / 4;
 const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
 
-/** Makes a node like that of a candidate whose heartbeats raise a version. No heartbeat has been sent yet. */
+const HEARTBEAT_PATH = `${OWN}-heartbeat`;
+
+/** Makes the two nodes of a candidate. No heartbeat has been sent yet. */
 async function setUpNode() {
   const { clock, server, open } = await startWithTestClock();
   const session = await open(TIMES);
-  await session.create(OWN, { mode: 'ephemeral' });
-  const node = EphemeralNode.of(session, OWN);
-  node.raiseVersionAt((path) => `${path}-heartbeat`);
-  node.keepAlive();
-  /** Sends a claim that the server carries out, and loses its reply. */
-  const claimUnanswered = async () => {
-    const lost = server.swallowReply('multi');
-    await expect(clock.advanceUntil(node.claim([]))).rejects.toBeInstanceOf(ConnectionLossError);
-    expect([lost.hits, server.paths(OWN)]).toEqual([1, [OWN]]);
-    await clock.advanceUntil(session.exists(OWN)); // It has a connection again.
-  };
-  return { clock, server, session, node, claimUnanswered };
+  for (const path of [OWN, HEARTBEAT_PATH]) await session.create(path, { mode: 'ephemeral' });
+  const node = EphemeralNode.of(session, OWN, { sentAt: leaseStart(clock), heartbeatPath: HEARTBEAT_PATH });
+  const version = async () => (await clock.advanceUntil(session.exists(HEARTBEAT_PATH)))?.version;
+  return { clock, server, session, node, version };
 }
 
 async function setUpLeader() {
@@ -60,99 +55,62 @@ async function setUpQueue() {
   return { clock, server, operator: await open(TIMES), candidate };
 }
 
-describe('the lease of a candidate whose heartbeats raise a version', () => {
-  it('begins with a heartbeat, and with a claim', async () => {
-    const { clock, node } = await setUpNode();
-    expect(node.isHeld()).toBe(false);
+describe('the lease of a candidate with a heartbeat node', () => {
+  it('begins with a heartbeat and with a proof, and each raises the version', async () => {
+    const { clock, node, version } = await setUpNode();
+    expect([node.isHeld(), await version()]).toEqual([false, 0]);
+    node.keepAlive();
     await clock.advanceUntil(() => node.isHeld());
-    expect(node.remainingMs()).toBe(TIMES.leaseMs);
+    expect([node.remainingMs(), await version()]).toEqual([TIMES.leaseMs, 1]);
     await clock.advance(BEAT_MS - 10);
-    await clock.advanceUntil(node.claim([]));
-    expect(node.remainingMs()).toBe(TIMES.leaseMs);
+    await clock.advanceUntil(node.prove([]));
+    expect([node.remainingMs(), await version()]).toEqual([TIMES.leaseMs, 2]);
   });
 
   it('does not get longer by a guarded transaction, which no other session sees', async () => {
     const { clock, node } = await setUpNode();
+    node.keepAlive();
     await clock.advanceUntil(() => node.isHeld());
     await clock.advance(BEAT_MS - 10);
     await clock.advanceUntil(node.commit([{ kind: 'create', path: '/other', mode: 'persistent' }]));
     expect(node.remainingMs()).toBe(TIMES.leaseMs - (BEAT_MS - 10));
   });
 
-  it('does not begin with a look after a claim of which the reply was lost, before its outcome is known', async () => {
-    const { clock, node, claimUnanswered } = await setUpNode();
-    await claimUnanswered();
+  it('begins with a look after a lost reply, which raises the version again', async () => {
+    const { clock, server, session, node, version } = await setUpNode();
+    const lost = server.swallowReply('multi');
+    await expect(clock.advanceUntil(node.prove([]))).rejects.toBeInstanceOf(ConnectionLossError);
+    await clock.advanceUntil(session.exists(OWN)); // It has a connection again.
+    expect([lost.hits, node.isHeld(), await version()]).toEqual([1, false, 1]);
     await clock.advanceUntil(node.renew());
-    expect(node.isHeld()).toBe(false);
-    node.claimSettled();
-    await clock.advanceUntil(node.renew());
-    expect(node.isHeld()).toBe(true);
-  });
-
-  it('does not begin with a heartbeat behind a claim of which the reply was lost, before its outcome is known', async () => {
-    const { clock, node, claimUnanswered } = await setUpNode();
-    await claimUnanswered();
-    await clock.advance(2 * TIMES.leaseMs);
-    expect([node.isHeld(), node.isGone]).toEqual([false, false]);
-    node.claimSettled();
-    await clock.advance(2 * BEAT_MS);
-    expect(node.isHeld()).toBe(true);
+    expect([node.isHeld(), await version()]).toEqual([true, 2]);
   });
 
   it('is not looked for again and again when the node is gone that was released', async () => {
     const { clock, session, node } = await setUpNode();
-    await clock.advanceUntil(() => node.isHeld());
+    await clock.advanceUntil(node.renew());
     node.release();
     await clock.advanceUntil(session.remove(OWN));
     await expect(clock.advanceUntil(node.renew())).rejects.toBeInstanceOf(NodeLostError);
   });
 
-  it('ends when no heartbeat node can be created for a term whose record says that there is one', async () => {
-    const { node } = await setUpNode();
-    expect(node.raiseOrLose()).toBe(true);
-    node.onUnavailable(new Error('refused'));
-    expect(node.signal.reason).toBeInstanceOf(NodeLostError);
-  });
-
-  it('goes on by checks when none can be created, and no record says that there is one', async () => {
-    const { node } = await setUpNode();
-    node.onUnavailable(new Error('refused'));
-    expect([node.isGone, node.raised, node.raiseOrLose()]).toEqual([false, undefined, false]);
-  });
-
   it('ends with its heartbeat node: its heartbeats neither make that again nor go on without', async () => {
     const { clock, server, session, node } = await setUpNode();
+    node.keepAlive();
     await clock.advanceUntil(() => node.isHeld());
-    await clock.advanceUntil(session.remove(`${OWN}-heartbeat`));
+    await clock.advanceUntil(session.remove(HEARTBEAT_PATH));
     await clock.advance(2 * BEAT_MS);
     expect(node.signal.reason).toBeInstanceOf(NodeLostError);
     await clock.advance(TIMES.leaseMs);
-    expect([node.isHeld(), server.paths('/')]).toEqual([
-      false,
-      expect.not.arrayContaining([`${OWN}-heartbeat`]),
-    ]);
+    expect([node.isHeld(), server.paths('/')]).toEqual([false, expect.not.arrayContaining([HEARTBEAT_PATH])]);
   });
-});
 
-describe('a candidate that leaves while the heartbeat is on its way that looks for its heartbeat node', () => {
-  it('leaves no heartbeat node behind, though that is found before its leaving is answered', async () => {
-    const { clock, server, open } = await startWithTestClock();
-    const session = await open(TIMES);
-    const contender = await clock.advanceUntil(joinQueue(session, PATH, { data: Buffer.from('own') }));
-    const { node } = contender;
-    node.raiseVersionAt(heartbeatPathOf);
-    node.decideHeartbeats();
-    server.swallowReply('multi');
-    await expect(clock.advanceUntil(node.claim([]))).rejects.toBeInstanceOf(ConnectionLossError);
-    await clock.advanceUntil(session.exists(PATH)); // It has a connection again.
-    node.claimSettled();
-    const late = server.delay(100, { only: 'multi' });
-    node.keepAlive();
-    await clock.advanceUntil(() => late.hits === 1);
-    const leave = () => session.commit([{ kind: 'delete', path: node.path }, ...node.heartbeatDeletion]);
-    await clock.advanceUntil(contender.leave(leave));
-    expect(late.hits).toBe(2);
-    expect(server.paths(PATH)).toEqual([PATH]);
+  it('does not begin with a claim that is refused because its heartbeat node is gone', async () => {
+    const { clock, server, session, node } = await setUpNode();
+    await clock.advanceUntil(session.remove(HEARTBEAT_PATH));
+    const claiming = node.prove([{ kind: 'create', path: '/claimed', mode: 'persistent' }]);
+    await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(NodeLostError);
+    expect([node.isHeld(), server.paths('/claimed')]).toEqual([false, []]);
   });
 });
 

@@ -1,5 +1,5 @@
-import { heartbeatPathOf } from '../../election/nodes/heartbeat-node.js';
 import { BadVersionError, NoNodeError } from '../../errors.js';
+import { heartbeatPathOf } from '../../lock/queue/heartbeat-node.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import { abortable } from '../../platform/async/promises.js';
 import { isUnanswered } from '../../session/operations.js';

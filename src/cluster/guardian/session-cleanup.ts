@@ -148,8 +148,10 @@ async function release(
   await after;
   // As in `Release`: on another connection the record may be a restored backup's, at that version by a later claim.
   if (connection === undefined || session.connectionNumber !== connection) return 'again';
+  // The heartbeat node goes with the session, which is closed next.
+  const deletion = { kind: 'delete', path: claim.node, version: check.nodeVersion } as const;
   try {
-    const parts = releaseParts(queue, claim, successor, check.nodeVersion);
+    const parts = releaseParts(queue, claim, successor, [deletion]);
     await abortable(session.commit(parts), signal);
     return 'released';
   } catch (error) {

@@ -1,10 +1,10 @@
 import { NoNodeError, SeatsMismatchError } from '../../errors.js';
+import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import { queueOf } from '../../lock/queue/order.js';
 import type { ReadOptions } from '../../session/operations.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from './candidate.js';
-import { heartbeatNodeOf } from './heartbeat-node.js';
 import { recordPath, severalSeatsOf } from './record.js';
 import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './snapshot.js';
 

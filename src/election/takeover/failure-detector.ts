@@ -1,5 +1,6 @@
 import { NoNodeError, type ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
+import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import { compareEntries, parseEntry } from '../../lock/queue/order.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
@@ -7,7 +8,6 @@ import type { AccompanyingRead, AccompanyingReads } from '../../session/connecti
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData, Stat } from '../../session/protocol/records.js';
 import { existsRequest, getDataRequest, type Request } from '../../session/protocol/requests.js';
-import { heartbeatNodeOf } from '../nodes/heartbeat-node.js';
 import { parseRecord } from '../nodes/record.js';
 import type { RecordRead } from '../term/claim-rules.js';
 import {

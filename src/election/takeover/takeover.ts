@@ -1,12 +1,12 @@
 import { BadVersionError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
+import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable } from '../../platform/async/promises.js';
 import { isUnanswered } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import { heartbeatNodeOf } from '../nodes/heartbeat-node.js';
 import { handOverToPreferred } from '../successor/hand-over-to-preferred.js';
 import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim } from '../term/claim.js';

@@ -1,5 +1,4 @@
 import { BadVersionError, NoNodeError } from '../../errors.js';
-import { isHeartbeatNodeRefused } from '../../lease/heartbeat-version.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortableLate } from '../../platform/async/promises.js';
@@ -7,6 +6,7 @@ import type { Reply } from '../../session/connection/reply.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
+import { leaseOf } from '../nodes/candidate-uuid.js';
 import { serializeRecord, type Vacancy } from '../nodes/record.js';
 import type { Claim, TermOrigin } from './claim.js';
 
@@ -45,12 +45,11 @@ export class ClaimWriter {
     // up must not go out later.
     await this.#session.whenConnected(signal);
     if (!this.#isShown(vacancy)) return undefined;
-    contender.node.decideHeartbeats(); // There may be room by now.
     try {
-      const claiming = contender.node.claim([...deletions, this.#write(contender, vacancy)]);
+      const claiming = contender.node.prove([...deletions, this.#write(contender, vacancy)]);
       return this.#begun(contender, vacancy, await this.#answered(claiming, signal));
     } catch (error) {
-      if (error instanceof BadVersionError || isHeartbeatNodeRefused(error)) return undefined;
+      if (error instanceof BadVersionError) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
       // Commits a check of this contender's node. After that, the record shows whether the servers carried the claim
       // out. The check rejects if the node is gone, and otherwise begins a lease. A contender that gives up here leaves
@@ -81,11 +80,11 @@ export class ClaimWriter {
     return connection !== undefined && this.#session.connectionNumber === connection;
   }
 
-  #write({ node, entry }: Contender, { term, version }: Vacancy): TransactionPart {
+  #write({ entry }: Contender, { term, version }: Vacancy): TransactionPart {
     const { leaseMs } = this.#session;
     const data = serializeRecord({
       ...{ state: 'held', term, id: this.#id, node: entry.node, leaseMs },
-      ...(node.raised !== undefined && { takeover: 'lease' as const }),
+      ...(leaseOf(entry)?.takeover === 'lease' && { takeover: 'lease' as const }),
     });
     return { kind: 'set', path: this.#recordPath, data, version };
   }

@@ -163,7 +163,6 @@ export class Claimant {
       const { connectionNumber, reading } = ahead ?? this.readAhead(signal);
       const { record, version, zxid } = await abortable(reading, signal);
       const holder = record.state === 'held' ? record.node : undefined;
-      contender.node.claimSettled(); // The outcome of any earlier claim is certain now.
       const other = holder === ownNode ? undefined : holder;
       if (other !== undefined && ahead !== undefined) continue; // This read may be older than the listing that has shown the turn.
       if (other !== undefined && (await contender.nodeExists(other, signal))) return { blockedBy: other };
@@ -237,7 +236,6 @@ export class Claimant {
       const read = await abortable(reading, signal);
       const { record } = read;
       const isOurs = record.state === 'held' && record.node === ownNode;
-      contender.node.claimSettled();
       if (!isOurs) return undefined;
       const adopted = { ...read, noticedAt };
       const claim = await this.#adopt(contender, adopted, connectionNumber, signal);
@@ -246,8 +244,7 @@ export class Claimant {
   }
 
   /**
-   * Takes up a term that is this contender's by the record. It leads once its own heartbeat has begun a lease; the first one creates the
-   * heartbeat node. Returns `undefined` if the record has to be read again.
+   * Takes up a term that is this contender's by the record. It leads once a proof of its own has begun a lease. Returns `undefined` if the record has to be read again.
    */
   async #adopt(
     contender: Contender,
@@ -260,7 +257,7 @@ export class Claimant {
     const { node } = contender;
     if (!node.isHeld()) await node.renew(signal);
     const isBasis = record.leaseMs >= this.#session.leaseMs; // Others wait no longer than the record says.
-    if (isBasis && (record.takeover !== 'lease' || node.raiseOrLose()))
+    if (isBasis)
       return this.#writer.claimed(contender, record.term, zxid, version, connection, {
         kind: 'handover',
         sinceMs: noticedAt,

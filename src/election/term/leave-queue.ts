@@ -34,8 +34,7 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
       return await new Release(contender, claim, search).write(successor);
     }
     try {
-      const deletion = { kind: 'delete', path: node.path } as const;
-      const parts = [{ kind: 'check', path, version } as const, deletion, ...node.heartbeatDeletion];
+      const parts = [{ kind: 'check', path, version } as const, ...node.deletions];
       return void (await session.retryUntilAnswered(() => node.commit(parts)));
     } catch (error) {
       if (!(error instanceof BadVersionError || node.raised?.deletionRefused(error))) throw error;

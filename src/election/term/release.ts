@@ -13,22 +13,23 @@ import type { Claim, ReleasableClaim } from './claim.js';
  * leads, and they delete the node, all or nothing. The servers refuse them if the record was written since the claim,
  * or if the node is gone. So it does no harm to send them twice.
  * @param queue - the election's path
- * @param nodeVersion - the version of the node that the writes depend on
+ * @param deletions - the parts that delete the leader's nodes, its own node first
  */
 export function releaseParts(
   queue: string,
   claim: ReleasableClaim,
   successor: Successor | undefined,
-  nodeVersion?: number,
+  deletions: readonly TransactionPart[],
 ): TransactionPart[] {
-  const { record, version, term, node } = claim;
-  // The deletion comes before the write of the record. So if the node is gone, the error says that, whatever the state
+  const { record, version, term } = claim;
+  // The deletions come before the write of the record. So if the node is gone, the error says that, whatever the state
   // of the record.
-  const at = nodeVersion !== undefined && { version: nodeVersion };
-  const deletion = { kind: 'delete', path: node, ...at } as const;
   if (successor !== undefined)
-    return [deletion, ...handoverParts(queue, successor, { record, version, term: term + 1 })];
-  return [deletion, { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version }];
+    return [...deletions, ...handoverParts(queue, successor, { record, version, term: term + 1 })];
+  return [
+    ...deletions,
+    { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version },
+  ];
 }
 
 /** A term that was given back. */
@@ -79,7 +80,7 @@ export class Release {
     let successor = first;
     for (;;) {
       try {
-        await this.#send([...releaseParts(queue, this.#claim, successor), ...node.heartbeatDeletion]);
+        await this.#send(releaseParts(queue, this.#claim, successor, node.deletions));
         this.#given = { successor };
         return;
       } catch (error) {

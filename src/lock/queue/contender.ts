@@ -19,6 +19,8 @@ interface CreatedNode {
   readonly czxid: bigint;
   /** When its creation was sent, if known. */
   readonly sentAt?: LeaseInstant;
+  /** The path of its heartbeat node, if it has one. */
+  readonly heartbeatPath: string | undefined;
   readonly listing?: SentListing;
 }
 
@@ -49,8 +51,7 @@ export class Contender {
   readonly queue: string;
   readonly entry: QueueEntry;
   /**
-   * The transaction that created the node. It rises from one contender to the next, even if the queue was deleted in between. 0
-   * for a contender that claims as it joins.
+   * The transaction that created the node. It rises from one contender to the next, even if the queue was deleted in between.
    */
   readonly czxid: bigint;
   /** The contender's node, and its lease. */
@@ -65,14 +66,14 @@ export class Contender {
     session: Session,
     queue: string,
     parse: EntryParser,
-    { path, entry, czxid, sentAt, listing }: CreatedNode,
+    { path, entry, czxid, sentAt, heartbeatPath, listing }: CreatedNode,
   ) {
     this.session = session;
     this.queue = queue;
     this.#parse = parse;
     this.entry = entry;
     this.czxid = czxid;
-    this.node = EphemeralNode.of(session, path, sentAt);
+    this.node = EphemeralNode.of(session, path, { sentAt, heartbeatPath });
     this.#listing = listing;
   }
 
@@ -88,11 +89,8 @@ export class Contender {
   }
 
   async #leaveWith(withWrite: () => Promise<unknown>): Promise<void> {
-    // A heartbeat that creates the heartbeat node may be answered before this write, and the write doesn't delete that node.
-    const mayLeaveHeartbeatNode = this.node.mayLeaveHeartbeatNode;
     try {
-      await withWrite();
-      if (!mayLeaveHeartbeatNode && !this.node.mayLeaveHeartbeatNode) return;
+      return void (await withWrite());
     } catch (error) {
       this.session.logger.debug(
         { cause: describe(error) },

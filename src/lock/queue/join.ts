@@ -2,10 +2,12 @@ import { NodeLostError, NoNodeError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
 import { LostRequest } from '../../session/connection/lost-request.js';
+import type { Reply } from '../../session/connection/reply.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Access } from '../../session/protocol/acl.js';
 import type { Session } from '../../session/session.js';
 import { Contender, SentListing } from './contender.js';
+import { heartbeatNodeFor } from './heartbeat-node.js';
 import {
   type EntryParser,
   entryPrefix,
@@ -28,6 +30,11 @@ export interface JoinOptions {
   readonly access?: Access | undefined;
   /** Which children count as contenders. @default children with names as Conclave and Curator give them */
   readonly parse?: EntryParser;
+  /**
+   * Whether the contender gets a heartbeat node, see `EphemeralNode`. One transaction creates both nodes.
+   * @default false
+   */
+  readonly beats?: boolean;
   /** Once it has aborted, no node is created. The join still looks for a node that may exist already. */
   readonly signal?: Abortable;
 }
@@ -45,9 +52,10 @@ export async function joinQueue(
   queue: string,
   options: JoinOptions = {},
 ): Promise<Contender> {
-  const { data = NO_DATA, access, purpose, signal, parse = parseLockEntry } = options;
+  const { data = NO_DATA, access, purpose, signal, parse = parseLockEntry, beats = false } = options;
   const uuid = options.id ?? session.environment.uuid();
   const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
+  const heartbeatPath = beats ? `${queue}/${heartbeatNodeFor(uuid)}` : undefined;
   const request = new LostRequest();
   for (;;) {
     // In the usual case the code doesn't await anything here, so the request is written before any other work.
@@ -56,14 +64,17 @@ export async function joinQueue(
     if (checking !== undefined) await checking;
     signal?.throwIfAborted();
     try {
-      const creating = session.createSequential(prefix, data, access);
+      const creating =
+        heartbeatPath === undefined
+          ? session.createSequential(prefix, data, access)
+          : createBoth(session, { prefix, data, access, heartbeatPath });
       // Both requests are sent together. The server carries out a session's requests in order, so the listing includes the new
       // node.
       const listing = new SentListing(session.listChildren(queue, true));
       const confirming = session.guard.confirm(queue);
       confirming?.catch(ignore); // `stayIf` handles it, unless the creation fails.
       const { value: path, zxid: czxid, sentAt } = await creating;
-      const created = { path, entry: entryOf(path), czxid, sentAt, listing };
+      const created = { path, entry: entryOf(path), czxid, sentAt, heartbeatPath, listing };
       const contender = new Contender(session, queue, parse, created);
       if (confirming !== undefined) await stayIf(confirming, contender);
       return contender;
@@ -73,7 +84,7 @@ export async function joinQueue(
         await session.ensurePath(queue, access);
       } else if (!isUnanswered(error)) throw error;
       else {
-        const found = await findCreated(session, queue, uuid, parse);
+        const found = await findCreated(session, queue, uuid, parse, heartbeatPath);
         if (found === undefined) {
           request.countLoss(error);
           continue;
@@ -100,12 +111,27 @@ async function stayIf(confirmed: Promise<void> | undefined, contender: Contender
   }
 }
 
+/** Creates the contender's node and its heartbeat node, both or none. As `Session.createSequential`. */
+async function createBoth(
+  session: Session,
+  nodes: { prefix: string; data: Buffer; access: Access | undefined; heartbeatPath: string },
+): Promise<Reply<string>> {
+  const { prefix, data, heartbeatPath } = nodes;
+  const access = nodes.access !== undefined && { access: nodes.access };
+  const reply = await session.commit([
+    { kind: 'create', path: prefix, mode: 'ephemeral-sequential', data, ...access },
+    { kind: 'create', path: heartbeatPath, mode: 'ephemeral', ...access },
+  ]);
+  return { ...reply, value: reply.value[0]?.path as string };
+}
+
 /** After a creation whose reply was lost: finds the node, or makes sure that the node can't appear later. */
 async function findCreated(
   session: Session,
   queue: string,
   id: string,
   parse: EntryParser,
+  heartbeatPath: string | undefined,
 ): Promise<Contender | undefined> {
   try {
     // This commits a write over the current connection. The servers have carried out requests from an earlier connection of this
@@ -117,7 +143,7 @@ async function findCreated(
       const stat = await session.retryUntilAnswered(() => session.exists(path));
       // Never adopt a node of another session: it goes when that session ends (CURATOR-498, -696).
       if (stat !== undefined && session.owns(stat))
-        return new Contender(session, queue, parse, { path, entry, czxid: stat.czxid });
+        return new Contender(session, queue, parse, { path, entry, czxid: stat.czxid, heartbeatPath });
     }
     return undefined;
   } catch (error) {

@@ -113,16 +113,19 @@ function compareNames(a: QueueEntry, b: QueueEntry): number {
 const NUMBER_LENGTH = 10;
 const BEFORE_NUMBER = Buffer.from(MIDDLE.lock);
 const HYPHEN = 0x2d;
+const UNDERSCORE = 0x5f;
 const LETTER_C = 0x63; // Of `_c_`.
+const LETTER_H = 0x68; // Of `_h_`, with which the names of heartbeat nodes begin.
 const ZERO = 0x30;
 
 /**
  * Leaves out the names of nodes that were surely created after `entry`. It reads only their last bytes: nearly all of a long
- * queue is mostly behind the contender that lists it, and parsing a thousand names takes longer than listing them. Names of other
- * kinds stay.
+ * queue is mostly behind the contender that lists it, and parsing a thousand names takes longer than listing them. Leaves out
+ * heartbeat nodes, too. Names of other kinds stay.
  */
 export function withoutLater(entry: QueueEntry): NameTest {
   return (bytes, start, end) => {
+    if (isHeartbeatNode(bytes, start)) return false;
     const numberAt = end - NUMBER_LENGTH;
     const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
     if (isOverflowed(entry) || !(number > entry.sequence && number <= LAST_NUMBER)) return true;
@@ -133,21 +136,25 @@ export function withoutLater(entry: QueueEntry): NameTest {
 
 /**
  * Leaves out `except`, and the names of nodes that were surely created after a name that has already passed. The names that pass
- * contain the earliest of the others, and few more. Names of other kinds stay. Use it for one listing only.
+ * contain the earliest of the others, and few more. Leaves out heartbeat nodes, too. Names of other kinds stay. Use it for one listing only.
  */
 export function earliestBut(except: QueueEntry): NameTest {
   let earliest = Number.POSITIVE_INFINITY;
   return (bytes, start, end) => {
+    if (isHeartbeatNode(bytes, start)) return false;
     const numberAt = end - NUMBER_LENGTH;
     const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
     const isKnown = bytes[start + 1] === LETTER_C && endsBefore(bytes, start, numberAt);
     if (isOverflowed(except) || !(number < LAST_NUMBER) || !isKnown) return true;
     if (number > earliest) return false;
-    // A candidate that claimed as it joined has the same number as the first child that was ever created.
     if (number === except.sequence && bytes.toString('latin1', start, end) === except.node) return false;
     earliest = number;
     return true;
   };
+}
+
+function isHeartbeatNode(bytes: Buffer, start: number): boolean {
+  return bytes[start + 1] === LETTER_H && bytes[start] === UNDERSCORE && bytes[start + 2] === UNDERSCORE;
 }
 
 /** The number that these digits represent; NaN if one of the bytes isn't a digit. */

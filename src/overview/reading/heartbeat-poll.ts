@@ -1,4 +1,4 @@
-import { heartbeatNodeOf } from '../../election/nodes/heartbeat-node.js';
+import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
 import type { ServerClock } from '../model/server-clock.js';

@@ -1,6 +1,5 @@
 import { NoNodeError, type ZooKeeperError } from '../../errors.js';
 import type { LeaseInstant } from '../../platform/time/clock.js';
-import type { Access } from '../protocol/acl.js';
 import type { PartResult, TransactionPart } from '../protocol/records.js';
 import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
 import type { Reply } from './reply.js';
@@ -20,17 +19,17 @@ export interface ProvenNode {
 
 /** The version of a node beside a proven node. Each heartbeat raises it, and other sessions read it. */
 export interface RaisedVersion {
-  /** The write that raises the version; `undefined` while no heartbeat may be sent for the node. */
-  nextWrite(): TransactionPart | undefined;
+  /** The write that raises the version. */
+  absoluteRaise(): TransactionPart;
   /** The servers have carried that write out. @returns whether a lease begins with it */
   written(result: PartResult, zxid: bigint): boolean;
-  /** The servers refused that write, and with it the heartbeat. The next write differs, or there is none. */
+  /** The servers refused that write, and with it the heartbeat. The node is of no use any more, and is removed. */
   refused(error: ZooKeeperError): void;
 }
 
 const NODES_PER_REQUEST = 200;
 const BYTES_PER_REQUEST = 900_000; // A request must stay under the 1 MB of a server, and a path may have 4 KB.
-const BYTES_BESIDE_PATH = 100; // The rest of a part: its kind, its length, and an access list.
+const BYTES_BESIDE_PATH = 100; // The rest of a part: its kind, its length, and the version.
 
 /** A part of a heartbeat, and the node that it proves. */
 interface OwnedPart {
@@ -44,33 +43,29 @@ export class HeartbeatBatch {
   readonly request: Request<readonly PartResult[]>;
   readonly #parts: readonly OwnedPart[];
 
-  /** The batches for these nodes. They leave out nodes for which no heartbeat may be sent now. */
-  static of(nodes: readonly ProvenNode[], access: Access): HeartbeatBatch[] {
+  /** The batches for these nodes. */
+  static of(nodes: readonly ProvenNode[]): HeartbeatBatch[] {
     const batches: HeartbeatBatch[] = [];
     let parts: OwnedPart[] = [];
     let [count, bytes] = [0, 0];
     for (const node of nodes) {
       const own = partsOf(node);
-      if (own.length === 0) continue;
       const ownBytes = bytesOf(own);
       if (count === NODES_PER_REQUEST || bytes + ownBytes > BYTES_PER_REQUEST) {
-        batches.push(new HeartbeatBatch(parts, access));
+        batches.push(new HeartbeatBatch(parts));
         [parts, count, bytes] = [[], 0, 0];
       }
       parts.push(...own);
       [count, bytes] = [count + 1, bytes + ownBytes];
     }
-    if (count > 0) batches.push(new HeartbeatBatch(parts, access));
+    if (count > 0) batches.push(new HeartbeatBatch(parts));
     return batches;
   }
 
-  private constructor(parts: readonly OwnedPart[], access: Access) {
+  private constructor(parts: readonly OwnedPart[]) {
     this.#parts = parts;
     this.nodes = parts.filter(({ part }) => part.kind === 'check').map(({ node }) => node);
-    this.request = heartbeatRequest(
-      parts.map(({ part }) => part),
-      access,
-    );
+    this.request = heartbeatRequest(parts.map(({ part }) => part));
   }
 
   /** The servers have committed the request. @param isMember - whether heartbeats are still sent for the node */
@@ -92,7 +87,10 @@ export class HeartbeatBatch {
     if (!(error instanceof TransactionError) || at === undefined) throw error;
     const { node, part } = at;
     const cause = error.error;
-    if (part.kind !== 'check') return node.raised?.refused(cause);
+    if (part.kind !== 'check') {
+      remove(node);
+      return node.raised?.refused(cause);
+    }
     if (!(cause instanceof NoNodeError || cause.code === 'NO_AUTH')) throw error;
     remove(node);
     if (cause instanceof NoNodeError) node.gone();
@@ -104,8 +102,7 @@ export class HeartbeatBatch {
 function partsOf(node: ProvenNode): OwnedPart[] {
   const check: OwnedPart = { node, part: { kind: 'check', path: node.absolutePath } };
   if (node.raised === undefined) return [check];
-  const part = node.raised.nextWrite();
-  return part === undefined ? [] : [check, { node, part }];
+  return [check, { node, part: node.raised.absoluteRaise() }];
 }
 
 /** An upper bound of the bytes that are sent for these parts. */

@@ -8,9 +8,8 @@ import {
   withMember,
   withoutMember,
 } from '../../platform/collections/small-set.js';
-import { type Logger, warnOfSetup } from '../../platform/logging/logger.js';
+import type { Logger } from '../../platform/logging/logger.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
-import type { Access } from '../protocol/acl.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import { existsRequest, type Request } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
@@ -44,10 +43,6 @@ export interface AccompanyingRead {
   refused(error: ZooKeeperError): void;
 }
 
-const MOST_RAISED = 64; // How many nodes of one session may raise versions.
-const NO_ROOM_MESSAGE =
-  'this session has more than 64 leaders and candidates next in line: if it falls silent, the leaders beyond these are replaced only when the session ends. ' +
-  'Use several sessions, or shards';
 const READS_AT_ONCE = 64; // How many reads go out with a heartbeat. A session that follows more nodes reads them in turn.
 const PROBES_AT_ONCE = 20; // A session that waits in more queues checks them in turn.
 
@@ -80,11 +75,9 @@ export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
  */
 export class Heartbeat {
   readonly #clock: Clock;
-  readonly #access: Access;
   #nodes: SmallSet<ProvenNode>;
   #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest is the first.
   #probedAt = Number.NEGATIVE_INFINITY; // When probes last went out.
-  #raising: SmallSet<ProvenNode>; // The nodes that raise versions.
   #reads: SmallSet<AccompanyingReads>; // The reads that have waited longest are the first.
   #batches: readonly HeartbeatBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
@@ -95,24 +88,16 @@ export class Heartbeat {
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
   readonly #logger: Logger;
-  #hasWarnedOfRoom = false;
   readonly #lateReplies: LateReplies;
   readonly #onAnswered: (tookMs: number) => void;
 
   /**
-   * @param access - the access list of the nodes that heartbeats create
    * @param onAnswered - called after each heartbeat that has proved nodes; must not throw
    */
-  constructor(
-    clock: Clock,
-    logger: Logger,
-    access: Access = 'world',
-    onAnswered: (tookMs: number) => void = ignore,
-  ) {
+  constructor(clock: Clock, logger: Logger, onAnswered: (tookMs: number) => void = ignore) {
     this.#clock = clock;
     this.#logger = logger;
     this.#lateReplies = new LateReplies(logger);
-    this.#access = access;
     this.#onAnswered = onAnswered;
   }
 
@@ -142,37 +127,11 @@ export class Heartbeat {
 
   remove(node: ProvenNode): void {
     this.#nodes = withoutMember(this.#nodes, node);
-    this.#raising = withoutMember(this.#raising, node);
     this.#batches = undefined;
   }
 
   has(node: ProvenNode): boolean {
     return hasMember(this.#nodes, node);
-  }
-
-  /** Called when the parts of the heartbeats for a node have changed. */
-  changed(): void {
-    this.#batches = undefined;
-  }
-
-  /** Whether another node may raise a version. Each such node costs the servers a write, while a check costs next to nothing. */
-  hasRoomToRaise(): boolean {
-    return sizeOf(this.#raising) < MOST_RAISED;
-  }
-
-  /** A node that should raise a version has found no room. Warns once. */
-  noteNoRoom(): void {
-    if (this.#hasWarnedOfRoom) return;
-    this.#hasWarnedOfRoom = true;
-    warnOfSetup(this.#logger, { most: MOST_RAISED }, NO_ROOM_MESSAGE);
-  }
-
-  /**
-   * Reserves the room for a node that will raise a version. The node has it until it is removed, even before heartbeats are sent
-   * for it.
-   */
-  takeRoom(node: ProvenNode): void {
-    this.#raising = withMember(this.#raising, node);
   }
 
   /**
@@ -236,7 +195,7 @@ export class Heartbeat {
         new ConnectionLossError(`no reply to a heartbeat within ${Math.round(limitMs)} ms: the link is dead`),
       );
     });
-    this.#batches ??= HeartbeatBatch.of(membersOf(this.#nodes), this.#access);
+    this.#batches ??= HeartbeatBatch.of(membersOf(this.#nodes));
     const proves = this.#batches.length > 0;
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
@@ -317,12 +276,9 @@ export class Heartbeat {
       batch.confirmed(await connection.send(batch.request), (node) => this.has(node));
     } catch (error) {
       batch.refused(error, (node) => this.remove(node));
-      this.changed();
+      this.#batches = undefined;
       // Nodes that were removed meanwhile may be gone as well. That isn't a loss.
-      const left = HeartbeatBatch.of(
-        batch.nodes.filter((node) => this.has(node)),
-        this.#access,
-      );
+      const left = HeartbeatBatch.of(batch.nodes.filter((node) => this.has(node)));
       await Promise.all(left.map((each) => this.#confirm(each, connection)));
     }
   }

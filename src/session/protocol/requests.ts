@@ -149,9 +149,8 @@ function resultsOf(
  */
 export function heartbeatRequest(
   parts: readonly records.TransactionPart[],
-  access: Access,
 ): Request<readonly records.PartResult[]> {
-  const multi = encodedNow(multiRequest(parts, access));
+  const multi = encodedNow(multiRequest(parts, 'world')); // It creates no node, so it needs no access list.
   const isChecks = parts.every(({ kind }) => kind === 'check');
   return {
     ...multi,

@@ -1,6 +1,6 @@
 import { leaseOf } from '../../election/nodes/candidate-uuid.js';
-import { heartbeatNodeOf } from '../../election/nodes/heartbeat-node.js';
 import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
+import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../lock/queue/order.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';

@@ -1,5 +1,4 @@
 import { candidateUuid } from '../../election/nodes/candidate-uuid.js';
-import { heartbeatPathOf } from '../../election/nodes/heartbeat-node.js';
 import { describe, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { joinQueue } from '../../lock/queue/join.js';
@@ -45,18 +44,13 @@ export async function joinGroup(
   const lease = { leaseMs: session.leaseMs, takeover: takeover === 'lease' ? takeover : undefined };
   const id = candidateUuid(session.environment.uuid(), 0, lease);
   await createPlan(session, `${paths.plans}/${id}`, signal);
-  const join = { id, data: serializeMember(data), parse: parseEntry, signal };
+  const join = { id, data: serializeMember(data), parse: parseEntry, beats: true, signal };
   const member = await joinQueue(session, paths.members, join);
   const { node } = member;
   try {
-    if (takeover === 'lease') {
-      node.raiseVersionAt(heartbeatPathOf);
-      node.decideHeartbeats();
-      node.raiseOrLose(); // Its name says so: with checks in their place it would have leases that no observer sees.
-    }
     node.watch();
     node.keepAlive();
-    await node.renew(signal); // Its first heartbeat makes the heartbeat node.
+    await node.renew(signal);
     await session.retryUntilAnswered(() => session.commit([announcement(paths)]), signal);
     return member;
   } catch (error) {
@@ -99,7 +93,7 @@ export async function leaveGroup(
   // What is given up may be there all the same: its plan was deleted, say, or its heartbeat node refused. Others would plan for it.
   if (wasGone) await node.deleteForSure();
   const parts = (): TransactionPart[] => [
-    ...(wasGone ? [] : [{ kind: 'delete', path: node.path } as const, ...node.heartbeatDeletion]),
+    ...(wasGone ? [] : node.deletions),
     ...(mayBeNamed ? [tombstone(paths, entry.node)] : []),
     announcement(paths),
   ];

@@ -112,15 +112,17 @@ Takeover.prototype.carryOut = async function (contender, failure, signal, claim)
 
 const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();
 const { of } = EphemeralNode;
-const { extendLease, claim } = EphemeralNode.prototype;
+const { extendLease, prove } = EphemeralNode.prototype;
 
-EphemeralNode.of = (session, path, sentAt) => {
-  const node = of.call(EphemeralNode, session, path, sentAt);
+EphemeralNode.of = (session, path, origin) => {
+  const node = of.call(EphemeralNode, session, path, origin);
+  const sentAt = origin?.sentAt;
   const { environment } = session;
   if (environment instanceof SimulatedEnvironment) {
     environments.set(node, environment);
-    // Its creation begins a lease too, before it is known here whose node it is.
-    if (sentAt !== undefined) environment.provenAt.set(node, environment.clock.wallTimeOfLease(sentAt));
+    // The creation of a lock's node begins a lease, before it is known here whose node it is.
+    if (sentAt !== undefined && node.raised === undefined)
+      environment.provenAt.set(node, environment.clock.wallTimeOfLease(sentAt));
     environment.sessionId = session.credentials.id;
     const queue = path.slice(0, path.lastIndexOf('/'));
     environment.nodes.set(queue, node);
@@ -131,9 +133,9 @@ EphemeralNode.of = (session, path, sentAt) => {
   return node;
 };
 
-EphemeralNode.prototype.claim = function (parts) {
-  const claiming = claim.call(this, parts);
-  environments.get(this)?.onClaim();
+EphemeralNode.prototype.prove = function (parts) {
+  const claiming = prove.call(this, parts);
+  if (parts.length > 0) environments.get(this)?.onClaim();
   return claiming;
 };
 

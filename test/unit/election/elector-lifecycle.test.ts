@@ -57,8 +57,11 @@ describe('an elector that may not read its own node', () => {
     await clock.advanceUntil(elector.start());
     await clock.advance(60_000);
     expect(terms).toBe(0);
-    expect(server.count('create')).toBeGreaterThan(5);
-    expect(server.count('create')).toBeLessThan(30);
+    const joins = server.requests.filter(
+      ({ paths }) => paths[0]?.startsWith(`${PATH}/_c_`) && paths.length === 2,
+    );
+    expect(joins.length).toBeGreaterThan(5);
+    expect(joins.length).toBeLessThan(30);
     expect(said[0]?.message).toContain('access list');
   });
 });

@@ -12,7 +12,7 @@ async function setUp() {
   vi.spyOn(session.heartbeat, 'add').mockImplementation((node) => void beating.add(node));
   vi.spyOn(session.heartbeat, 'remove').mockImplementation((node) => void beating.delete(node));
   const listenersBefore = session.ended.listenerCount;
-  const node = EphemeralNode.of(session, '/node', leaseStart(clock));
+  const node = EphemeralNode.of(session, '/node', { sentAt: leaseStart(clock) });
   node.keepAlive();
   const isFollowed = () => beating.has(node) || session.ended.listenerCount > listenersBefore;
   return { clock, node, isFollowed };

@@ -6,8 +6,8 @@ import {
   mayHavePriority,
   priorityOf,
 } from '../../../../src/election/nodes/candidate-uuid.js';
-import { heartbeatNodeOf } from '../../../../src/election/nodes/heartbeat-node.js';
 import { isLease, LONGEST_LEASE_MS } from '../../../../src/election/nodes/record.js';
+import { heartbeatNodeOf } from '../../../../src/lock/queue/heartbeat-node.js';
 import { entryPrefix, parseEntry, type QueueEntry } from '../../../../src/lock/queue/order.js';
 import { childNames } from '../../../support/conclave/child-names.js';
 

@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
-import { heartbeatPathOf } from '../../../../src/election/nodes/heartbeat-node.js';
 import { parseRecord } from '../../../../src/election/nodes/record.js';
 import { revokeLeader } from '../../../../src/election/revoke-leader.js';
 import { Claimant } from '../../../../src/election/term/claimant.js';
 import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../../src/errors.js';
+import { heartbeatPathOf } from '../../../../src/lock/queue/heartbeat-node.js';
 import type { SessionOptions } from '../../../../src/session/session-options.js';
 import { nextEvent } from '../../../support/events.mjs';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

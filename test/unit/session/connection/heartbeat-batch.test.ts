@@ -14,9 +14,9 @@ class Version implements RaisedVersion {
   readonly results: PartResult[] = [];
   readonly refusals: ZooKeeperError[] = [];
   beginsLease = true;
-  constructor(public next: TransactionPart | undefined) {}
-  nextWrite(): TransactionPart | undefined {
-    return this.next;
+  constructor(readonly raise: TransactionPart) {}
+  absoluteRaise(): TransactionPart {
+    return this.raise;
   }
   written(result: PartResult): boolean {
     this.results.push(result);
@@ -46,7 +46,7 @@ class Node implements ProvenNode {
 
 const raising = (path: string) =>
   new Node(path, new Version({ kind: 'set', path: `${path}-h`, data: Buffer.alloc(0) }));
-const batchesOf = (nodes: readonly Node[]) => HeartbeatBatch.of(nodes, 'world');
+const batchesOf = (nodes: readonly Node[]) => HeartbeatBatch.of(nodes);
 const onlyBatchOf = (nodes: readonly Node[]) => {
   const batches = batchesOf(nodes);
   expect(batches).toHaveLength(1);
@@ -63,15 +63,6 @@ describe('a heartbeat of several nodes', () => {
     expect(batch.nodes).toEqual([plain, other]);
     batch.confirmed({ value: [{}, {}, result(7)], zxid: 1n, sentAt: instantAt(42) }, () => true);
     expect([plain.told, other.told, other.raised?.results]).toEqual([[42], [42], [result(7)]]);
-  });
-
-  it('leaves out a node that none may be sent for, also where its check alone would prove it', () => {
-    const [plain, claiming] = [new Node('/a'), new Node('/b', new Version(undefined))];
-    const batch = onlyBatchOf([plain, claiming]);
-    expect(batch.nodes).toEqual([plain]);
-    batch.confirmed({ value: [{}], zxid: 1n, sentAt: instantAt(42) }, () => true);
-    expect(claiming.told).toEqual([]);
-    expect(batchesOf([claiming])).toEqual([]);
   });
 
   it('proves none for which the write begins no lease', () => {
@@ -116,12 +107,12 @@ describe('a heartbeat that is refused', () => {
     expect([removed, first.told]).toEqual([[second, first], ['unreadable']]);
   });
 
-  it('for a version says so to that one: its next heartbeat differs', () => {
+  it('for a version says so to that one, and takes it off', () => {
     const [first, second] = [raising('/a'), raising('/b')];
     const removed: ProvenNode[] = [];
     const error = noNode();
     onlyBatchOf([first, second]).refused(new TransactionError(3, error), (node) => removed.push(node));
-    expect([removed, second.raised?.refusals, first.raised?.refusals]).toEqual([[], [error], []]);
+    expect([removed, second.raised?.refusals, first.raised?.refusals]).toEqual([[second], [error], []]);
     expect([first.told, second.told]).toEqual([[], []]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { candidateUuid } from '../../../../src/election/nodes/candidate-uuid.js';
-import { heartbeatNodeOf } from '../../../../src/election/nodes/heartbeat-node.js';
 import { serializeRecord } from '../../../../src/election/nodes/record.js';
+import { heartbeatNodeOf } from '../../../../src/lock/queue/heartbeat-node.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../../src/platform/async/promises.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
