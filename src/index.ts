@@ -1,4 +1,4 @@
-// Imports more than 15 modules: it is the public interface, and nothing else.
+// Imports more than 20 modules: it is the public interface, and nothing else.
 export type { ElectionRole } from './cluster/guardian/guarded-process.js';
 export { registerWithGuardian } from './cluster/guardian/guardian-link.js';
 export type { SessionCleanup } from './cluster/guardian/session-cleanup.js';

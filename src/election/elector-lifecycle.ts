@@ -1,6 +1,4 @@
-// Imports more than 15 modules: only this module knows all parts of an election. Seven of the imports are small modules of the
-// platform.
-// Longer than 350 lines: the states of an elector, and all that leads from one to the next.
+// Imports more than 20 modules: only this module knows all parts of an election. Seven of them are small modules of the platform.
 import {
   type DemotionReason,
   describe,
@@ -25,29 +23,31 @@ import { type Clock, sleep } from '../platform/time/clock.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
+import { type CampaignHost, campaign } from './campaign.js';
 import { Demotion } from './demotion.js';
+import { ElectionRecords } from './election-records.js';
 import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
-import { QueuePlace, type QueuePlaceHost } from './queue-place.js';
+import type { Place } from './place.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import type { Claim } from './term/claim.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
 import { isLoss, lossOf } from './term/loss.js';
-import { claimsOf } from './term/seat-claimant.js';
+import type { GivenTerm } from './term/release.js';
 import { Watchdog } from './watchdog/watchdog.js';
 
 /** The reason with which a stop interrupts the elector's waits. Callers never see it. */
 class StopRequest extends Error {}
 
 /** The life of an elector: its states ({@link ElectorState}), its transitions, and its work in each state. */
-export class ElectorLifecycle implements QueuePlaceHost, StopPort {
+export class ElectorLifecycle implements CampaignHost, StopPort {
   readonly session: Session;
   readonly clock: Clock;
   readonly path: string;
   readonly options: ResolvedElectorOptions;
-  readonly claims: ReturnType<typeof claimsOf>;
+  readonly records: ElectionRecords;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
   rejoinBackoff: RejoinBackoff;
@@ -56,10 +56,12 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly #stop = new LazyAbortController();
   #state: LifecycleState = { name: 'idle' };
   /** The elector's place in the queue, which it also has while it leads. */
-  #place: QueuePlace | undefined;
+  #place: Place | undefined;
   /** Settles when the elector has a place in the queue again, or will never have one. */
   #placed: Deferred<void> = deferred();
   #joinsAt = 0; // When it began to take its newest place.
+  /** The term that it leads from that place, or has led there. */
+  #ledTerm: ElectedTerm | undefined;
   #running: Promise<void> = Promise.resolve();
   #watchdog: Watchdog | undefined;
   /** Since when a stop has waited for the servers. The wait for the leader's work doesn't count. */
@@ -73,8 +75,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.clock = session.clock;
     this.path = path;
     this.options = options;
-    const onTakeoverWait = () => port.note('takeoverWait');
-    this.claims = claimsOf(session, path, options.id, { ...options, onTakeoverWait });
+    this.records = new ElectionRecords(session, path, options.seats);
     this.advertisement = new Advertisement(options.id, options.data);
     this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
     this.stopping = new Stopping(this);
@@ -137,23 +138,12 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.#beforeRelease = task;
   }
 
-  /** One passage through the queue: join, wait for the predecessor, claim, lead, release. */
-  async #campaign(): Promise<void> {
-    if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
-    const joinsAt = this.clock.now();
-    this.#joinsAt = joinsAt;
-    const place = await QueuePlace.join(this, this.#stop);
+  onPlace(place: Place | undefined): void {
     this.#place = place;
-    let term: ElectedTerm | undefined;
-    try {
-      const claim = await place.untilElected(this.#stop); // Waiting, and claiming.
-      term = await this.#lead(place, claim, joinsAt);
-      await place.release(term?.ending.successor);
-    } finally {
-      this.#place = undefined;
-      await place.leave();
-    }
-    if (term !== undefined) logRelease(this.options.logger, term, place.given);
+  }
+
+  onReleased(given: GivenTerm): void {
+    if (this.#ledTerm !== undefined) logRelease(this.options.logger, this.#ledTerm, given);
   }
 
   /** Campaigns again and again, until it is stopped or the session is over. Never rejects. */
@@ -161,7 +151,10 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     const unsubscribe = onAbort(this.session.ended, () => this.#onSessionEnded());
     while (!this.#stop.aborted && !this.session.ended.aborted) {
       try {
-        await this.#campaign();
+        if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
+        this.#joinsAt = this.clock.now();
+        this.#ledTerm = undefined;
+        await campaign(this, this.#stop);
         await this.#coolDown();
       } catch (error) {
         if (!(await this.#goesOnAfter(error))) break;
@@ -178,15 +171,17 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.#port.emit('waiting', position);
   }
 
+  onTakeoverWait(): void {
+    this.#port.note('takeoverWait');
+  }
+
   onClaiming(): void {
     this.#become({ name: 'claiming' });
     this.#placed.resolve();
   }
 
-  /**
-   * Leads from the term's beginning until its work has settled. `undefined` if the application never heard of the term.
-   */
-  async #lead(place: QueuePlace, claim: Claim, joinsAt: number): Promise<ElectedTerm | undefined> {
+  /** See {@link CampaignHost.lead}. If the application never hears of the term, there is none to log. */
+  async lead(place: Place, claim: Claim): Promise<MarkedSuccessor | undefined> {
     // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application
     // has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
@@ -203,9 +198,10 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       (cause) => this.report(new LeadError(term.number, cause)),
     );
     term.whenEnded(ended.resolve);
+    this.#ledTerm = term;
     this.#become({ name: 'leading', term });
     this.#watchdog?.guard(place.node, term.signal);
-    logElection(logger, term, joinsAt);
+    logElection(logger, term, this.#joinsAt);
     term.run(() => {
       this.#port.emit('elected', term);
       if (lead !== undefined) term.lead(lead, logger, () => this.#endTerm(term, 'finished'));
@@ -217,13 +213,13 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     const tookMs = this.clock.now() - term.beganAt;
     const wasFruitless = term.endedFor === 'finished' || isLoss(this.#endReason(term));
     this.rejoinBackoff.note(wasFruitless && tookMs < this.session.leaseMs);
-    return term;
+    return term.ending.successor;
   }
 
   /**
    * Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done.
    */
-  async #untilSettled(term: ElectedTerm, { node }: QueuePlace): Promise<void> {
+  async #untilSettled(term: ElectedTerm, { node }: Place): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
     const isLost = this.#beforeRelease !== undefined && term.isLost; // Before anything else takes time: only the end of the work counts.
@@ -310,7 +306,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       return false;
     }
     // The session has reported a node that it can't read. Other nodes were deleted by another client.
-    if (isPlaceLost) this.claims.notePlaceLost();
+    if (isPlaceLost) this.records.notePlaceLost();
     else this.report(error instanceof Error ? error : new Error(describe(error)));
     // With another number of seats, the elector would block the candidates of the election.
     if (error instanceof SeatsMismatchError) return false;

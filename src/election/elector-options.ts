@@ -38,16 +38,15 @@ export interface CandidacyOptions {
   readonly takeoverDelayMs?: number;
   /**
    * When other candidates may replace a leader that is silent. `lease`: when its lease is surely over and no heartbeat
-   * of it has come meanwhile. `session`: when its session has ended as well, which takes a session timeout and up to a
-   * tick of the servers.
+   * of it has come meanwhile. `session`: when nothing was heard of it for a session timeout.
    *
    * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice matters for work
    * that doesn't ask. If a leader hangs for longer than a lease and then goes on, such work acts once more
    * before the leader notices. With `session` no other candidate leads by then, unless the leader hung for
    * longer than the session timeout.
    *
-   * A leader's own choice applies to its terms. A session that holds 64 terms with `lease` uses `session` for further
-   * ones.
+   * A leader's own choice applies to its terms. A candidate that chooses `session` also lets any other leader be silent
+   * for that long.
    * @default 'lease'
    */
   readonly takeover?: 'lease' | 'session';

@@ -1,12 +1,11 @@
 import { InvalidStateError, LeadError, NoCandidateError } from '../errors.js';
 import type { NodeContent } from '../lease/ephemeral-node.js';
 import type { Contender } from '../lock/queue/contender.js';
+import { type Clock, sleep } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
-import type { Campaign } from './campaign.js';
-import type { ResolvedElectorOptions } from './elector-options.js';
+import type { LeaderElectorOptions, ResolvedElectorOptions, Revocation } from './elector-options.js';
 import { parseRequest, type RefusalReason, type StepDownRequest } from './nodes/candidate-request.js';
 import { writeRequest } from './nodes/request-writer.js';
-import { stepsDown } from './step-down-policy.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import type { ElectedTerm } from './term/elected-term.js';
 
@@ -48,20 +47,23 @@ export class RequestHandler {
     this.#port = port;
   }
 
-  /** Handles the request on the contender's node, now and after each change. */
-  handle(contender: Contender, campaign: Campaign): void {
+  /**
+   * Handles the request on the contender's node, now and after each change.
+   * @param mayLead - called when the node has changed, mostly because a term was handed over to the contender
+   */
+  handle(contender: Contender, mayLead: () => void): void {
     let version = 0;
     let isLookedAt = false;
     const onChanging = () => {
       isLookedAt = true;
-      campaign.mayLead();
+      mayLead();
     };
     const onRead = (content: NodeContent) => {
       const request = parseRequest(content.data);
       // A change between the event and this read got no event of its own.
       const seen = version + (isLookedAt ? 1 : 0);
       version = content.version;
-      if (content.version > seen || request?.kind === 'lead') campaign.mayLead();
+      if (content.version > seen || request?.kind === 'lead') mayLead();
       isLookedAt = false;
       if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.
     };
@@ -104,5 +106,33 @@ export class RequestHandler {
 
   #reportUnlessEnded(error: unknown): void {
     if (!this.#session.ended.aborted) this.#port.report(error as Error);
+  }
+}
+
+/**
+ * Whether a leader steps down: its policy `onRevoke` decides. It also steps down if the policy fails (`onFailure`) or
+ * outlasts the grace.
+ */
+async function stepsDown(
+  onRevoke: LeaderElectorOptions['onRevoke'],
+  revocation: Revocation,
+  clock: Clock,
+  onFailure: (cause: unknown) => void,
+): Promise<boolean> {
+  if (onRevoke === undefined) return true;
+  const decided = new AbortController();
+  const decision = (async () => (await onRevoke(revocation)) !== false)().catch((cause: unknown) => {
+    onFailure(cause);
+    return true;
+  });
+  const ended = AbortSignal.any([decided.signal, revocation.term.signal]);
+  const graceOver = sleep(clock, revocation.graceMs, ended).then(
+    () => true,
+    () => true, // The policy has decided, or the term has ended for another reason. Nothing is left to decide.
+  );
+  try {
+    return await Promise.race([decision, graceOver]);
+  } finally {
+    decided.abort();
   }
 }

@@ -27,7 +27,7 @@ export interface NodeOrigin {
  * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that.
  *
  * With a heartbeat node beside it, a lease begins with the sending of a proof, and with nothing else. A proof is a transaction that
- * checks the node and raises the heartbeat node's version. So other sessions see every lease, see docs/design/takeover.md. Without a
+ * checks the node and raises the heartbeat node's version. So other sessions see every lease, see src/election/README.md. Without a
  * heartbeat node, as of a lock, a lease begins with any write that found the node.
  */
 export class EphemeralNode implements ProvenNode, NodeListener {

@@ -7,7 +7,7 @@ const NO_DATA = Buffer.alloc(0);
 /**
  * The heartbeat node of a contender, as far as its session knows. One transaction creates it together with the contender's own node,
  * and it is never created again. So each of its versions is written once, by one heartbeat or claim, and other sessions see whether
- * there was another one. See docs/design/takeover.md.
+ * there was another one. See src/election/README.md.
  */
 export class HeartbeatNode implements RaisedVersion {
   readonly path: string;

@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 16; it connects the sources, their collectors and the exporters.
 import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
 import { ClusterSupervisor } from '../cluster/workers/cluster-supervisor.js';
 import { LeaderElector } from '../election/elector.js';

@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 16, most of them the ground of every public class that starts, stops and emits.
 import { showAs } from '../classes/inspection.js';
 import {
   describe,

@@ -1,5 +1,3 @@
-// Imports more than 15 modules: 16; each operation brings its request, its checks and its watches together.
-// Longer than 350 lines: 490; one method for each operation, which share the chroot, the outbox and the watches.
 import {
   ConnectionLossError,
   InvalidOptionError,

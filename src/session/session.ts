@@ -1,4 +1,3 @@
-// Longer than 350 lines: 356; the changes of the state, which has one writer, and what a session answers about itself.
 import { AsyncResource } from 'node:async_hooks';
 import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';

@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 17; it ties what a member owns, says and leaves behind to the planning for all.
 import { registerMember } from '../cluster/guardian/guardian-link.js';
 import type { Contender } from '../lock/queue/contender.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';

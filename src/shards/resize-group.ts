@@ -1,5 +1,5 @@
-import { takeoverDelayMs } from '../election/term/takeover-delay.js';
 import { BadVersionError, type ZooKeeperError } from '../errors.js';
+import { takeoverDelayMs } from '../lease/silence.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { sleep } from '../platform/time/clock.js';
 import { isUnanswered } from '../session/operations.js';

@@ -17,7 +17,7 @@ import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
-const PRIORITY_255 = '01234567-89ab-80ff-8123-456789abcdef';
+const PRIORITY_255 = '01234567-89ab-81ff-8123-07d00000cdef';
 
 const nameOf = (number: number, id = `01234567-89ab-cdef-0123-${String(number).padStart(12, '0')}`) =>
   `_c_${id}-lock-${String(number).padStart(10, '0')}`;
@@ -173,8 +173,8 @@ describe('a node of a contender’s name that goes with no session', () => {
       const leader = await campaign(await open(), path, { takeover, id: 'leader' });
       const { sequence } = (await first.candidates())[1] as Candidate;
       // The forged node is behind the leader, which has never looked at it, and ahead of all others.
-      const way = takeover === 'lease' ? { takeover } : {};
-      const forged = nameOf(sequence + 1, candidateUuid(randomUUID(), 0, { leaseMs, ...way }));
+      const silentMs = takeover === 'session' ? 6000 : undefined;
+      const forged = nameOf(sequence + 1, candidateUuid(randomUUID(), 0, { leaseMs, silentMs }));
       await stranger.create(`${path}/${forged}`);
       const electors = [await campaign(await open(), path, { takeover })];
       electors.push(await campaign(await open(), path, { takeover }));

@@ -134,7 +134,11 @@ export const MUTANTS = [
     what: "after an unclean end a candidate doesn't wait until the lease is over",
     danger: 'the former leader may be cut off from the servers, and still act on its lease: two leaders',
     edits: [
-      { file: 'election/term/claim-rules.ts', from: 'if (waitedMs < delayMs) ', to: 'if (waitedMs < 0) ' },
+      {
+        file: 'election/decide.ts',
+        from: `if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(record, known);`,
+        to: `if (holder.name === 'gone') return claim(record, known);`,
+      },
     ],
     file: 'unit/precautions.test.ts',
     test: 'a leader whose node the servers have given away > is not succeeded as long as its own lease lasts, though it has not heard of it',
@@ -146,9 +150,9 @@ export const MUTANTS = [
       'the number wraps round, begins anew when the election is deleted, and falls when a candidate leads out of turn',
     edits: [
       {
-        file: 'election/term/claim-writer.ts',
+        file: 'election/place.ts',
         from: 'token: zxid,',
-        to: 'token: BigInt(contender.entry.sequence),',
+        to: 'token: BigInt(this.contender.entry.sequence),',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -333,7 +337,7 @@ export const MUTANTS = [
     danger: "the handover overwrites the successor's advertised data, and a candidate that is leaving leads",
     edits: [
       {
-        file: 'election/successor/successor.ts',
+        file: 'election/term/transitions.ts',
         from: 'data: marked, version: successor.version }',
         to: 'data: marked }',
       },
@@ -347,9 +351,10 @@ export const MUTANTS = [
     danger: 'another candidate may have claimed since the record was read: two leaders',
     edits: [
       {
-        file: 'election/term/claim-writer.ts',
-        from: "return { kind: 'set', path: this.#recordPath, data, version };",
-        to: "return { kind: 'set', path: this.#recordPath, data, ...(version < 0 && { version }) };",
+        file: 'election/term/transitions.ts',
+        from: `return { kind: 'set', path, data: serializeRecord({ state: 'held', ...held }), version };`,
+        to: `const data = serializeRecord({ state: 'held', ...held });
+  return { kind: 'set', path, data, ...(version < 0 && { version }) };`,
       },
     ],
     file: 'unit/lone-candidate.test.ts',
@@ -363,7 +368,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/term/leave-queue.ts',
-        from: "[{ kind: 'check', path, version } as const, ...node.deletions]",
+        from: 'leaveParts({ path, version }, node.deletions)',
         to: 'node.deletions',
       },
     ],
@@ -376,8 +381,8 @@ export const MUTANTS = [
     danger: 'it has no lease, and gives the term back at once',
     edits: [
       {
-        file: 'election/term/claimant.ts',
-        from: 'if (!node.isHeld()) await node.renew(signal);',
+        file: 'election/place.ts',
+        from: 'if (cold) await node.renew(this.#ended);',
         to: '',
       },
     ],
@@ -390,9 +395,9 @@ export const MUTANTS = [
     danger: 'others wait only as long as the record says: another candidate leads while it still acts',
     edits: [
       {
-        file: 'election/term/claimant.ts',
-        from: 'record.leaseMs >= this.#session.leaseMs',
-        to: 'record.leaseMs > 0',
+        file: 'election/decide.ts',
+        from: 'if (value.leaseMs < own.leaseMs) return claim(record, known);',
+        to: 'if (value.leaseMs < 0) return claim(record, known);',
       },
     ],
     file: 'unit/handover-precautions.test.ts',
@@ -410,7 +415,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/election/nodes/candidate-uuid.test.ts',
-    test: "a candidate's uuid > is one of version 8, and says the priority, the way of takeover, and a lease that is no shorter",
+    test: "a candidate's uuid > is one of version 8, and says the priority, and times that are no shorter",
   },
   {
     name: 'demoted-before-signal',
@@ -536,9 +541,9 @@ export const MUTANTS = [
     danger: 'the leader may have sent another heartbeat since the version was read: two leaders',
     edits: [
       {
-        file: 'election/takeover/takeover.ts',
-        from: ', version: heartbeatVersion },',
-        to: ', ...(heartbeatVersion < 0 && { version: heartbeatVersion }) },',
+        file: 'election/term/transitions.ts',
+        from: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\`, version }, own];`,
+        to: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\` }, own];`,
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
@@ -550,9 +555,9 @@ export const MUTANTS = [
     danger: 'nothing shows whether there was another heartbeat: two leaders',
     edits: [
       {
-        file: 'election/takeover/takeover.ts',
-        from: `    { kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(node)}\`, version: heartbeatVersion },\n`,
-        to: '',
+        file: 'election/term/transitions.ts',
+        from: 'if (version === MISSING) return [own];',
+        to: 'if (version >= MISSING) return [own];',
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
@@ -565,12 +570,12 @@ export const MUTANTS = [
       'a heartbeat that was sent later, but reached the servers before the read, begins a longer lease: two leaders',
     edits: [
       {
-        file: 'election/takeover/lease-observation.ts',
-        from: 'before.since : now, readAt, connection }',
-        to: 'before.since : Math.min(now, readAt), readAt, connection }',
+        file: 'lease/silence.ts',
+        from: 'since: isSame ? before.since : now, readAt, connection }',
+        to: 'since: isSame ? before.since : Math.min(now, readAt), readAt, connection }',
       },
     ],
-    file: 'unit/election/takeover/lease-observation.test.ts',
+    file: 'unit/lease/silence.test.ts',
     test: 'what was seen of a heartbeat node > counts from when the answer came that first showed its version, not from when it was asked for',
   },
   {
@@ -580,12 +585,12 @@ export const MUTANTS = [
       'after servers have lost a heartbeat the next one brings the same version: it begins a lease that nobody waits for',
     edits: [
       {
-        file: 'election/takeover/lease-observation.ts',
-        from: 'before?.version === version && before.zxid === zxid;',
-        to: 'before?.version === version;',
+        file: 'lease/silence.ts',
+        from: 'before.version === version && before.zxid === zxid;',
+        to: 'before.version === version;',
       },
     ],
-    file: 'unit/election/takeover/lease-observation.test.ts',
+    file: 'unit/lease/silence.test.ts',
     test: 'what was seen of a heartbeat node > begins anew with a version that comes again by another transaction, as in a restored backup',
   },
   {
@@ -594,42 +599,56 @@ export const MUTANTS = [
     danger: 'restored data bring the version again, by a heartbeat that begins a lease',
     edits: [
       {
-        file: 'election/takeover/failure-detector.ts',
-        from: 'leader.connection === connectionNumber && observation.connection === connectionNumber;',
-        to: 'leader.connection === connectionNumber;',
+        file: 'election/decide.ts',
+        from: `if (instead !== undefined && instead.connection !== connection) return { do: 'wait' };`,
+        to: '',
       },
     ],
-    file: 'unit/election/takeover/failure-detector.test.ts',
-    test: 'what is known of a silent leader > claims by no version that was not read over the connection that has shown the record: restored data may bring it again',
-  },
-  {
-    name: 'since-before-record',
-    what: 'silence counts on after the record was written again',
-    danger: 'a claim begins a lease and raises no version: two leaders',
-    edits: [
-      {
-        file: 'election/takeover/lease-observation.ts',
-        from: 'return this.#zxid === zxid ? this.#observation : undefined;',
-        to: 'return this.#zxid === undefined || zxid < 0n ? undefined : this.#observation;',
-      },
-    ],
-    file: 'unit/election/takeover/failure-detector.test.ts',
-    test: 'what is known of a silent leader > counts anew when the record was written again, though the version is the same: a claim begins a lease',
+    file: 'unit/election/decide.test.ts',
+    test: 'a candidate that follows a leader > claims only by a version that was read over the connection of the claim',
   },
   {
     name: 'position-begins-anew',
-    what: 'silence counts anew when the place in the queue changes',
+    what: 'silence counts anew when the record is read again',
     danger:
       'if a leader dies together with the candidate behind it, it is replaced later, by half a lease and more',
     edits: [
       {
-        file: 'election/takeover/failure-detector.ts',
-        from: '!this.#hasGone(state.leader)) {',
-        to: '!this.#hasGone(state.leader)) {\n      this.#options.lastObservation.forget();',
+        file: 'election/followed-record.ts',
+        from: 'if (seen.zxid !== this.#zxid) {',
+        to: 'if (seen.zxid !== this.#zxid || this.#record === undefined) {',
       },
     ],
-    file: 'unit/election/takeover/failure-detector.test.ts',
-    test: 'what is known of a silent leader > counts on when another candidate ahead has gone, from the same read on, and with the delay of its new place (seed 51007410)',
+    file: 'unit/election/followed-record.test.ts',
+    test: 'what a candidate knows of a silent holder > counts on while the record is read again, from the same read on',
+  },
+  {
+    name: 'claim-over-another-connection',
+    what: 'a claim goes out over another connection than the one that has shown the record',
+    danger: "in a restored backup the record has that version by another candidate's claim",
+    edits: [
+      {
+        file: 'election/decide.ts',
+        from: "if (over.connection !== connection || connection === undefined) return { do: 'look' };",
+        to: '',
+      },
+    ],
+    file: 'unit/election/decide.test.ts',
+    test: 'a candidate > sends a claim only over the connection that has shown the record',
+  },
+  {
+    name: 'gone-by-belief',
+    what: 'a candidate waits out the lease of a leader whose node may be there',
+    danger: 'that leader heartbeats on, and two candidates lead',
+    edits: [
+      {
+        file: 'election/followed-record.ts',
+        from: "if (value.state !== 'held' && ",
+        to: 'if (',
+      },
+    ],
+    file: 'unit/election/followed-record.test.ts',
+    test: 'what a candidate knows of a silent holder > begins with the first read of its heartbeat node, and with each of its heartbeats again',
   },
   {
     name: 'bare-lease-delay',
@@ -637,13 +656,13 @@ export const MUTANTS = [
     danger: 'a leader whose clock is slow still acts when a candidate whose clock is fast claims',
     edits: [
       {
-        file: 'election/term/takeover-delay.ts',
+        file: 'lease/silence.ts',
         from: 'return leaseMs * 1.03 + 50;',
         to: 'return leaseMs;',
       },
     ],
-    file: 'unit/election/takeover/lease-observation.test.ts',
-    test: "a candidate that follows the heartbeats of a leader > waits for as long as the leader's lease may last, by clocks whose rates differ by 1 %",
+    file: 'unit/lease/silence.test.ts',
+    test: 'the takeover delay > outlasts the former lease whenever the two clocks run at rates within 1 % of each other',
   },
   {
     name: 'delay-option-shortens',
@@ -651,13 +670,13 @@ export const MUTANTS = [
     danger: 'a wrong setting makes two leaders',
     edits: [
       {
-        file: 'election/takeover/lease-observation.ts',
-        from: 'Math.max(leastDelayMs, takeoverDelayMs(leaderLeaseMs));',
-        to: '(leastDelayMs > 0 ? leastDelayMs : takeoverDelayMs(leaderLeaseMs));',
+        file: 'lease/silence.ts',
+        from: 'Math.max(takeoverDelayMs(leaseMs), leastSilentMs, leastMs)',
+        to: '(leastMs > 0 ? leastMs : Math.max(takeoverDelayMs(leaseMs), leastSilentMs))',
       },
     ],
-    file: 'unit/election/takeover/lease-observation.test.ts',
-    test: 'a candidate that follows the heartbeats of a leader > waits longer where takeoverDelayMs says so, and never less',
+    file: 'unit/lease/silence.test.ts',
+    test: 'the takeover delay > is longer where the holder or the one that waits wants that, and never shorter',
   },
   {
     name: 'unproven-claim',
@@ -665,13 +684,13 @@ export const MUTANTS = [
     danger: 'the servers carry it out when its own lease is over: that term is useless to every candidate',
     edits: [
       {
-        file: 'election/takeover/lease-observation.ts',
-        from: "isProven ? 'claim' : 'prove'",
-        to: "isProven || now >= claimAt ? 'claim' : 'prove'",
+        file: 'election/decide.ts',
+        from: 'return isProven(holder, known) ? claim',
+        to: 'return isProven(holder, known) || ms <= 0 ? claim',
       },
     ],
-    file: 'unit/election/takeover/lease-observation.test.ts',
-    test: 'a candidate that follows the heartbeats of a leader > claims only behind a heartbeat of its own and a read that are younger than half a lease',
+    file: 'unit/election/decide.test.ts',
+    test: 'a candidate that follows a leader > claims only behind a proof of its own and a read that are younger than half a lease',
   },
   {
     name: 'hand-over-to-nobody',

@@ -159,8 +159,8 @@ export const SHARD_MUTANTS = [
     edits: [
       {
         file: 'shards/members/member-watch.ts',
-        from: "if (step.kind === 'silent' && !wasReadOver(watched.sign, this.#session.connectionNumber)) {",
-        to: "if (step.kind === 'silent' && watched.leaseMs < 0) {",
+        from: '(connectionNumber === undefined || sign.connection !== connectionNumber)',
+        to: 'ms > 0',
       },
     ],
     file: WATCH,
@@ -172,13 +172,13 @@ export const SHARD_MUTANTS = [
     danger: 'the member acts on its last lease, and doesn’t know yet that its session has ended',
     edits: [
       {
-        file: 'shards/members/silence.ts',
-        from: 'if (leftMs > 0) return',
-        to: "if (leftMs > 0 && sign.name !== 'gone') return",
+        file: 'shards/members/member-watch.ts',
+        from: 'if (ms > 0) {',
+        to: "if (ms > 0 && sign.name !== 'gone') {",
       },
     ],
-    file: 'unit/shards/members/silence.test.ts',
-    test: 'a member’s tombstone > comes when it has been gone for a delay',
+    file: WATCH,
+    test: 'the watch of a group’s members > counts the delay of a member that is gone from the servers’ proof, not from the listing that didn’t show it',
   },
   {
     name: 'tombstone-by-belief',

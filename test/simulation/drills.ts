@@ -106,7 +106,7 @@ function isNextStanding({ hosts, queue }: World): boolean {
 /** How many candidates come before the first that takes over from that leader by lease; `undefined` if none does. */
 function rankOfFirstToFollow(world: World, { candidate: { seat, leadingNode } }: Host): number | undefined {
   const record = world.record(seat);
-  if (record.state !== 'held' || record.takeover !== 'lease' || !leadingNode?.endsWith(record.node))
+  if (record.state !== 'held' || record.silentMs !== undefined || !leadingNode?.endsWith(record.node))
     return undefined;
   const { hosts, queue } = world;
   const waiting = queue.filter(

@@ -1,6 +1,6 @@
 import { cooldownAfter } from '../../src/cluster/supervisor/lost-term-cooldown.js';
 import { LONGEST_COOLDOWN_MS } from '../../src/election/rejoin-backoff.js';
-import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
+import { takeoverDelayMs } from '../../src/lease/silence.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 
 /** The values on which the bound depends. */

@@ -1,9 +1,10 @@
-import { FailureDetector } from '../../src/election/takeover/failure-detector.js';
-import { Claimant } from '../../src/election/term/claimant.js';
+import { FollowedRecord } from '../../src/election/followed-record.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
+import { ignore } from '../../src/platform/async/promises.js';
 import { Connection } from '../../src/session/connection/connection.js';
 import type { Reply } from '../../src/session/connection/reply.js';
 import type { Request } from '../../src/session/protocol/requests.js';
+import { takeAwayTakeoverDelay } from '../support/conclave/no-takeover-delay.js';
 
 /** The rules by which the candidates lead. All but `shipped` are wrong, and the simulation has to show it. */
 export const RULES = ['shipped', 'no-delay', 'pings', 'pings-no-delay', 'curator'] as const;
@@ -19,8 +20,8 @@ export const DESCRIPTIONS: Record<Rules, string> = {
 
 const { send } = Connection.prototype;
 const { written } = HeartbeatNode.prototype;
-const { follow } = FailureDetector.prototype;
-const { delayFor } = Claimant.prototype;
+const { follow } = FollowedRecord.prototype;
+let giveBackDelay = ignore;
 let current: Rules = 'shipped';
 
 /** Makes all candidates of this process follow these rules. */
@@ -31,8 +32,9 @@ export function goBy(rules: Rules): void {
   Connection.prototype.send = byPings ? sendPings : send;
   // A ping raises no version, so these leaders aren't followed before their sessions end.
   HeartbeatNode.prototype.written = byPings ? () => true : written;
-  FailureDetector.prototype.follow = byPings ? () => undefined : follow;
-  Claimant.prototype.delayFor = rules.endsWith('no-delay') ? () => 0 : delayFor;
+  FollowedRecord.prototype.follow = byPings ? () => undefined : follow;
+  giveBackDelay();
+  giveBackDelay = rules.endsWith('no-delay') ? takeAwayTakeoverDelay() : ignore;
 }
 
 /** Makes each heartbeat a ping: heartbeats are the only transactions that are sent over the connection itself, and not by way of the outbox. */

@@ -1,11 +1,10 @@
 import { vi } from 'vitest';
-import { FailureDetector } from '../../src/election/takeover/failure-detector.js';
-import type * as LeaseObservations from '../../src/election/takeover/lease-observation.js';
-import { Takeover } from '../../src/election/takeover/takeover.js';
-import type * as ClaimRules from '../../src/election/term/claim-rules.js';
+import type { KnownRecord } from '../../src/election/decide.js';
+import { FollowedRecord } from '../../src/election/followed-record.js';
+import type * as Transitions from '../../src/election/term/transitions.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
-import type { Contender } from '../../src/lock/queue/contender.js';
+import type * as Silence from '../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../src/lock/queue/heartbeat-node.js';
 import type { Stat, TransactionPart } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
@@ -15,32 +14,28 @@ import { findEach, replace, type Wrong } from './wrong.js';
 
 /** Functions that replace those of modules for a test. */
 const rules = vi.hoisted(() => ({
-  observed: undefined as
+  afterRead: undefined as undefined | ((right: typeof Silence.afterRead) => typeof Silence.afterRead),
+  leftMs: undefined as undefined | ((right: typeof Silence.leftMs) => typeof Silence.leftMs),
+  takeoverParts: undefined as
     | undefined
-    | ((right: typeof LeaseObservations.observed) => typeof LeaseObservations.observed),
-  takeoverStep: undefined as
-    | undefined
-    | ((right: typeof LeaseObservations.takeoverStep) => typeof LeaseObservations.takeoverStep),
-  nextClaimStep: undefined as
-    | undefined
-    | ((right: typeof ClaimRules.nextClaimStep) => typeof ClaimRules.nextClaimStep),
+    | ((right: typeof Transitions.takeoverParts) => typeof Transitions.takeoverParts),
 }));
 
-vi.mock(import('../../src/election/takeover/lease-observation.js'), async (load) => {
+vi.mock(import('../../src/lease/silence.js'), async (load) => {
   const right = await load();
   return {
     ...right,
-    observed: (...given) => (rules.observed?.(right.observed) ?? right.observed)(...given),
-    takeoverStep: (...given) => (rules.takeoverStep?.(right.takeoverStep) ?? right.takeoverStep)(...given),
+    afterRead: (...given) => (rules.afterRead?.(right.afterRead) ?? right.afterRead)(...given),
+    leftMs: (...given) => (rules.leftMs?.(right.leftMs) ?? right.leftMs)(...given),
   };
 });
 
-vi.mock(import('../../src/election/term/claim-rules.js'), async (load) => {
+vi.mock(import('../../src/election/term/transitions.js'), async (load) => {
   const right = await load();
   return {
     ...right,
-    nextClaimStep: (...given) =>
-      (rules.nextClaimStep?.(right.nextClaimStep) ?? right.nextClaimStep)(...given),
+    takeoverParts: (...given) =>
+      (rules.takeoverParts?.(right.takeoverParts) ?? right.takeoverParts)(...given),
   };
 });
 
@@ -54,45 +49,47 @@ function replaceRule<K extends keyof typeof rules>(name: K, by: NonNullable<(typ
 
 /** Replaces what claims by takeover delete. */
 function deleteInstead(by: (deletions: readonly TransactionPart[]) => TransactionPart[]): () => void {
-  return replace(Takeover.prototype, 'carryOut', (right) => {
-    return function (this: Takeover, contender, failure, signal, claim) {
-      return right.call(this, contender, failure, signal, (deletions) => claim(by(deletions)));
-    };
-  });
+  return replaceRule(
+    'takeoverParts',
+    (right) =>
+      (...given) =>
+        by(right(...given)),
+  );
 }
 
 /** An answer that has shown the version of a heartbeat node to a candidate. */
 interface SeenVersion {
-  readonly contender: Contender;
+  readonly session: Session;
   readonly path: string;
   readonly version: number;
 }
 
-/** Looks at each such answer before the candidate's detector does. */
+/** Looks at each such answer before the candidate does. */
 function lookAtVersions(look: (seen: SeenVersion) => void): () => void {
-  const contenders = new WeakMap<FailureDetector, Contender>();
-  const undo = [
-    replace(Takeover.prototype, 'detectors', (right) => {
-      return function (this: Takeover, contender, onFailure) {
-        const detectors = right.call(this, contender, onFailure);
-        for (const each of detectors) contenders.set(each, contender);
-        return detectors;
+  return replace(FollowedRecord.prototype, 'nextRead', (right) => {
+    return function (this: FollowedRecord) {
+      const read = right.call(this);
+      const { name, path } = read.request;
+      const { session } = this.host.contender;
+      const answered = (value: unknown) => {
+        if (name === 'exists') look({ session, path: path as string, version: (value as Stat).version });
+        read.answered(value);
       };
-    }),
-    replace(FailureDetector.prototype, 'nextRead', (right) => {
-      return function (this: FailureDetector) {
-        const read = right.call(this);
-        const { name, path } = read.request;
-        const contender = contenders.get(this) as Contender;
-        const answered = (value: unknown) => {
-          if (name === 'exists') look({ contender, path: path as string, version: (value as Stat).version });
-          read.answered(value);
-        };
-        return { ...read, answered };
-      };
-    }),
-  ];
-  return undoAll(undo);
+      return { ...read, answered };
+    };
+  });
+}
+
+/** Replaces what candidates know of a record. */
+function know(by: (known: KnownRecord, record: FollowedRecord) => KnownRecord): () => void {
+  const right = Object.getOwnPropertyDescriptor(FollowedRecord.prototype, 'known') as PropertyDescriptor;
+  Object.defineProperty(FollowedRecord.prototype, 'known', {
+    configurable: true,
+    get(this: FollowedRecord) {
+      return by(right.get?.call(this) as KnownRecord, this);
+    },
+  });
+  return () => Object.defineProperty(FollowedRecord.prototype, 'known', right);
 }
 
 function undoAll(each: readonly (() => void)[]): () => void {
@@ -136,7 +133,11 @@ const WRONG: readonly Wrong[] = [
     hint: 1,
     found: TWO_LEADERS,
     faultRate: 'takeover',
-    make: checkAlone,
+    make: () =>
+      undoAll([
+        replace(HeartbeatNode.prototype, 'absoluteRaise', () => () => ({ kind: 'check', path: ELECTION })),
+        replace(HeartbeatNode.prototype, 'written', () => () => true),
+      ]),
   },
   {
     what: 'a delay that counts from when the read was sent',
@@ -145,7 +146,7 @@ const WRONG: readonly Wrong[] = [
     faultRate: 'takeover',
     make: () =>
       replaceRule(
-        'observed',
+        'afterRead',
         (right) => (before, stat, read) => right(before, stat, { ...read, now: read.readAt }),
       ),
   },
@@ -162,8 +163,8 @@ const WRONG: readonly Wrong[] = [
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
-      replaceRule('takeoverStep', (right) => (situation) => {
-        return right({ ...situation, leaderLeaseMs: 0.7 * situation.leaderLeaseMs });
+      replaceRule('leftMs', (right) => (sign, limits, now) => {
+        return right(sign, { ...limits, leaseMs: 0.7 * limits.leaseMs }, now);
       }),
   },
   {
@@ -193,18 +194,11 @@ const WRONG: readonly Wrong[] = [
     hint: 6,
     found: /^takeover: /,
     faultRate: 'few',
-    make: () => replace(FailureDetector.prototype, 'follow', () => () => undefined),
+    make: () => know((known) => ({ ...known, isProtected: true })),
   },
 ];
 
-function checkAlone(): () => void {
-  return undoAll([
-    replace(HeartbeatNode.prototype, 'absoluteRaise', () => () => ({ kind: 'check', path: ELECTION })),
-    replace(HeartbeatNode.prototype, 'written', () => () => true),
-  ]);
-}
-
-/** It is even known when that heartbeat was sent. But the lease of the claim began later. */
+/** It is even known when that heartbeat was sent. But a lease of the leader may have begun later. */
 function countFromHeartbeats(): () => void {
   const sessions = new WeakMap<EphemeralNode, Session>();
   /** By the clock on the wall, for each heartbeat node. */
@@ -223,32 +217,33 @@ function countFromHeartbeats(): () => void {
     lookAtVersions((each) => {
       seen = each;
     }),
-    replaceRule('observed', (right) => (before, stat, read) => {
-      const { contender, path } = seen as SeenVersion;
+    replaceRule('afterRead', (right) => (before, stat, read) => {
+      const after = right(before, stat, read);
+      if (after.name !== 'beating' || seen === undefined) return after;
       const { now } = read;
       const agoMs =
-        machineOf(contender.session).wallTimeOf(now) - (sentAts.get(path) ?? Number.POSITIVE_INFINITY);
-      return { ...right(before, stat, read), since: agoMs > 0 ? now - agoMs : now };
+        machineOf(seen.session).wallTimeOf(now) - (sentAts.get(seen.path) ?? Number.POSITIVE_INFINITY);
+      return { ...after, since: agoMs > 0 ? now - agoMs : now };
     }),
   ]);
 }
 
 /** As if no heartbeat could have been committed that the candidate hasn't seen. */
 function countFromVersionsOfGoneNodes(): () => void {
-  const seen = new Map<string, { version: number; since: number }>();
+  const seen = new WeakMap<Session, Map<string, { version: number; since: number }>>();
   return undoAll([
-    lookAtVersions(({ contender, path, version }) => {
-      const key = `${contender.entry.node} ${path.slice(path.lastIndexOf('/') + 1)}`;
-      if (seen.get(key)?.version !== version)
-        seen.set(key, { version, since: contender.session.clock.now() });
+    lookAtVersions(({ session, path, version }) => {
+      const versions = seen.get(session) ?? new Map();
+      seen.set(session, versions);
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      if (versions.get(name)?.version !== version)
+        versions.set(name, { version, since: session.clock.now() });
     }),
-    replaceRule('nextClaimStep', (right) => (situation) => {
-      const { record, unclean, ownNode } = situation;
-      const last =
-        record.state === 'held' ? seen.get(`${ownNode} ${heartbeatNodeOf(record.node)}`) : undefined;
-      return right(
-        last === undefined ? situation : { ...situation, unclean: { ...unclean, seenAt: last.since } },
-      );
+    know((known, { host }) => {
+      const { record, holder } = known;
+      if (holder.name !== 'gone' || record?.value.state !== 'held') return known;
+      const last = seen.get(host.contender.session)?.get(heartbeatNodeOf(record.value.node));
+      return last === undefined ? known : { ...known, holder: { name: 'gone', since: last.since } };
     }),
   ]);
 }

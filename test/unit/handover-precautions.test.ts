@@ -2,12 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { parseRecord } from '../../src/election/nodes/record.js';
-import {
-  firstSuccessor,
-  handoverParts,
-  markedSuccessor,
-  type Successor,
-} from '../../src/election/successor/successor.js';
+import { firstSuccessor, markedSuccessor, type Successor } from '../../src/election/successor/successor.js';
+import { handOverParts } from '../../src/election/term/transitions.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';
 import { heartbeatNodeOf } from '../../src/lock/queue/heartbeat-node.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
@@ -66,8 +62,8 @@ async function setUpSuccessor(isFirst: boolean) {
   const hand = async (meanwhile: () => Promise<void>) => {
     const successor = await clock.advanceUntil(successorOf(session, elector, isFirst));
     await clock.advanceUntil(meanwhile());
-    const handed = { record: PATH, version: 1, term: 2 };
-    await clock.advanceUntil(session.commit(handoverParts(PATH, successor, handed)));
+    const parts = handOverParts(PATH, { path: PATH, version: 1 }, successor, 2);
+    await clock.advanceUntil(session.commit(parts));
   };
   const leads = () => {
     const found = record();
@@ -87,7 +83,7 @@ describe('a handover', () => {
     await clock.advanceUntil(() => next.term);
     expect(elected).toEqual(['leader 1', 'next 2']);
     const node = await clock.advanceUntil(nodeOf(next));
-    expect(record()).toMatchObject({ state: 'held', term: 2, node, leaseMs: 2000, takeover: 'lease' });
+    expect(record()).toMatchObject({ state: 'held', term: 2, node, leaseMs: 2000 });
     const writes = server.requests
       .filter(({ paths }) => paths.includes(PATH))
       .map(({ operation }) => operation);
@@ -128,7 +124,7 @@ describe('a handover', () => {
     expect(
       asked.filter(({ operation }) => operation !== 'multi').flatMap(({ paths }) => paths),
     ).not.toContain(`${PATH}/${node}`);
-    expect(record()).toMatchObject({ state: 'held', term: 3, node, leaseMs: 2000, takeover: 'lease' });
+    expect(record()).toMatchObject({ state: 'held', term: 3, node, leaseMs: 2000 });
     expect(record()).not.toHaveProperty('id'); // The successor's node has the id.
     expect((await clock.advanceUntil(next.leader()))?.id).toBe('next');
   });
@@ -154,12 +150,12 @@ describe('a handover', () => {
     const { id } = brief.session.credentials;
     const asked = server.requests.filter(({ session, paths }) => session?.id === id && paths.includes(PATH));
     expect(asked.map(({ operation }) => operation)).toEqual([
-      'getData',
       'getChildren',
+      'getData',
       'getChildren',
       'multi',
     ]);
-    expect(asked[1]?.atMs).toBe(asked[0]?.atMs); // The listing hasn't waited for the answer about the record.
+    expect(asked[1]?.atMs).toBe(asked[0]?.atMs); // Neither has waited for the answer to the other.
     expect(elected).toEqual(['leader 1', 'brief 2', 'next 3']);
     expect(record()).toMatchObject({ term: 3, node: await clock.advanceUntil(nodeOf(next)) });
   });
@@ -181,8 +177,8 @@ describe('a handover', () => {
     const next = await join('next');
     const session = await open(TIMES);
     const successor = await clock.advanceUntil(successorOf(session, next, true));
-    const handed = { record: PATH, version: 1, term: 2 };
-    const parts = handoverParts(PATH, { ...successor, leaseMs: TIMES.leaseMs - 1 }, handed);
+    const short = { ...successor, leaseMs: TIMES.leaseMs - 1 };
+    const parts = handOverParts(PATH, { path: PATH, version: 1 }, short, 2);
     const [own] = [await clock.advanceUntil(nodeOf(leader))];
     await clock.advanceUntil(session.commit([...parts, { kind: 'delete', path: `${PATH}/${own}` }]));
     const term = await clock.advanceUntil(() => next.term);
@@ -207,13 +203,16 @@ describe('a handover', () => {
   });
 
   it('to a candidate that stops in the same moment is given on by that one, and nobody waits out a lease', async () => {
-    const { clock, lead, join, elected, record } = await setUp();
+    const { clock, server, lead, join, elected, record } = await setUp();
     const leader = await lead('leader');
     const next = await join('next');
     const last = await join('last');
     await clock.advance(2 * TIMES.sessionTimeoutMs);
     const before = clock.now();
-    const stopping = Promise.all([leader.stop(), next.stop()]);
+    const leaving = server.delay(20, { only: 'getData', path: PATH }); // The leader's release comes first.
+    const stopping = Promise.all([next.stop(), leader.stop()]);
+    await clock.advanceUntil(() => leaving.hits > 0);
+    leaving.clear();
     await clock.advanceUntil(() => last.term);
     expect(clock.now() - before).toBeLessThan(TIMES.leaseMs / 2);
     await clock.advanceUntil(stopping);

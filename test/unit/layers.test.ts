@@ -20,7 +20,7 @@ const ROOMS = [
   ['lock/queue'],
   ['lock'],
   ['election/nodes'],
-  ['election/successor', 'election/takeover', 'election/term'],
+  ['election/successor', 'election/term'],
   ['election/watchdog'],
   ['election/observer'],
   ['election'],

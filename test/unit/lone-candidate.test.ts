@@ -39,7 +39,7 @@ describe('a candidate that finds the election vacant and without candidates', ()
     expect([server.count('create'), server.count('multi')]).toEqual([0, 2]);
     expect(server.requests[0]).toMatchObject({ operation: 'getData', paths: [PATH] });
     expect(nodes()).toEqual([expect.stringMatching(/-lock-0000000000$/)]);
-    expect(record()).toMatchObject({ state: 'held', term: 1, id: 'one', takeover: 'lease' });
+    expect(record()).toMatchObject({ state: 'held', term: 1, id: 'one' });
     await clock.advanceUntil(elector.stop());
     expect([server.count('multi'), nodes(), record()]).toEqual([3, [], { state: 'vacant', term: 1 }]);
   });

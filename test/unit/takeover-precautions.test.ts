@@ -1,14 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
-import { deletionsOf } from '../../src/election/takeover/takeover.js';
-import { Claimant } from '../../src/election/term/claimant.js';
-import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
+import { parseRecord } from '../../src/election/nodes/record.js';
 import type { Term } from '../../src/election/term/term.js';
+import { takeoverParts } from '../../src/election/term/transitions.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
+import { takeoverDelayMs } from '../../src/lease/silence.js';
 import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
-import { joinQueue } from '../../src/lock/queue/join.js';
 import { leaseStart } from '../../src/platform/time/clock.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
@@ -128,22 +126,6 @@ describe('the record that a candidate reads before it knows that its turn has co
     expect(candidate.term?.number).toBe(2);
   });
 
-  it('is read anew at once if it shows a leader, which may have released since: no lease is waited out', async () => {
-    const { clock, open } = await startWithTestClock();
-    const session = await open(TIMES);
-    const contender = await clock.advanceUntil(joinQueue(session, PATH));
-    const node = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000000';
-    const held = { state: 'held', term: 1, node, leaseMs: TIMES.leaseMs, since: 'now' } as const;
-    await clock.advanceUntil(session.setData(PATH, serializeRecord(held)));
-    const claimant = new Claimant(session, PATH, 'one', { takeover: 'lease', takeoverDelayMs: undefined });
-    const reading = claimant.readAhead();
-    await clock.advanceUntil(session.setData(PATH, serializeRecord({ state: 'vacant', term: 1 })));
-    const before = clock.now();
-    const { signal } = new AbortController();
-    const claim = await clock.advanceUntil(claimant.claim(contender, { outOfTurn: false, reading }, signal));
-    expect([claim, clock.now() - before]).toEqual([expect.objectContaining({ term: 2 }), 0]);
-  });
-
   it('is heard of no more when the candidate stops meanwhile', async () => {
     const { clock, server, candidate } = await setUpQueue();
     await clock.advance(2 * TIMES.leaseMs); // From now on the candidate looks at the leader's heartbeat node.
@@ -167,9 +149,8 @@ describe('what a claim by takeover deletes', () => {
     const node = `${PATH}/${record.node}`;
     const heartbeatVersion = (await clock.advanceUntil(other.exists(heartbeatPathOf(node))))
       ?.version as number;
-    const leader = { record, version: 1, zxid: term.token, connection: other.connectionNumber };
     await clock.advance(BEAT_MS);
-    const claiming = other.commit(deletionsOf(PATH, { seat: 0, leader, heartbeatVersion, silentSince: 0 }));
+    const claiming = other.commit(takeoverParts(PATH, record.node, { version: heartbeatVersion }));
     await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(BadVersionError);
     expect(server.paths(PATH)).toContain(node);
     expect(term.isHeld()).toBe(true);

@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 16; a command, its keeper and its term are brought together here.
 import { KeeperHandle } from '../../cluster/command/keeper-handle.js';
 import type { CommandLine } from '../../cluster/command/keeper-messages.js';
 import { runWhileHeld } from '../../cluster/command/run-while-held.js';

@@ -12,8 +12,7 @@ const DESCRIPTION = `Prints which candidate leads an election and which wait, in
 all elections at a path and below it. The output may be a moment old. You only need permission to read.
 
 Beside the leader you see how long ago its newest heartbeat was committed. The table shows how much of the lease is left. The \
-time of the heartbeat comes from the servers' clock, and the present time from this machine's, so the age is wrong by as much as the two differ. A \
-leader with --takeover session shows no heartbeats.
+time of the heartbeat comes from the servers' clock, and the present time from this machine's, so the age is wrong by as much as the two differ.
 
 With --watch it runs until SIGINT (Ctrl+C), SIGTERM or SIGHUP, or until the reader of its output has gone. In a terminal it redraws \
 the page. Otherwise it prints a line for each election, and another one whenever an election has changed.`;

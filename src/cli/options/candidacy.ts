@@ -45,7 +45,7 @@ export function withCandidacy(command: Command): Command {
     .addOption(
       new Option(
         '--takeover <way>',
-        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when its session has ended as well (session). Choose session if the work might act once more after this process hung for longer than a lease',
+        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when it was silent for a session timeout (session). Choose session if the work might act once more after this process hung for longer than a lease',
       )
         .choices(['lease', 'session'])
         .default('lease'),

@@ -1,4 +1,4 @@
-import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
+import { takeoverDelayMs } from '../../lease/silence.js';
 import { parseJsonObject } from '../../platform/json.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import { durationText } from '../process/duration-text.js';

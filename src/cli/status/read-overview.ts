@@ -36,7 +36,6 @@ async function withHeartbeat(
   { path, candidates }: ElectionView,
   leader: LeaderView | null,
 ): Promise<LeaderView | null> {
-  if (leader === null || leader.takeover !== 'lease') return leader;
-  if (!candidates.some(({ node }) => node === leader.node)) return leader;
+  if (leader === null || !candidates.some(({ node }) => node === leader.node)) return leader;
   return { ...leader, heartbeatAt: (await new ElectionReader(session, path).heartbeatAtMs(leader)) ?? null };
 }

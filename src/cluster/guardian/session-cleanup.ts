@@ -1,9 +1,8 @@
-// Imports more than 15 modules: 16; whatever a dead process may have held is given back here.
 import { recordPath } from '../../election/nodes/record.js';
 import type { Successor } from '../../election/successor/successor.js';
 import { SuccessorSearch } from '../../election/successor/successor-search.js';
 import type { ReleasableClaim } from '../../election/term/claim.js';
-import { releaseParts } from '../../election/term/release.js';
+import { releaseParts } from '../../election/term/transitions.js';
 import { BadVersionError, NoNodeError, SessionExpiredError, ZooKeeperError } from '../../errors.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
@@ -151,7 +150,7 @@ async function release(
   // The heartbeat node goes with the session, which is closed next.
   const deletion = { kind: 'delete', path: claim.node, version: check.nodeVersion } as const;
   try {
-    const parts = releaseParts(queue, claim, successor, [deletion]);
+    const parts = releaseParts(queue, { ...claim, path: claim.record }, successor, [deletion]);
     await abortable(session.commit(parts), signal);
     return 'released';
   } catch (error) {

@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 16, half of them small ones of the platform. It connects sessions, participations and the hook.
 import {
   AuthenticationError,
   CleanupFailedError,

@@ -1,4 +1,4 @@
-/** Imports more than 15 modules: most of them type its public methods. What happens behind these is in `supervision-loop.ts`. */
+/** Imports more than 20 modules: most of them type its public methods. What happens behind these is in `supervision-loop.ts`. */
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import type { LeaderElector } from '../../election/elector.js';

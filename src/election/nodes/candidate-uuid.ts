@@ -6,8 +6,8 @@ import { isLease, LONGEST_LEASE_MS } from './record.js';
 export interface CandidateLease {
   /** How long its lease lasts at most, in milliseconds. */
   readonly leaseMs: number;
-  /** `lease`: its heartbeats raise a version, see `ElectionRecord`. */
-  readonly takeover?: 'lease' | undefined;
+  /** See `ElectionRecord`. */
+  readonly silentMs?: number | undefined;
 }
 
 /**
@@ -15,42 +15,48 @@ export interface CandidateLease {
  * needs about the candidate. So one request, a listing of the queue, shows which candidate may lead next, and with
  * which lease.
  *
- * xxxxxxxx-xxxx-8Wpp-Vxxx-LLLLxxxxxxxx
+ * xxxxxxxx-xxxx-8Fpp-Vxxx-LLLLSSSSxxxx
  *
- * `W` is the way of takeover: 1 for `lease`, else 0. `pp` is the priority, `LLLL` the lease. `V` has the variant's two
- * bits. 94 bits come from `random`.
+ * `F` is the format. `pp` is the priority, `LLLL` the lease, `SSSS` how long the candidate may be silent. `V` has the variant's two
+ * bits. 78 bits come from `random`.
  * @param random - a uuid of version 4
- * @param lease - the candidate's lease. The lease that is read from the uuid is as long, or longer by 0.1 % and 1 ms at
+ * @param lease - the candidate's times. The times that are read from the uuid are as long, or longer by 0.1 % and 1 ms at
  *   most
  */
 export function candidateUuid(random: string, priority: number, lease: CandidateLease): string {
   const [first, second, , fourth = '', fifth = ''] = random.split('-');
-  const way = lease.takeover === 'lease' ? LEASE_WAY : SESSION_WAY;
   const variant = (VARIANT | (Number.parseInt(fourth[0] ?? '0', 16) & 0b11)).toString(16);
   return [
     first,
     second,
-    `8${way}${priority.toString(16).padStart(2, '0')}`,
+    `8${FORMAT}${priority.toString(16).padStart(2, '0')}`,
     `${variant}${fourth.slice(1)}`,
-    `${leaseBits(lease.leaseMs).toString(16).padStart(4, '0')}${fifth.slice(4)}`,
+    `${hexOf(lease.leaseMs)}${hexOf(lease.silentMs ?? 0)}${fifth.slice(8)}`,
   ].join('-');
 }
 
-const SESSION_WAY = '0';
-const LEASE_WAY = '1';
+function hexOf(ms: number): string {
+  return leaseBits(ms).toString(16).padStart(4, '0');
+}
+
+const FORMAT = '1';
 const VARIANT = 0b1000; // Of RFC 9562, in the highest of four bits.
 
+const NONE = '0000';
+
 const GROUPS =
-  /^[0-9a-f]{8}-[0-9a-f]{4}-8([0-9a-f])([0-9a-f]{2})-[89ab][0-9a-f]{3}-([0-9a-f]{4})[0-9a-f]{8}$/;
+  /^[0-9a-f]{8}-[0-9a-f]{4}-8([0-9a-f])([0-9a-f]{2})-[89ab][0-9a-f]{3}-([0-9a-f]{4})([0-9a-f]{4})[0-9a-f]{4}$/;
 
 /**
  * The lease of a candidate, by its name. `undefined` for other clients: their uuids have other versions or no hyphens.
  */
 export function leaseOf({ id }: QueueEntry): CandidateLease | undefined {
-  const [, way, , bits = ''] = GROUPS.exec(id) ?? [];
-  const leaseMs = leaseOfBits(Number.parseInt(bits, 16));
-  if (leaseMs === undefined || (way !== SESSION_WAY && way !== LEASE_WAY)) return undefined;
-  return { leaseMs, ...(way === LEASE_WAY && { takeover: 'lease' as const }) };
+  const [, format, , lease = '', silent = ''] = GROUPS.exec(id) ?? [];
+  const leaseMs = leaseOfBits(Number.parseInt(lease, 16));
+  if (leaseMs === undefined || format !== FORMAT) return undefined;
+  if (silent === NONE) return { leaseMs };
+  const silentMs = leaseOfBits(Number.parseInt(silent, 16));
+  return silentMs === undefined ? undefined : { leaseMs, silentMs };
 }
 
 /** The priority of a candidate, by its name; 0 for another client. */

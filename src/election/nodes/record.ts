@@ -26,11 +26,8 @@ export type ElectionRecord =
       readonly node: string;
       /** How long the leader's lease lasts at most, in milliseconds: a candidate that finds the node gone waits longer. */
       readonly leaseMs: number;
-      /**
-       * `lease`: the leader's heartbeats raise a version, so a claim may delete its node. Otherwise only the end of its
-       * node shows its end.
-       */
-      readonly takeover?: 'lease';
+      /** Given if the leader may be silent for longer than its lease before it is replaced: for how long, in milliseconds. */
+      readonly silentMs?: number;
     };
 
 /** The result of reading the node: a record, or data that can't be read as one. */
@@ -58,15 +55,16 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
-  const { state, term, id, node, leaseMs, takeover } = value;
+  const { state, term, id, node, leaseMs, silentMs } = value;
   if (!isTerm(term)) return unreadable;
   if (state === 'vacant') return { state, term };
   if (state !== 'held') return unreadable;
   if (id !== undefined && typeof id !== 'string') return unreadable;
   if (!isNode(node)) return unreadable;
   if (!isLease(leaseMs)) return unreadable;
+  if (silentMs !== undefined && !isLease(silentMs)) return unreadable;
   const known = id !== undefined && { id };
-  return { state, term, ...known, node, leaseMs, ...(takeover === 'lease' && { takeover }) };
+  return { state, term, ...known, node, leaseMs, ...(silentMs !== undefined && { silentMs }) };
 }
 
 /**
@@ -91,15 +89,12 @@ function isTerm(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What a candidate knows of a vacant record: enough to claim the next term. */
-export interface Vacancy {
-  /** The next term. */
-  readonly term: number;
+/** A record as it was read. */
+export interface SeenRecord<R extends ReadRecord = ReadRecord> {
+  readonly value: R;
   readonly version: number;
-  /** The number of the session's connection over which it was read. */
+  /** The transaction that wrote it. */
+  readonly zxid: bigint;
+  /** The number of the session's connection over which it was read; `undefined` if unknown. */
   readonly connection: number | undefined;
-  /**
-   * If the former leader ended without a release: since when it is known to be gone or silent, by the session's clock.
-   */
-  readonly leaderLostAt?: number;
 }

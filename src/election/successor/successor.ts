@@ -1,9 +1,8 @@
 import type { QueueEntry } from '../../lock/queue/order.js';
-import type { NodeData, TransactionPart } from '../../session/protocol/records.js';
+import type { NodeData } from '../../session/protocol/records.js';
 import { candidateIdOf } from '../nodes/candidate.js';
-import { parseRequest, withRequest } from '../nodes/candidate-request.js';
+import { parseRequest } from '../nodes/candidate-request.js';
 import { type CandidateLease, leaseOf } from '../nodes/candidate-uuid.js';
-import { serializeRecord } from '../nodes/record.js';
 
 /**
  * The first in the queue apart from the leader. The servers notify it of the leader's end, and it reads the record. Its
@@ -44,38 +43,4 @@ export function markedSuccessor(entry: QueueEntry, { data, stat }: NodeData): Ma
   const id = candidateIdOf(data);
   if (lease === undefined || id === undefined || parseRequest(data)?.kind === 'lead') return undefined;
   return { ...lease, isFirst: false, id, node: entry.node, data, version: stat.version };
-}
-
-/** A term that is handed over, and the record in which that is written. */
-export interface HandedTerm {
-  readonly record: string;
-  /** The record's version before the write. */
-  readonly version: number;
-  readonly term: number;
-}
-
-/**
- * The writes that make a candidate the holder of a term. The servers refuse them if the candidate has left the queue. A
- * candidate that isn't the first learns of the term from a mark on its own node. Then the servers also refuse the
- * writes if that node has changed since it was read. See docs/design/handover.md.
- */
-export function handoverParts(
-  queue: string,
-  successor: Successor,
-  { record, version, term }: HandedTerm,
-): TransactionPart[] {
-  const { node, leaseMs, takeover } = successor;
-  const known = !successor.isFirst && { id: successor.id };
-  const way = takeover && { takeover };
-  const held = { state: 'held', term, ...known, node, leaseMs, ...way } as const;
-  return [
-    successorPart(`${queue}/${node}`, successor, term),
-    { kind: 'set', path: record, data: serializeRecord(held), version },
-  ];
-}
-
-function successorPart(path: string, successor: Successor, term: number): TransactionPart {
-  if (successor.isFirst) return { kind: 'check', path };
-  const marked = withRequest(successor.data, { kind: 'lead', term }) as Buffer; // Never `undefined`: a successor was made of a candidate's node.
-  return { kind: 'set', path, data: marked, version: successor.version };
 }

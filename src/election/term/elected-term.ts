@@ -4,13 +4,13 @@ import { type DemotionReason, TermEndedError } from '../../errors.js';
 import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { HeldWork } from '../../lease/held-work.js';
 import { Hold, type LossReason } from '../../lease/hold.js';
+import { mayBeReplaced } from '../../lease/silence.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import type { MarkedSuccessor } from '../successor/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
 import { isLoss } from './loss.js';
-import { mayBeReplaced } from './takeover-delay.js';
 import type { Term } from './term.js';
 
 /** The details of a term's end, beside its reason. */

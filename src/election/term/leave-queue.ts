@@ -5,6 +5,7 @@ import { parseRecord, type ReadRecord } from '../nodes/record.js';
 import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim } from './claim.js';
 import { Release } from './release.js';
+import { leaveParts } from './transitions.js';
 
 /**
  * Leaves the queue of an election, unless the contender is leaving with a term already. At this very moment a leader
@@ -34,8 +35,8 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
       return await new Release(contender, claim, search).write(successor);
     }
     try {
-      const parts = [{ kind: 'check', path, version } as const, ...node.deletions];
-      return void (await session.retryUntilAnswered(() => node.commit(parts)));
+      const leaving = () => node.commit(leaveParts({ path, version }, node.deletions));
+      return void (await session.retryUntilAnswered(leaving));
     } catch (error) {
       if (!(error instanceof BadVersionError || node.raised?.deletionRefused(error))) throw error;
     }

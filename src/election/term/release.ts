@@ -2,35 +2,12 @@ import { BadVersionError, NodeLostError, NoNodeError, ZooKeeperError } from '../
 import type { Contender } from '../../lock/queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
-import { parseRecord, serializeRecord } from '../nodes/record.js';
+import { parseRecord } from '../nodes/record.js';
 import { nextLeaderInsteadOf } from '../successor/next-leader.js';
-import { handoverParts, type Successor } from '../successor/successor.js';
+import type { Successor } from '../successor/successor.js';
 import type { SuccessorSearch } from '../successor/successor-search.js';
-import type { Claim, ReleasableClaim } from './claim.js';
-
-/**
- * The writes of a clean release. They make the record say that the successor leads the next term, or that no candidate
- * leads, and they delete the node, all or nothing. The servers refuse them if the record was written since the claim,
- * or if the node is gone. So it does no harm to send them twice.
- * @param queue - the election's path
- * @param deletions - the parts that delete the leader's nodes, its own node first
- */
-export function releaseParts(
-  queue: string,
-  claim: ReleasableClaim,
-  successor: Successor | undefined,
-  deletions: readonly TransactionPart[],
-): TransactionPart[] {
-  const { record, version, term } = claim;
-  // The deletions come before the write of the record. So if the node is gone, the error says that, whatever the state
-  // of the record.
-  if (successor !== undefined)
-    return [...deletions, ...handoverParts(queue, successor, { record, version, term: term + 1 })];
-  return [
-    ...deletions,
-    { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version },
-  ];
-}
+import type { Claim } from './claim.js';
+import { releaseParts } from './transitions.js';
 
 /** A term that was given back. */
 export interface GivenTerm {
@@ -80,7 +57,9 @@ export class Release {
     let successor = first;
     for (;;) {
       try {
-        await this.#send(releaseParts(queue, this.#claim, successor, node.deletions));
+        await this.#send(
+          releaseParts(queue, { ...this.#claim, path: this.#claim.record }, successor, node.deletions),
+        );
         this.#given = { successor };
         return;
       } catch (error) {

@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 17, half of them for types; it reads all parts of a candidate.
 import type { OpenCandidacy } from '../../cluster/supervisor/candidacy-state.js';
 import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
 import { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';

@@ -166,7 +166,8 @@ function leaderOf(
 ): LeaderView | null {
   const { record, at } = seat;
   if (record.state !== 'held' || isHolderGone(seat, facts)) return null;
-  const { node, term, leaseMs, takeover = 'session' } = record;
+  const { node, term, leaseMs, silentMs } = record;
+  const takeover = silentMs === undefined ? 'lease' : 'session';
   return {
     id: shownId(idOfHolder(seat, facts) ?? node),
     ...{ node, term, since: at, seat: number, leaseMs, takeover },

@@ -233,7 +233,7 @@ export class OverviewModel implements TreeListener {
   /** The leaders whose heartbeats can be seen. */
   leaders(): { path: string; leader: LeaderView }[] {
     return [...this.#elections.values()].flatMap(({ path, view }) =>
-      view.leaders.flatMap((leader) => (leader?.takeover === 'lease' ? { path, leader } : [])),
+      view.leaders.flatMap((leader) => (leader === undefined || leader === null ? [] : { path, leader })),
     );
   }
 

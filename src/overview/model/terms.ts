@@ -1,5 +1,5 @@
 import type { ReadRecord } from '../../election/nodes/record.js';
-import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
+import { takeoverDelayMs } from '../../lease/silence.js';
 import { shownId } from './text.js';
 import type { TermView, TransitionView } from './views.js';
 
@@ -133,9 +133,9 @@ export class SeatTerms {
   #begin(facts: SeatFacts, now: number, reading: object): TermEvent[] {
     const { record, version, at, isGone } = facts;
     if (record.state !== 'held') return [];
-    const { term, node, takeover, leaseMs } = record;
+    const { term, node, silentMs, leaseMs } = record;
     const id = facts.id === null ? null : shownId(facts.id);
-    this.#open = { term, node, takeover: takeover === 'lease', leaseMs, version, reading };
+    this.#open = { term, node, takeover: silentMs === undefined, leaseMs, version, reading };
     const last = this.#last;
     const isKnown = last !== undefined && last.term === term && last.end === null;
     const events: TermEvent[] = last?.end === null && !isKnown ? this.#close('unknown', at) : [];

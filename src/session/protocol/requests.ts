@@ -1,5 +1,4 @@
 /// <reference path="./jute.d.ts" />
-// Longer than 350 lines: 387; one function for each request, which share the buffer in which they are written.
 
 import jute from 'node-zookeeper-client/lib/jute/index.js';
 import type { ZooKeeperError as ServerError } from '../../errors.js';

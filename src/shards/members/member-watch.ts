@@ -1,5 +1,6 @@
 import { leaseOf } from '../../election/nodes/candidate-uuid.js';
 import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
+import { afterRead, leftMs, type Sign, type SilenceLimits, UNSEEN } from '../../lease/silence.js';
 import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../lock/queue/order.js';
 import { ignore } from '../../platform/async/promises.js';
@@ -12,7 +13,6 @@ import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import { type MemberData, parseMember } from '../nodes/member-data.js';
 import { announcement } from './membership.js';
-import { afterLook, type Sign, tombstoneStep, wasReadOver } from './silence.js';
 
 /** A member of the group, as it was seen. */
 export interface SeenMember extends MemberData {
@@ -23,12 +23,11 @@ export interface SeenMember extends MemberData {
 /** What is known of one member. */
 interface Watched {
   readonly entry: QueueEntry;
-  readonly leaseMs: number;
-  /** Whether its heartbeats raise a version. */
-  readonly beats: boolean;
+  readonly limits: SilenceLimits;
   /** `undefined`: its node says nothing that can be read. */
   readonly member: SeenMember | undefined;
-  sign: Sign;
+  /** `missing`: a listing doesn't show its node, which was there, since it was seen or a record named it. That proves nothing. */
+  sign: Sign | { readonly name: 'missing' };
 }
 
 /** Listens to a {@link MemberWatch}. */
@@ -87,7 +86,7 @@ export class MemberWatch {
 
   /** The members that are there, in the order in which they have come. */
   get present(): SeenMember[] {
-    const there = [...this.#members.values()].filter(({ sign }) => sign.name === 'beating');
+    const there = [...this.#members.values()].filter(isThere);
     return there.flatMap(({ member }) => (member === undefined ? [] : [member]));
   }
 
@@ -123,10 +122,8 @@ export class MemberWatch {
     if (!this.#hasStopped && !this.#session.ended.aborted) this.#listener.onError(error);
   }
 
-  #watched(entry: QueueEntry, member: SeenMember | undefined, sign: Sign): Watched {
-    const lease = leaseOf(entry);
-    const leaseMs = lease?.leaseMs ?? this.#session.sessionTimeoutMs;
-    return { entry, leaseMs, beats: lease?.takeover === 'lease', member, sign };
+  #watched(entry: QueueEntry, member: SeenMember | undefined, sign: Watched['sign']): Watched {
+    return { entry, limits: leaseOf(entry) ?? { leaseMs: this.#session.sessionTimeoutMs }, member, sign };
   }
 
   #lookSoon(): void {
@@ -167,10 +164,9 @@ export class MemberWatch {
     const entries = queueOf(names);
     const listed = new Set(entries.map(({ node }) => node));
     for (const [node, watched] of this.#members) {
-      const { name } = watched.sign;
       if (listed.has(node)) {
-        if (name === 'missing') this.#members.delete(node); // It is there after all: it is met anew.
-      } else if (name === 'beating') {
+        if (watched.sign.name === 'missing') this.#members.delete(node); // It is there after all: it is met anew.
+      } else if (isThere(watched)) {
         watched.sign = { name: 'missing' };
         this.#hasChanged = true;
       }
@@ -207,20 +203,20 @@ export class MemberWatch {
       if (!hasSession(stat)) return; // It would stay forever.
       const parsed = parseMember(data);
       const member = parsed && { ...parsed, node: entry.node };
-      const watched = this.#watched(entry, member, { name: 'beating' });
+      const watched = this.#watched(entry, member, UNSEEN);
       this.#members.set(entry.node, watched);
       this.#hasChanged = true;
       await this.#listen(watched);
     } catch (error) {
       if (error instanceof NoNodeError) return;
       if (!isNoAuth(error)) throw error;
-      this.#members.set(entry.node, this.#watched(entry, undefined, { name: 'beating' })); // It is there, and gets no shards.
+      this.#members.set(entry.node, this.#watched(entry, undefined, UNSEEN)); // It is there, and gets no shards.
     }
   }
 
   async #listen(watched: Watched): Promise<void> {
-    const { entry, beats } = watched;
-    if (!beats || entry.node === this.#own) return;
+    const { entry } = watched;
+    if (entry.node === this.#own) return;
     const { clock, connectionNumber: connection } = this.#session;
     const readAt = clock.now();
     const path = `${this.#paths.members}/${heartbeatNodeOf(entry.node)}`;
@@ -228,8 +224,10 @@ export class MemberWatch {
       if (!isNoAuth(error)) throw error;
       return undefined; // Then only the end of its session shows its end.
     });
-    if (watched.sign.name !== 'beating') return;
-    watched.sign = afterLook(watched.sign.observation, stat, { readAt, now: clock.now(), connection });
+    const { sign } = watched;
+    if (sign.name === 'missing' || sign.name === 'gone') return;
+    if (stat !== undefined) watched.sign = afterRead(sign, stat, { readAt, now: clock.now(), connection });
+    else if (sign.name === 'beating') watched.sign = { ...sign, connection }; // A server that is behind may not show the node.
   }
 
   /** Buries those whose lease is over, and looks again when the next one's may be. */
@@ -240,19 +238,28 @@ export class MemberWatch {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const watched of this.#members.values()) {
       if (watched.entry.node === this.#own || this.#burying.has(watched.entry.node)) continue;
-      const step = tombstoneStep(watched.sign, watched.leaseMs, clock.now());
-      // In a restored backup its heartbeats may come to that version again: over another connection that is read first.
-      if (step.kind === 'silent' && !wasReadOver(watched.sign, this.#session.connectionNumber)) {
-        this.#beatsDueAt = 0;
-        if (this.#session.connectionNumber !== undefined) this.#lookSoon();
-        continue;
-      }
-      if (step.kind === 'wait') nextMs = Math.min(nextMs, step.ms);
-      else if (step.kind === 'prove') {
+      const { sign, limits } = watched;
+      if (sign.name === 'missing') {
         if (this.#named.has(watched.entry.node)) void this.#prove(watched);
         else this.#members.delete(watched.entry.node); // If a record names it, it comes again.
-      } else if (step.kind !== 'look')
-        void this.#bury(watched, step.kind === 'silent' ? step.version : undefined);
+        continue;
+      }
+      const ms = leftMs(sign, limits, clock.now());
+      if (ms > 0) {
+        nextMs = Math.min(nextMs, ms);
+        continue;
+      }
+      const { connectionNumber } = this.#session;
+      // In a restored backup its heartbeats may come to that version again: over another connection that is read first.
+      if (
+        sign.name === 'beating' &&
+        (connectionNumber === undefined || sign.connection !== connectionNumber)
+      ) {
+        this.#beatsDueAt = 0;
+        if (connectionNumber !== undefined) this.#lookSoon();
+        continue;
+      }
+      void this.#bury(watched, sign.name === 'beating' ? sign.version : undefined);
     }
     if (nextMs < Number.POSITIVE_INFINITY) this.#decision = clock.after(nextMs, () => this.#decide());
   }
@@ -320,7 +327,7 @@ export class MemberWatch {
   /** The next observation begins anew, with the next look. */
   #forget(watched: Watched): void {
     this.#beatsDueAt = 0;
-    if (watched.sign.name === 'beating') watched.sign = { name: 'beating' };
+    if (isThere(watched)) watched.sign = UNSEEN;
   }
 
   #deletions(node: string, version: number): TransactionPart[] {
@@ -342,4 +349,8 @@ export class MemberWatch {
   #tombstone(node: string): TransactionPart {
     return { kind: 'create', path: this.#paths.tombstoneOf(node), data: NO_DATA };
   }
+}
+
+function isThere({ sign }: Watched): boolean {
+  return sign.name === 'beating' || sign.name === 'unseen';
 }

@@ -41,7 +41,8 @@ export async function joinGroup(
   { data, takeover, signal }: JoinGroupOptions,
 ): Promise<Contender> {
   if (session.state.name !== 'connected') await session.whenConnected(signal); // The lease is granted then.
-  const lease = { leaseMs: session.leaseMs, takeover: takeover === 'lease' ? takeover : undefined };
+  const silentMs = takeover === 'session' ? session.sessionTimeoutMs : undefined;
+  const lease = { leaseMs: session.leaseMs, silentMs };
   const id = candidateUuid(session.environment.uuid(), 0, lease);
   await createPlan(session, `${paths.plans}/${id}`, signal);
   const join = { id, data: serializeMember(data), parse: parseEntry, beats: true, signal };

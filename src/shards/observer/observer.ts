@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 19, most of them the ground of every public class that starts, stops and emits.
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import { ObserverLife } from '../../election/observer/observer-life.js';

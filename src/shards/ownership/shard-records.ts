@@ -218,14 +218,14 @@ export class ShardRecords {
 
   #claimOne({ shard, record, version }: SeenRecord): TransactionPart {
     const { session, entry } = this.#member;
-    const takeover = leaseOf(entry)?.takeover;
+    const silentMs = leaseOf(entry)?.silentMs;
     const data = serializeRecord({
       state: 'held',
       term: termOf(record) + 1,
       id: this.#id,
       node: entry.node,
       leaseMs: session.leaseMs,
-      ...(takeover && { takeover }),
+      ...(silentMs !== undefined && { silentMs }),
     });
     return { kind: 'set', path: this.#paths.recordOf(shard), data, version };
   }

@@ -1,12 +1,12 @@
 import { showAs } from '../../classes/inspection.js';
 import type { Claim } from '../../election/term/claim.js';
-import { mayBeReplaced } from '../../election/term/takeover-delay.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
 import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import type { HeldTerm } from '../../lease/held-term.js';
 import { HeldWork } from '../../lease/held-work.js';
 import { Hold, type LossReason } from '../../lease/hold.js';
+import { mayBeReplaced } from '../../lease/silence.js';
 import type { Clock } from '../../platform/time/clock.js';
 
 /**

@@ -1,4 +1,3 @@
-// Imports more than 15 modules: 18, most of them the forms of the nodes that a plan is made from.
 import { NoNodeError, ZooKeeperError } from '../../errors.js';
 import { compareEntries, parseEntry, type QueueEntry } from '../../lock/queue/order.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';

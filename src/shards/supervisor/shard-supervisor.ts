@@ -1,4 +1,4 @@
-// Imports more than 15 modules: most of them type its public methods.
+// Imports more than 20 modules: 21, most of them the ground of every public class that starts, stops and emits.
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import {

@@ -1,6 +1,5 @@
 /** A worker. It is a candidate in every election, uses every lock and is a member of the group of shards. It acts while it leads or holds, and writes all of this down. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Claimant } from '../../../src/election/term/claimant.js';
 import type { ElectedTerm } from '../../../src/election/term/elected-term.js';
 import {
   DistributedLock,
@@ -12,6 +11,7 @@ import {
   type Term,
 } from '../../../src/index.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { takeAwayTakeoverDelay } from '../../support/conclave/no-takeover-delay.js';
 import { Acting, type Actor } from './acting.js';
 import { History, type Journal } from './history.js';
 import { SHARDS, shardJournal } from './settings.js';
@@ -44,7 +44,7 @@ class Worker {
   }
 
   begin(): void {
-    if (!this.#orders.hasTakeoverDelay) Claimant.prototype.delayFor = () => 0; // No option takes it away.
+    if (!this.#orders.hasTakeoverDelay) takeAwayTakeoverDelay();
     this.#history.write({ kind: 'process began', who: this.#orders.name });
     this.#noteShownVersions();
     for (const journal of this.#orders.journals) {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { GuardianLink } from '../../../src/cluster/guardian/guardian-link.js';
-import { Takeover } from '../../../src/election/takeover/takeover.js';
+import { Place } from '../../../src/election/place.js';
 import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import type { Server as Address, Environment } from '../../../src/platform/environment.js';
@@ -101,13 +101,16 @@ for (const way of ['connect', 'takeOver'] as const) {
   });
 }
 
-const { carryOut } = Takeover.prototype;
-Takeover.prototype.carryOut = async function (contender, failure, signal, claim) {
-  const { environment } = contender.session;
-  const outcome = await carryOut.call(this, contender, failure, signal, claim);
-  const what = outcome === undefined ? 'not carried out, or in favour of another candidate' : 'carried out';
-  if (environment instanceof SimulatedEnvironment) environment.onTermTaken(`takeovers by lease: ${what}`);
-  return outcome;
+const { claim } = Place.prototype;
+Place.prototype.claim = async function (of, step, signal) {
+  const { environment } = this.contender.session;
+  await claim.call(this, of, step, signal);
+  if (step.instead === undefined || !(environment instanceof SimulatedEnvironment)) return;
+  const { value } = of.known.record ?? {};
+  const isOurs = value?.state === 'held' && value.node === this.contender.entry.node;
+  environment.onTermTaken(
+    `takeovers by lease: ${isOurs ? 'carried out' : 'not carried out, or in favour of another candidate'}`,
+  );
 };
 
 const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();

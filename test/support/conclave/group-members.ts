@@ -1,5 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest';
-import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
+import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import { GroupMember, type GroupMemberOptions } from '../../../src/shards/group-member.js';
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';

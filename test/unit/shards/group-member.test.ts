@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
 import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
+import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';

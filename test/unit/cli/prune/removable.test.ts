@@ -4,7 +4,7 @@ import type { ElectionNodes } from '../../../../src/cli/prune/election-nodes.js'
 import { decide } from '../../../../src/cli/prune/removable.js';
 import type { ReadNode } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/nodes/record.js';
-import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
+import { takeoverDelayMs } from '../../../../src/lease/silence.js';
 import { serializeSeats } from '../../../../src/lock/queue/seats.js';
 import { serializeLastRun } from '../../../../src/node-cron/firing.js';
 

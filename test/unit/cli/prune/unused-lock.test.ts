@@ -8,7 +8,7 @@ import { serializeSeats } from '../../../../src/lock/queue/seats.js';
 const NO_DATA = Buffer.alloc(0);
 const CONTENDER = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000002';
 const READER = '_c_01234567-89ab-4def-8123-456789abcdef-__READ__0000000002';
-const CANDIDATE = '_c_01234567-89ab-8000-8123-07d089abcdef-lock-0000000002';
+const CANDIDATE = '_c_01234567-89ab-8100-8123-07d00000cdef-lock-0000000002';
 const CONTAINER = -(2n ** 63n);
 
 interface Given {

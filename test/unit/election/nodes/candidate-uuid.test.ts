@@ -11,17 +11,16 @@ import { heartbeatNodeOf } from '../../../../src/lock/queue/heartbeat-node.js';
 import { entryPrefix, parseEntry, type QueueEntry } from '../../../../src/lock/queue/order.js';
 import { childNames } from '../../../support/conclave/child-names.js';
 
-const LEASE = { leaseMs: 2000, takeover: 'lease' } as const;
+const LEASE = { leaseMs: 2000, silentMs: 6000 } as const;
 const VERSION_4 = '8a7b6c5d-1234-4fff-89ab-0123456789ab';
 /** The groups are the parts of a candidate's uuid that carry data. In a random uuid these digits are random. */
-const CARRIED = /^xxxxxxxx-xxxx-8([01])([0-9a-f]{2})-[89ab]xxx-([0-9a-f]{4})xxxxxxxx$/;
+const CARRIED = /^xxxxxxxx-xxxx-81([0-9a-f]{2})-[89ab]xxx-([0-9a-f]{8})xxxx$/;
 
 const entryOf = (uuid: string) => parseEntry(`${entryPrefix(uuid)}0000000007`) as QueueEntry;
 const passes = (name: string) => childNames([name]).strings(mayHavePriority).length === 1;
 
 const random = fc.uuid({ version: 4 });
 const priority = fc.oneof(fc.integer({ min: 0, max: 255 }), fc.constant(0));
-const takeover = fc.constantFrom('lease' as const, undefined);
 const leaseMs = fc.oneof(
   fc.double({ min: 1e-6, max: LONGEST_LEASE_MS, noNaN: true }),
   fc.double({ min: 1e-6, max: 60_000, noNaN: true }),
@@ -31,17 +30,19 @@ const leaseMs = fc.oneof(
     .tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: -3, max: 3 }))
     .map(([e, by]) => 2047 * 2 ** e + by),
 );
+const silentMs = fc.option(leaseMs, { nil: undefined });
 
 describe("a candidate's uuid", () => {
-  it('is one of version 8, and says the priority, the way of takeover, and a lease that is no shorter', () => {
+  it('is one of version 8, and says the priority, and times that are no shorter', () => {
     fc.assert(
-      fc.property(random, priority, leaseMs, takeover, (uuid, given, ms, way) => {
-        const made = candidateUuid(uuid, given, { leaseMs: ms, takeover: way });
+      fc.property(random, priority, leaseMs, silentMs, (uuid, given, ms, silent) => {
+        const made = candidateUuid(uuid, given, { leaseMs: ms, silentMs: silent });
         expect(made).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
         const entry = entryOf(made);
         expect(priorityOf(entry)).toBe(given);
         const read = leaseOf(entry);
-        expect(read?.takeover).toBe(way);
+        if (silent === undefined) expect(read?.silentMs).toBeUndefined();
+        else expect(read?.silentMs).toBeGreaterThanOrEqual(silent);
         expect(read?.leaseMs).toBeGreaterThanOrEqual(ms);
         expect(read?.leaseMs).toBeLessThanOrEqual(ms * 1.001 + 1);
         expect(isLease(read?.leaseMs)).toBe(true); // A record can name this lease.
@@ -52,8 +53,8 @@ describe("a candidate's uuid", () => {
 
   it('leaves all other digits as chance has made them', () => {
     fc.assert(
-      fc.property(random, priority, leaseMs, takeover, (uuid, given, ms, way) => {
-        const made = candidateUuid(uuid, given, { leaseMs: ms, takeover: way });
+      fc.property(random, priority, leaseMs, silentMs, (uuid, given, ms, silent) => {
+        const made = candidateUuid(uuid, given, { leaseMs: ms, silentMs: silent });
         const kept = [...made]
           .map((digit, at) => (digit !== '-' && digit === uuid[at] ? 'x' : digit))
           .join('');
@@ -89,10 +90,10 @@ describe("a candidate's uuid", () => {
   );
 
   it('is written in this way, which other candidates read', () => {
-    expect(candidateUuid(VERSION_4, 0, { leaseMs: 2000 })).toBe('8a7b6c5d-1234-8000-89ab-07d0456789ab');
-    expect(candidateUuid(VERSION_4, 171, LEASE)).toBe('8a7b6c5d-1234-81ab-89ab-07d0456789ab');
+    expect(candidateUuid(VERSION_4, 0, { leaseMs: 2000 })).toBe('8a7b6c5d-1234-8100-89ab-07d0000089ab');
+    expect(candidateUuid(VERSION_4, 171, LEASE)).toBe('8a7b6c5d-1234-81ab-89ab-07d015dc89ab');
     expect(candidateUuid(VERSION_4, 1, { ...LEASE, leaseMs: 4096 })).toBe(
-      '8a7b6c5d-1234-8101-89ab-1400456789ab',
+      '8a7b6c5d-1234-8101-89ab-140015dc89ab',
     );
   });
 
@@ -110,18 +111,19 @@ describe("a candidate's uuid", () => {
   });
 });
 
-const CARRYING = new Set([14, 15, 16, 17, 19, 24, 25, 26, 27]);
+const CARRYING = new Set([14, 15, 16, 17, 19, 24, 25, 26, 27, 28, 29, 30, 31]);
 
 describe('a name that is no candidate’s of this library', () => {
   it.each([
     ['Curator, a uuid of version 4', VERSION_4],
     ['go-zookeeper, random digits without hyphens', '8a7b6c5d12348fff89ab0123456789ab'],
     ['go-zookeeper, the digits of a candidate', candidateUuid(VERSION_4, 0, LEASE).replaceAll('-', '')],
-    ['another way of takeover', '8a7b6c5d-1234-8200-89ab-07d0456789ab'],
-    ['another variant', '8a7b6c5d-1234-8100-c9ab-07d0456789ab'],
-    ['a lease of nothing', '8a7b6c5d-1234-8100-89ab-0000456789ab'],
-    ['a lease that is written with one doubling too many', '8a7b6c5d-1234-8100-89ab-0be8456789ab'],
-    ['a lease of more than a day', '8a7b6c5d-1234-8100-89ab-ffff456789ab'],
+    ['another format', '8a7b6c5d-1234-8200-89ab-07d0000089ab'],
+    ['another variant', '8a7b6c5d-1234-8100-c9ab-07d0000089ab'],
+    ['a lease of nothing', '8a7b6c5d-1234-8100-89ab-0000000089ab'],
+    ['a lease that is written with one doubling too many', '8a7b6c5d-1234-8100-89ab-0be8000089ab'],
+    ['a lease of more than a day', '8a7b6c5d-1234-8100-89ab-ffff000089ab'],
+    ['a silence of more than a day', '8a7b6c5d-1234-8100-89ab-07d0ffff89ab'],
   ])('has no lease: %s', (_, uuid) => {
     expect(leaseOf(entryOf(uuid))).toBeUndefined();
   });
@@ -160,8 +162,8 @@ describe('a name that is no candidate’s of this library', () => {
 describe('the test of a name for a priority', () => {
   it('passes candidates that have one, by the bytes of their names alone', () => {
     fc.assert(
-      fc.property(random, priority, leaseMs, takeover, (uuid, given, ms, way) => {
-        const { node } = entryOf(candidateUuid(uuid, given, { leaseMs: ms, takeover: way }));
+      fc.property(random, priority, leaseMs, silentMs, (uuid, given, ms, silent) => {
+        const { node } = entryOf(candidateUuid(uuid, given, { leaseMs: ms, silentMs: silent }));
         expect(passes(node)).toBe(given > 0);
       }),
     );

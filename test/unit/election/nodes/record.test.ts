@@ -25,7 +25,7 @@ const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
       id: fc.string(),
       node: fc.constant(NODE),
       leaseMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
-      takeover: fc.constant('lease' as const),
+      silentMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
     },
     { requiredKeys: ['state', 'term', 'node', 'leaseMs'] }, // A handover by a listing knows no id of the successor.
   ),

@@ -100,11 +100,12 @@ describe('a claim', () => {
     await lead();
     const operator = await open();
     const next = await join(await open());
+    const { node } = (await clock.advanceUntil(next.candidates())).at(-1) as { node: string };
     server.sessionOf(claim.node)?.expire();
     await clock.advance(100); // The elector waits until the lease is over.
     server.refuse();
-    const looked = server.swallowReply('exists', { path: claim.node });
-    await clock.advanceUntil(() => looked.hits === 1);
+    server.sessionOf(`${PATH}/${node}`)?.dropConnection();
+    await clock.advance(3000); // It is over, and there is no connection.
     await restoreAndClaim(claim, operator);
     const looksAgain = server.failWith('CONNECTION_LOSS', {
       operation: 'getData',

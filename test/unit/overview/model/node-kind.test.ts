@@ -8,7 +8,7 @@ import { furtherNames, kindOf, type NodeKind } from '../../../../src/overview/mo
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 
 const UUID = '01234567-89ab-4def-8123-456789abcdef';
-const CANDIDATE = `${entryPrefix(candidateUuid(UUID, 0, { leaseMs: 2000, takeover: 'lease' }))}0000000001`;
+const CANDIDATE = `${entryPrefix(candidateUuid(UUID, 0, { leaseMs: 2000 }))}0000000001`;
 const HEARTBEAT = `_h_${candidateUuid(UUID, 0, { leaseMs: 2000 })}`;
 const contender = (purpose?: Purpose) => `${entryPrefix(UUID, purpose)}0000000002`;
 const RECORD = serializeRecord({ state: 'vacant', term: 3 });

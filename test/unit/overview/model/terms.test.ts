@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReadRecord } from '../../../../src/election/nodes/record.js';
-import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
+import { takeoverDelayMs } from '../../../../src/lease/silence.js';
 import { type EndOfTerm, endOf, type SeatFacts, SeatTerms } from '../../../../src/overview/model/terms.js';
 
 const LEASE_MS = 1000;

@@ -15,10 +15,7 @@ import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { PERMISSION } from '../../../support/wire/operations.js';
 
-const UUID = candidateUuid('0f8fad5b-d9cb-469f-a165-70867728950e', 0, {
-  leaseMs: TIMES.leaseMs,
-  takeover: 'lease',
-});
+const UUID = candidateUuid('0f8fad5b-d9cb-469f-a165-70867728950e', 0, { leaseMs: TIMES.leaseMs });
 const NEVER_THERE = `_c_${UUID}-lock-0000000007`;
 
 async function setUp() {

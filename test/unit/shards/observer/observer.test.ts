@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import {
   EnsembleResetError,
   InvalidOptionError,
@@ -8,6 +7,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../../../src/errors.js';
+import { takeoverDelayMs } from '../../../../src/lease/silence.js';
 import { ShardObserver } from '../../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
 import { shardOf } from '../../../../src/shards/shard-of.js';

@@ -101,7 +101,7 @@ function Seat({
           {durationText(leader.leaseMs)}
           {leader.takeover === 'lease'
             ? ', taken over if the leader is silent for longer'
-            : ', replaced when its session ends'}
+            : ', taken over if the leader is silent for a session timeout'}
         </dd>
         <dt>node</dt>
         <dd class="mono">

@@ -1,0 +1,153 @@
+import { BadVersionError, NoNodeError, ZooKeeperError } from '../errors.js';
+import type { Beating } from '../lease/silence.js';
+import type { Contender } from '../lock/queue/contender.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import { abortable, abortableLate } from '../platform/async/promises.js';
+import { isUnanswered } from '../session/operations.js';
+import { isNoAuth } from '../session/protocol/error-codes.js';
+import type { TransactionPart } from '../session/protocol/records.js';
+import type { ClaimStep, HeldRecord } from './decide.js';
+import type { ElectionRecords } from './election-records.js';
+import type { ResolvedElectorOptions } from './elector-options.js';
+import type { FollowedRecord } from './followed-record.js';
+import type { ReadRecord, SeenRecord } from './nodes/record.js';
+import type { SuccessorSearch } from './successor/successor-search.js';
+import type { TermOrigin } from './term/claim.js';
+import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transitions.js';
+
+/** What the claims of a candidate need of its elector. */
+export interface ClaimsHost {
+  readonly options: Pick<ResolvedElectorOptions, 'id' | 'takeover' | 'logger'>;
+  readonly records: ElectionRecords;
+  /** See `WaitListener`. */
+  onTakeoverWait(): void;
+}
+
+/** Sends the claims of one candidate. */
+export class Claims {
+  readonly #contender: Contender;
+  readonly #search: SuccessorSearch;
+  readonly #host: ClaimsHost;
+  readonly #options: ClaimsHost['options'];
+  readonly #records: ElectionRecords;
+  /** The record for which a preferred candidate was last looked for. */
+  #preferredAt: bigint | undefined;
+  /** The term that was claimed last, by the transaction that claimed it. */
+  #claimed: { readonly zxid: bigint; readonly origin: TermOrigin } | undefined;
+
+  constructor(contender: Contender, search: SuccessorSearch, host: ClaimsHost) {
+    this.#contender = contender;
+    this.#search = search;
+    this.#host = host;
+    this.#options = host.options;
+    this.#records = host.records;
+  }
+
+  /** How the term of that record has begun, if this candidate has claimed it and the servers have answered. */
+  originOf({ zxid }: SeenRecord): TermOrigin | undefined {
+    return this.#claimed?.zxid === zxid ? this.#claimed.origin : undefined;
+  }
+
+  /**
+   * Sends a claim, in a single transaction. The next look shows what came of it if it isn't answered.
+   * @throws NodeLostError, a server's refusal, the error that ended the session, or the signal's reason, a lease after the abort
+   */
+  async send(of: FollowedRecord, { over, instead }: ClaimStep, signal: Abortable): Promise<void> {
+    const { session, node, entry, queue } = this.#contender;
+    const { value } = over;
+    const holder = value.state === 'held' && value.node !== entry.node ? value : undefined;
+    node.keepAlive();
+    if (instead !== undefined && holder !== undefined) this.#reportTakeover(holder, instead);
+    const deletions =
+      instead === undefined || holder === undefined ? [] : takeoverParts(queue, holder.node, instead);
+    try {
+      if (holder !== undefined && (await this.#passOn(of, { over, instead }, holder, deletions, signal)))
+        return of.mayHaveChanged();
+      if (session.connectionNumber !== over.connection) return of.mayHaveChanged();
+      const { leaseMs, sessionTimeoutMs: silentMs } = session;
+      const held = {
+        ...{ term: nextTerm(over), id: this.#options.id, node: entry.node, leaseMs },
+        ...(this.#options.takeover === 'session' && { silentMs }),
+      };
+      const claiming = node.prove([...deletions, claimParts({ path: of.path, version: over.version }, held)]);
+      // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
+      const reply = await abortableLate(session.clock, claiming, leaseMs, signal);
+      const seen = seenAfter({ state: 'held', ...held }, reply, over.connection);
+      this.#claimed = { zxid: seen.zxid, origin: originOf(of, value) };
+      this.#records.noteClaim(of.seat);
+      of.learn(seen);
+    } catch (error) {
+      if (isNoAuth(error) && holder !== undefined && instead !== undefined) this.#reportProtected(of);
+      else if (error instanceof BadVersionError || error instanceof NoNodeError) of.claimRefused();
+      else if (!isUnanswered(error)) throw error;
+      else {
+        // Commits a proof of this contender's node. After that, the record shows whether the servers carried the claim out. A
+        // contender that gives up here leaves as after an unclean end.
+        await node.renew(signal);
+        of.mayHaveChanged();
+      }
+    }
+  }
+
+  /**
+   * Hands the term to a candidate with a higher priority than this one, instead of claiming it. Looks for one once for each record, and
+   * for each takeover. Returns whether the record is to be read again.
+   */
+  async #passOn(
+    of: FollowedRecord,
+    { over, instead }: Omit<ClaimStep, 'do'>,
+    holder: HeldRecord,
+    deletions: readonly TransactionPart[],
+    signal: Abortable,
+  ): Promise<boolean> {
+    const { session, node, queue } = this.#contender;
+    if (this.#records.seats > 1 || (instead === undefined && this.#preferredAt === over.zxid)) return false;
+    this.#preferredAt = over.zxid;
+    try {
+      const preferred = await abortable(this.#search.preferredTo(this.#contender, holder.node), signal);
+      if (preferred === undefined || session.connectionNumber !== over.connection) return false;
+      const handing = handOverParts(
+        queue,
+        { path: of.path, version: over.version },
+        preferred,
+        nextTerm(over),
+      );
+      await abortable(node.commit([...deletions, ...handing]), signal);
+      return true;
+    } catch (error) {
+      if (isUnanswered(error)) return true;
+      if (error instanceof ZooKeeperError) return false; // That candidate has left, or its node may not be written.
+      throw error;
+    }
+  }
+
+  #reportTakeover({ term, id, node }: HeldRecord, { since }: Beating): void {
+    this.#host.onTakeoverWait();
+    const silentMs = Math.round(this.#contender.session.clock.now() - since);
+    this.#options.logger.info(
+      { term, formerLeader: id ?? node, silentMs },
+      'no heartbeat from the leader for longer than its lease: taking over',
+    );
+  }
+
+  #reportProtected(of: FollowedRecord): void {
+    this.#options.logger.warn(
+      { path: this.#contender.session.absolute(this.#contender.queue) },
+      "this session may not delete the leader's node: waiting for the end of the leader's session",
+    );
+    of.protect();
+  }
+}
+
+/** How a term begins that is claimed over this record. */
+function originOf({ known: { holder } }: FollowedRecord, over: ReadRecord): TermOrigin {
+  if (over.state === 'vacant' || holder.name === 'unseen') return { kind: 'vacant' };
+  return { kind: 'failover', sinceMs: holder.since };
+}
+
+/**
+ * After an unreadable record it is the record's version plus one. Every claim writes the record, so no earlier term can have been higher.
+ */
+function nextTerm({ value, version }: SeenRecord): number {
+  return value.state === 'unreadable' ? version + 1 : value.term + 1;
+}

@@ -1,0 +1,165 @@
+import { type Beating, leftMs, type Sign } from '../lease/silence.js';
+import { compareEntries, parseEntry } from '../lock/queue/order.js';
+import type { ElectionRecord, ReadRecord, SeenRecord } from './nodes/record.js';
+
+/** What a candidate knows of one record, and of the candidate that it names. */
+export interface KnownRecord {
+  /** `undefined` if it is unread, or if something has happened since that may have changed it. */
+  readonly record: SeenRecord | undefined;
+  /** What was seen of the candidate that the record names. Of an unreadable record: since when it has been unreadable. */
+  readonly holder: Sign;
+  /** Whether the servers refuse to let this candidate delete the holder's nodes. */
+  readonly isProtected: boolean;
+  /**
+   * Whether another client deleted a place of this candidate. Then a record without a term may be a new one: another client may have
+   * deleted the election, with its record, while a candidate led, and the election was created again.
+   */
+  readonly placeLost: boolean;
+}
+
+/** What a candidate knows beside the records. */
+export interface Known {
+  /** The time, by the session's clock. */
+  readonly now: number;
+  /** The number of the session's connection; `undefined` if there is none. */
+  readonly connection: number | undefined;
+  /** The name of the candidate's node, the length of its leases, and how much is left of the newest one. */
+  readonly own: { readonly node: string; readonly leaseMs: number; readonly remainingMs: number };
+  /** `undefined` while the queue is being listed. */
+  readonly ahead: Ahead | undefined;
+  /** The least delay by the candidate's options, in milliseconds. */
+  readonly leastDelayMs: number;
+  /** How long the candidate lets any holder be silent at least, in milliseconds. */
+  readonly leastSilentMs: number;
+}
+
+/** The candidates ahead in the queue. */
+export interface Ahead {
+  /** How many have to go before it is the candidate's turn. */
+  readonly position: number;
+  /** The name of the nearest one's node. Not given if it is the candidate's turn. */
+  readonly nearest?: string | undefined;
+}
+
+/** What a candidate does next about a record. */
+export type Step = LookStep | LeadStep | ClaimStep | WaitStep;
+
+/** Read the record. */
+export interface LookStep {
+  readonly do: 'look';
+}
+
+/** The term is the candidate's. */
+export interface LeadStep {
+  readonly do: 'lead';
+  readonly record: SeenRecord<HeldRecord>;
+  /** Whether the candidate has no lease yet. */
+  readonly cold: boolean;
+}
+
+/** Claim the next term. */
+export interface ClaimStep {
+  readonly do: 'claim';
+  readonly over: SeenRecord;
+  /** Delete the holder's nodes with the same write, if the holder has sent no other heartbeat than this. */
+  readonly instead?: Beating | undefined;
+}
+
+/** Wait until more is known. */
+export interface WaitStep {
+  readonly do: 'wait';
+  /** In milliseconds: the time alone may change the decision. */
+  readonly ms?: number;
+  /** The name of the node for whose end it waits. Not given if it waits for the end of a lease alone. */
+  readonly behind?: string | undefined;
+  /** Whether it is to keep a lease of its own meanwhile. */
+  readonly warm?: boolean;
+}
+
+export type HeldRecord = Extract<ElectionRecord, { state: 'held' }>;
+
+/**
+ * What a candidate does next, by what it knows: a pure decision. Whatever it decides, the servers carry a claim out only if the record
+ * is still at the version that the candidate has seen, and a takeover only if the holder has sent no other heartbeat.
+ *
+ * A candidate that isn't the first in the queue may take over from a silent holder, and may be handed the term by any other candidate.
+ */
+export function decide(of: KnownRecord, known: Known): Step {
+  const { record, holder } = of;
+  const { own, ahead } = known;
+  if (record === undefined) return { do: 'look' };
+  const { value } = record;
+  if (value.state === 'held' && value.node === own.node) {
+    // A leader that didn't know this candidate's lease has written the record, and others wait no longer than it says.
+    if (value.leaseMs < own.leaseMs) return claim(record, known);
+    return { do: 'lead', record: record as SeenRecord<HeldRecord>, cold: own.remainingMs <= 0 };
+  }
+  if (ahead === undefined) return { do: 'wait' };
+  if (isVacant(value, of.placeLost))
+    return ahead.position === 0 ? claim(record, known) : { do: 'wait', behind: ahead.nearest };
+  const named = value.state === 'held' ? value.node : undefined;
+  const behind = ahead.nearest ?? named;
+  const rank = rankBehind(of, known);
+  if (rank === undefined) return { do: 'wait', behind };
+  const { leaseMs, silentMs = 0 } = value.state === 'held' ? value : { leaseMs: own.leaseMs };
+  const leastMs = known.leastDelayMs;
+  const limits = { leaseMs, silentMs: Math.max(silentMs, known.leastSilentMs), leastMs, rank };
+  const ms = leftMs(holder, limits, known.now);
+  if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(record, known);
+  if (holder.name === 'unseen') return { do: 'wait', behind, warm: rank === 0 };
+  if (ms > 0) return { do: 'wait', ms, behind, warm: rank === 0 };
+  // Without an own proof and a new look behind it, the claim would be sent to servers that may hang.
+  return isProven(holder, known) ? claim(record, known, holder) : { do: 'wait', behind, warm: true };
+}
+
+/** Whether no candidate can hold a term by that record. */
+export function isVacant(record: ReadRecord, placeLost: boolean): boolean {
+  return record.state === 'vacant' && !(record.term === 0 && placeLost);
+}
+
+/**
+ * How many others come before the candidate that waits for the end of the holder's lease; `undefined` if it doesn't wait for that. When
+ * the holder's node is gone, the first in the queue alone waits for it.
+ */
+function rankBehind({ record, holder, isProtected }: KnownRecord, { ahead, own }: Known): number | undefined {
+  const position = ahead?.position ?? 0;
+  if (holder.name === 'gone') return position === 0 ? 0 : undefined;
+  if (isProtected || record?.value.state !== 'held') return undefined;
+  return rankOf(positionBehind(position, record.value, ahead), isAhead(record.value.node, own.node));
+}
+
+/** If the record names the nearest candidate, all others have left: the candidate may not have noticed that yet. */
+export function positionBehind(position: number, record: HeldRecord, ahead: Ahead | undefined): number {
+  return record.node === ahead?.nearest ? Math.min(position, 1) : position;
+}
+
+/**
+ * How many candidates come before a candidate that `position` nodes ahead in the queue block. The holder doesn't count. It is ahead of
+ * the others, or behind them if the term was handed over to it. `undefined` if the candidate is too far behind to take over.
+ */
+export function rankOf(position: number, isHolderAhead: boolean): number | undefined {
+  const rank = Math.max(0, position - (isHolderAhead ? 1 : 0));
+  return rank < MOST_RANKS ? rank : undefined;
+}
+
+const MOST_RANKS = 2; // The next in line, and the third: the leader's host may have taken the next in line with it.
+
+function isAhead(holder: string, own: string): boolean {
+  const [one, other] = [parseEntry(holder), parseEntry(own)];
+  return one !== undefined && other !== undefined && compareEntries(one, other) < 0;
+}
+
+/**
+ * A claim goes out over the connection that has shown what it relies on. Over another one, the record may come from a restored backup,
+ * and have that version by another candidate's claim.
+ */
+function claim(over: SeenRecord, { connection }: Known, instead?: Beating): Step {
+  if (over.connection !== connection || connection === undefined) return { do: 'look' };
+  if (instead !== undefined && instead.connection !== connection) return { do: 'wait' };
+  return { do: 'claim', over, instead };
+}
+
+/** Whether a proof of the candidate's own, and a read of the holder's version behind it, are new. */
+function isProven({ readAt }: Beating, { now, own }: Known): boolean {
+  return now - readAt < own.leaseMs / 2 && own.remainingMs > own.leaseMs / 2;
+}

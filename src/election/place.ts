@@ -1,0 +1,371 @@
+// Imports more than 20 modules: 23, half of them for types. It connects the queue, which knows nothing of elections, with the records.
+import type { Contender } from '../lock/queue/contender.js';
+import { joinQueue } from '../lock/queue/join.js';
+import { parseEntry } from '../lock/queue/order.js';
+import { EXCLUSIVE } from '../lock/queue/turn-rule.js';
+import { awaitTurn } from '../lock/queue/turn-wait.js';
+import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import { abortable, deferred, ignore } from '../platform/async/promises.js';
+import type { Session } from '../session/session.js';
+import type { Advertisement } from './advertisement.js';
+import { Claims, type ClaimsHost } from './claims.js';
+import {
+  type Ahead,
+  type ClaimStep,
+  decide,
+  type Known,
+  type LeadStep,
+  positionBehind,
+  rankOf,
+  type Step,
+  type WaitStep,
+} from './decide.js';
+import type { ResolvedElectorOptions } from './elector-options.js';
+import { FollowedRecord, type FollowedRecordHost } from './followed-record.js';
+import { candidateUuid } from './nodes/candidate-uuid.js';
+import { recordPath, type SeenRecord } from './nodes/record.js';
+import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
+import { nextLeader } from './successor/next-leader.js';
+import type { MarkedSuccessor } from './successor/successor.js';
+import { SuccessorSearch } from './successor/successor-search.js';
+import type { Claim } from './term/claim.js';
+import { leaveQueue } from './term/leave-queue.js';
+import { type GivenTerm, Release } from './term/release.js';
+import { type WaitListener, WaitReports } from './wait-reports.js';
+
+/** The part of an elector that its place in the queue uses. */
+export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost {
+  readonly session: Session;
+  readonly path: string;
+  readonly options: ResolvedElectorOptions;
+  readonly advertisement: Advertisement;
+  /** Waits until a place has been left, or until the elector has waited long enough for the servers. */
+  untilLeft(leaving: Promise<void>): Promise<void>;
+}
+
+/** A step, and the record that it is about. */
+export interface NextStep {
+  readonly of: FollowedRecord;
+  readonly step: Step;
+}
+
+/**
+ * An elector's place in the queue of its election: all that the candidate knows there, and the steps that it takes by that. The place is
+ * taken once, and given back alone or together with its term. `campaign` has the order of its calls.
+ */
+export class Place implements FollowedRecordHost {
+  readonly contender: Contender;
+  readonly #host: PlaceHost;
+  readonly #search: SuccessorSearch;
+  readonly #requestHandler: RequestHandler;
+  readonly #claims: Claims;
+  readonly #reports: WaitReports;
+  /** One for each seat. */
+  readonly #followed: readonly FollowedRecord[];
+  #ahead: Ahead | undefined;
+  /** Whether the nearest node ahead is watched. */
+  #isWatching = false;
+  #failure: { readonly reason: unknown } | undefined;
+  #hasChanged = false;
+  #wake: (() => void) | undefined;
+  /** Aborts when the candidate no longer waits for a term, with the reason if there is one. */
+  readonly #ended = new LazyAbortController<unknown>();
+  #unsubscribe: () => void = ignore;
+  #release: Release | undefined;
+
+  private constructor(
+    host: PlaceHost,
+    contender: Contender,
+    search: SuccessorSearch,
+    record: SeenRecord | undefined,
+  ) {
+    const { session, options, records } = host;
+    this.contender = contender;
+    this.#host = host;
+    this.#search = search;
+    this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
+    this.#claims = new Claims(contender, search, host);
+    this.#reports = new WaitReports(host, options.logger);
+    this.#followed = Array.from(
+      { length: records.seats },
+      (_, seat) => new FollowedRecord(this, seat, record),
+    );
+  }
+
+  /**
+   * Joins the queue, and reads the record meanwhile.
+   * @throws the signal's reason, the error that ended the session, or what `joinQueue` and `ElectionRecords.prepare` throw.
+   *   Before it throws, it leaves a place that it has taken
+   */
+  static async join(host: PlaceHost, signal: Abortable): Promise<Place> {
+    const { session, path, options, records, advertisement } = host;
+    const { revision } = advertisement;
+    const search = new SuccessorSearch(session, path);
+    if (session.state.name !== 'connected') await session.whenConnected(signal); // The servers grant the lease with the connection.
+    const { leaseMs, environment } = session; // The lease never gets longer.
+    const silentMs = options.takeover === 'session' ? session.sessionTimeoutMs : undefined;
+    const id = candidateUuid(environment.uuid(), options.priority, { leaseMs, silentMs });
+    const preparing = records.prepare();
+    const join = { id, data: advertisement.bytes(), parse: parseEntry, beats: true, signal };
+    const joining = joinQueue(session, path, join);
+    try {
+      const [contender, record] = await abortable(Promise.all([joining, preparing]), signal);
+      advertisement.created(revision);
+      return new Place(host, contender, search, record);
+    } catch (error) {
+      // There may be no node, or the session may be over.
+      await host.untilLeft(
+        joining.then((contender) => leaveQueue(contender, search, recordIn(host))).catch(ignore),
+      );
+      throw error;
+    }
+  }
+
+  /** The elector's node in the queue, and its lease. */
+  get node(): Contender['node'] {
+    return this.contender.node;
+  }
+
+  /**
+   * Writes the data that the elector advertises on the node, unless the node has it already. @throws as
+   * `Advertisement.publish` does
+   */
+  publish(signal?: Abortable): Promise<void> {
+    return this.#host.advertisement.publish(this.#host.session, this.node, signal);
+  }
+
+  /** @internal */
+  get records() {
+    return this.#host.records;
+  }
+
+  /**
+   * Stands for election from now on: gets to know the queue and the records, and handles requests.
+   * @param stop - ends each wait
+   * @throws as `Advertisement.publish` does, or what ends the wait
+   */
+  async stand(stop: Abortable): Promise<void> {
+    this.handleRequests();
+    await this.publish(stop);
+    const end = ({ reason }: Abortable) => {
+      this.failed(reason);
+      this.#ended.abort(reason);
+    };
+    const [stopped, lost] = [stop, this.contender.node.lost].map((each) => {
+      if (each.aborted) end(each);
+      return onAbort(each, () => end(each));
+    });
+    this.#unsubscribe = () => {
+      stopped?.();
+      lost?.();
+    };
+    if (this.#failure === undefined) this.#awaitTurn();
+  }
+
+  /** The candidate leads, or gives up: what it would have to know from now on is no longer kept up to date. */
+  standDown(): void {
+    this.#unsubscribe();
+    this.#ended.abort(undefined);
+    for (const each of this.#followed) each.stop();
+  }
+
+  /**
+   * The contender's node has changed, mostly because a leader handed its term over. With several seats no term is handed over.
+   */
+  mayLead(): void {
+    if (this.#followed.length === 1) this.#followed[0]?.mayHaveChanged();
+  }
+
+  /** Something is known that wasn't before, or was known and isn't any more. */
+  changed(): void {
+    this.#hasChanged = true;
+    this.#wake?.();
+  }
+
+  failed(reason: unknown): void {
+    this.#failure ??= { reason };
+    this.changed();
+  }
+
+  /** Keeps {@link #ahead} up to date from now on. */
+  #awaitTurn(): void {
+    const { seats } = this.records;
+    const rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
+    awaitTurn(
+      this.contender,
+      {
+        signal: this.#ended,
+        onWaiting: ({ position, ahead }) => this.#moved({ position, nearest: ahead }),
+        onWatching: (position) => {
+          this.#isWatching = true;
+          this.#reports.waiting(position, true);
+        },
+        beforeListing: () => this.#moved(undefined),
+        insteadOfProbe: (second, probe) => this.#readInsteadOfProbe(second, probe),
+        turnCame: () => this.#moved({ position: 0 }),
+        turnFailed: (reason) => this.failed(reason),
+      },
+      rule,
+    );
+  }
+
+  /** A node ahead has gone, or the queue was listed. The node that has gone may have handed its term over, or released it. */
+  #moved(ahead: Ahead | undefined): void {
+    const hasLeft = ahead === undefined || (ahead.position === 0 && this.#ahead !== undefined);
+    if (ahead === undefined || ahead.position === 0) this.#isWatching = false;
+    const isNext = ahead?.position === 1 && this.#ahead?.position !== 1;
+    this.#ahead = ahead;
+    if (hasLeft) for (const each of this.#followed) each.mayHaveChanged();
+    if (ahead !== undefined) this.#follow(ahead, isNext);
+    this.changed();
+  }
+
+  /** The next two in line follow the holders. A candidate whose turn has come has no other node to watch than theirs. */
+  #follow(ahead: Ahead, isNext: boolean): void {
+    for (const each of this.#followed) {
+      const value = each.known.record?.value;
+      const position =
+        value?.state === 'held' ? positionBehind(ahead.position, value, ahead) : ahead.position;
+      if (rankOf(position, true) === undefined) each.unfollow();
+      else each.follow(isNext);
+      if (position === 0) each.watchHolder();
+    }
+  }
+
+  /** With one seat, the record shows a candidate that those before it have left. */
+  #readInsteadOfProbe(second: string, probe: () => void) {
+    const [record] = this.#followed;
+    if (this.#followed.length > 1 || record === undefined) return undefined;
+    return record.readOfRecord(({ value }) => {
+      if (value.state !== 'held' || this.#ahead === undefined) return;
+      if (value.node === this.#ahead.nearest) probe();
+      else if (value.node === second) this.#moved({ ...this.#ahead, position: 2 });
+    });
+  }
+
+  /**
+   * What to do next. With several seats: read the records that are unread, before anything else. Then lead, or take the first term that
+   * can be taken.
+   * @throws NodeLostError if the candidate's node is gone, the error that ended the session, a server's refusal, or the reason for the stop
+   */
+  next(): NextStep {
+    if (this.#failure !== undefined) throw this.#failure.reason;
+    const { session, node, entry } = this.contender;
+    const { takeover, takeoverDelayMs = 0 } = this.#host.options;
+    const { leaseMs, sessionTimeoutMs } = session;
+    const known: Known = {
+      now: session.clock.now(),
+      connection: session.connectionNumber,
+      own: { node: entry.node, leaseMs, remainingMs: node.isHeld() ? node.remainingMs() : 0 },
+      ahead: this.#ahead,
+      leastDelayMs: takeoverDelayMs,
+      leastSilentMs: takeover === 'session' ? sessionTimeoutMs : 0,
+    };
+    this.#hasChanged = false;
+    const steps = this.#followed.map((of) => ({ of, step: decide(of.known, known) }));
+    for (const kind of ['look', 'lead', 'claim'] as const) {
+      const next = steps.find(({ step }) => step.do === kind);
+      if (next !== undefined) {
+        if (kind !== 'look' || this.#ahead?.position === 0) this.#reports.claiming();
+        return next;
+      }
+    }
+    if (steps.some(({ step }) => step.do === 'wait' && step.warm)) node.keepAlive();
+    const waitMs = ({ step }: NextStep) => ('ms' in step ? (step.ms as number) : Number.POSITIVE_INFINITY);
+    return steps.reduce((one, other) => (waitMs(other) < waitMs(one) ? other : one));
+  }
+
+  /** Reads the records that are unread, or that were read over another connection. */
+  async look(): Promise<void> {
+    const { connectionNumber } = this.contender.session;
+    const isOutdated = ({ known: { record } }: FollowedRecord) =>
+      record === undefined || record.connection !== connectionNumber;
+    await Promise.all(this.#followed.filter(isOutdated).map((each) => each.look(this.#ended)));
+  }
+
+  /** Waits until more is known, or until the time of that step is over. */
+  async wait(of: FollowedRecord, { ms, behind }: WaitStep): Promise<void> {
+    if (this.#ahead !== undefined) this.#follow(this.#ahead, false);
+    this.#reportWait(of, behind, ms);
+    if (this.#hasChanged) return;
+    const woken = deferred();
+    this.#wake = woken.resolve;
+    const timer = ms === undefined ? undefined : this.contender.session.clock.after(ms, woken.resolve);
+    await woken.promise;
+    this.#wake = undefined;
+    timer?.clear();
+  }
+
+  #reportWait(of: FollowedRecord, behind: string | undefined, ms: number | undefined): void {
+    const ahead = this.#ahead;
+    if (behind === undefined) {
+      if (ms !== undefined) this.#reports.waitingOut(of, ms);
+    } else if (ahead?.position === 0) {
+      if (of.isHolderThere) this.#reports.waiting({ position: 1, ahead: behind });
+    } else if (ahead !== undefined && this.#isWatching) {
+      this.#reports.waiting({ position: ahead.position, ahead: behind });
+    }
+  }
+
+  /** Sends a claim. @throws as `Claims.send` does */
+  claim(of: FollowedRecord, step: ClaimStep, stop: Abortable): Promise<void> {
+    return this.#claims.send(of, step, stop);
+  }
+
+  /** Takes up a term. Begins a lease if there is none. If that is over again by the answer, the caller sees it. */
+  async takeUp(of: FollowedRecord, { record, cold }: LeadStep): Promise<Claim> {
+    const { node } = this.contender;
+    node.keepAlive();
+    if (cold) await node.renew(this.#ended);
+    const { value, zxid, version, connection } = record;
+    const origin = this.#claims.originOf(record) ?? { kind: 'handover', sinceMs: of.changedAt };
+    const { seat, path } = of;
+    return {
+      term: value.term,
+      seat,
+      token: zxid,
+      record: path,
+      version,
+      node: node.path,
+      connection,
+      origin,
+    };
+  }
+
+  /** Handles the requests that others write on the elector's node, now and after each change. */
+  handleRequests(): void {
+    this.#requestHandler.handle(this.contender, () => this.mayLead());
+  }
+
+  /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
+  find(candidate: string): Promise<MarkedSuccessor> {
+    return this.#search.named(candidate, this.contender.entry);
+  }
+
+  /**
+   * Gives the term and the place back, in one write. Resolves when the write has begun; {@link leave} waits for its
+   * end.
+   * @param named - the candidate that is to lead next. By default the queue is listed now
+   */
+  async release(claim: Claim, named?: MarkedSuccessor): Promise<void> {
+    const isHandedOver = this.#host.options.seats === 1; // With several seats the queue alone decides which candidate leads next.
+    const successor = isHandedOver ? (named ?? (await nextLeader(this.#search, this.contender))) : undefined;
+    this.#release = new Release(this.contender, claim, this.#search);
+    void this.#release.give(successor);
+  }
+
+  /** Given once the servers have answered the release of the term. */
+  get given(): GivenTerm | undefined {
+    return this.#release?.given;
+  }
+
+  /** Gives the place back, unless that has been done together with the term. Never rejects. */
+  leave(): Promise<void> {
+    return this.#host.untilLeft(leaveQueue(this.contender, this.#search, recordIn(this.#host)));
+  }
+}
+
+/** The path of the record that a leader may hand over: the election's own. With several seats there is none. */
+function recordIn({ path, options }: PlaceHost): string | undefined {
+  return options.seats === 1 ? recordPath(path) : undefined;
+}

@@ -1,0 +1,113 @@
+import { type Beating, MISSING } from '../../lease/silence.js';
+import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
+import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
+import { withRequest } from '../nodes/candidate-request.js';
+import { type ElectionRecord, type SeenRecord, serializeRecord } from '../nodes/record.js';
+import type { Successor } from '../successor/successor.js';
+
+/**
+ * The writes of an election, as parts of transactions: nothing else writes a record. Each expects the version of the record that its
+ * sender has seen, so for each version the servers carry out one of them.
+ *
+ * |           | the sender's own nodes | the former holder                            | the new holder       | the record   |
+ * |-----------|------------------------|----------------------------------------------|----------------------|--------------|
+ * | claim     | proof                  | –                                            | –                    | held by it   |
+ * | takeover  | proof                  | deletes its heartbeat node at a version, and its own | –            | held by it   |
+ * | pass on   | check                  | as claim or takeover                         | its node is written  | held by that |
+ * | hand over | deletes both           | –                                            | check, or is written | held by that |
+ * | release   | deletes both           | –                                            | –                    | vacant       |
+ * | leave     | deletes both           | –                                            | –                    | check        |
+ *
+ * See README.md of the election.
+ */
+
+/** A record that is about to be written: its path, and the version that it must have. */
+export interface Writable {
+  readonly path: string;
+  readonly version: number;
+}
+
+/** Makes the record say that a candidate holds the term. The candidate sends it together with a proof. */
+export function claimParts(
+  { path, version }: Writable,
+  held: Omit<Extract<ElectionRecord, { state: 'held' }>, 'state'>,
+): TransactionPart {
+  return { kind: 'set', path, data: serializeRecord({ state: 'held', ...held }), version };
+}
+
+/**
+ * Deletes the nodes of a silent holder. If there was another heartbeat after the version was seen, the servers refuse the first part, and
+ * with it the whole transaction. If there was none, none can follow: a heartbeat needs both nodes. A heartbeat node that is missing is
+ * never created again.
+ */
+export function takeoverParts(
+  queue: string,
+  holder: string,
+  { version }: Pick<Beating, 'version'>,
+): TransactionPart[] {
+  const own = { kind: 'delete', path: `${queue}/${holder}` } as const;
+  if (version === MISSING) return [own];
+  return [{ kind: 'delete', path: `${queue}/${heartbeatNodeOf(holder)}`, version }, own];
+}
+
+/**
+ * Makes a candidate the holder of a term. The servers refuse it if the candidate has left the queue. A candidate that isn't the first
+ * learns of the term from a mark on its own node. Then the servers also refuse it if that node has changed since it was read.
+ */
+export function handOverParts(
+  queue: string,
+  { path, version }: Writable,
+  successor: Successor,
+  term: number,
+): TransactionPart[] {
+  const { node, leaseMs, silentMs } = successor;
+  const known = !successor.isFirst && { id: successor.id };
+  const silent = silentMs !== undefined && { silentMs };
+  const held = { state: 'held', term, ...known, node, leaseMs, ...silent } as const;
+  return [
+    successorPart(`${queue}/${node}`, successor, term),
+    { kind: 'set', path, data: serializeRecord(held), version },
+  ];
+}
+
+function successorPart(path: string, successor: Successor, term: number): TransactionPart {
+  if (successor.isFirst) return { kind: 'check', path };
+  const marked = withRequest(successor.data, { kind: 'lead', term }) as Buffer; // Never `undefined`: a successor was made of a candidate's node.
+  return { kind: 'set', path, data: marked, version: successor.version };
+}
+
+/**
+ * A clean release: the record says that the successor leads the next term, or that no candidate leads. The servers refuse it if the record
+ * was written since the claim, or if the node is gone. So it does no harm to send it twice.
+ * @param term - the term that ends
+ * @param deletions - the parts that delete the leader's nodes, its own node first: if that is gone, the error says so, whatever the
+ *   state of the record
+ */
+export function releaseParts(
+  queue: string,
+  record: Writable & { readonly term: number },
+  successor: Successor | undefined,
+  deletions: readonly TransactionPart[],
+): TransactionPart[] {
+  const { path, version, term } = record;
+  if (successor !== undefined) return [...deletions, ...handOverParts(queue, record, successor, term + 1)];
+  return [...deletions, { kind: 'set', path, data: serializeRecord({ state: 'vacant', term }), version }];
+}
+
+/** Leaves the queue while the record doesn't name the candidate. The servers refuse it if the record was written since it was read. */
+export function leaveParts(
+  { path, version }: Writable,
+  deletions: readonly TransactionPart[],
+): TransactionPart[] {
+  return [{ kind: 'check', path, version }, ...deletions];
+}
+
+/** The record as its last write, the last part of a transaction, has left it. */
+export function seenAfter<R extends ElectionRecord>(
+  value: R,
+  { value: results }: { readonly value: readonly PartResult[] },
+  connection: number | undefined,
+): SeenRecord<R> {
+  const stat = results.at(-1)?.stat as Stat;
+  return { value, version: stat.version, zxid: stat.mzxid, connection };
+}
