@@ -110,7 +110,7 @@ hidden byte w; /* used only within a step */
 #define useUp(what) what = (what == ANY -> ANY : what - 1)
 
 /* State that only variants need. */
-#if defined(MADE_AGAIN) || defined(JOIN_REPEATED)
+#ifdef MADE_AGAIN
 bool raised[N + 1]; /* the heartbeat node has another version than its first one, which comes again if the node is made again */
 #define setRaised(i, what) raised[i] = what
 #define mayComeAgain(i) (!raised[i])
@@ -127,7 +127,7 @@ bool plain[BEATS * N + 1]; /* the proof is a mere check of the own node */
 #if defined(TAKEN_UP) || defined(RELEASE_KEEPS)
 bool stray[N + 1]; /* a release is under way, though its sender does something else by now */
 #endif
-#if defined(JOIN_REPEATED) || defined(CREATION_COUNTS)
+#ifdef CREATION_COUNTS
 #define LEASE_OF_CREATION LEASE
 #else
 #define LEASE_OF_CREATION 0
@@ -259,11 +259,6 @@ inline forgetAll()
 #else
 #define mayObserve(i) (isFree(me) && own[i] && held && holder == (i))
 #endif
-#ifdef MISSING_IS_NOTHING
-#define isShown(i) beats[i]
-#else
-#define isShown(i) true
-#endif
 #if N == 2
 #define isNew(i) (look[me] == 0 || look[me] == OLD)
 #else
@@ -273,11 +268,11 @@ inline forgetAll()
 #define observe(i) \
 	:: d_step { mayObserve(i) && isNew(i) -> look[me] = ASKED; left[me] = DELAY; setTarget(me, i); \
 			printf("candidate %d sends its look at candidate %d\n", me, i) } \
-	:: d_step { look[me] == ASKED && target(me) == i && own[i] && isShown(i) -> look[me] = VERSION; \
+	:: d_step { look[me] == ASKED && target(me) == i && own[i] -> look[me] = VERSION; \
 			printf("candidate %d sees the version of candidate %d\n", me, i) }
 #else
 #define observe(i) \
-	:: d_step { mayObserve(i) && isNew(i) && isShown(i) -> look[me] = VERSION; left[me] = DELAY; setTarget(me, i); \
+	:: d_step { mayObserve(i) && isNew(i) -> look[me] = VERSION; left[me] = DELAY; setTarget(me, i); \
 			printf("candidate %d sees the version of candidate %d\n", me, i) }
 #endif
 
@@ -367,4 +362,258 @@ proctype Candidate(byte me)
 		}
 	:: does[me] >= DEAD -> break
 	od
+}
+
+/* What the servers do with the requests of a candidate, and the faults that befall it. */
+#ifdef PLAIN_PROOF
+#define sendsPlain true
+#endif
+#ifdef PLAIN_GUARD
+#define sendsPlain (does[me] == LEADS)
+#endif
+#ifdef PLAIN_LOOK
+#define sendsPlain (does[me] < LEADS && holder == me)
+#endif
+#ifdef PLAIN_WAIT
+#define sendsPlain (does[me] == WAITS)
+#endif
+#ifdef NO_CHECK
+#define mayProve(i) beats[i]
+#else
+#define mayProve(i) (own[i] && beats[i])
+#endif
+
+proctype Proofs(byte me, slot)
+{
+end:
+	do
+	:: d_step { does[me] <= LEADS && mayProve(me) && proof[slot] == 0 ->
+			proof[slot] = LEASE;
+			printf("candidate %d sends a proof\n", me)
+		}
+#ifdef sendsPlain
+	:: d_step { does[me] <= LEADS && own[me] && proof[slot] == 0 && sendsPlain ->
+			proof[slot] = LEASE;
+			plain[slot] = true;
+			printf("candidate %d sends a check\n", me)
+		}
+	:: d_step { proof[slot] != 0 && plain[slot] && own[me] ->
+			printf("the servers carry out a check of candidate %d\n", me);
+			getLease(proof[slot]);
+			proof[slot] = 0;
+			plain[slot] = false
+		}
+#endif
+	:: d_step { proof[slot] != 0 && !isPlain(slot) && mayProve(me) ->
+			printf("the servers carry out a proof of candidate %d\n", me);
+			raise(me);
+			getLease(proof[slot]);
+			proof[slot] = 0
+		}
+#ifdef MADE_AGAIN
+	:: d_step { proof[slot] != 0 && own[me] && !beats[me] ->
+			printf("the servers make the heartbeat node of candidate %d again\n", me);
+			beats[me] = true;
+			setRaised(me, false);
+			getLease(proof[slot]);
+			proof[slot] = 0
+		}
+#endif
+	:: d_step { proof[slot] != 0 && !calm ->
+			proof[slot] = 0;
+#ifdef sendsPlain
+			plain[slot] = false;
+#endif
+			printf("candidate %d loses a proof\n", me)
+		}
+	od
+}
+
+/* The end of a term by another candidate's write. */
+inline endTerm()
+{
+	promise(LEASE_IS_OVER, !held || holder == 0 || !mayAct(holder));
+	if
+#ifndef NO_DELETE
+	:: takesOver(me) -> removeNodes(holder)
+#endif
+	:: else
+	fi
+}
+
+/* The leader, or the guardian of its dead process, gives the term back: to candidate i, or to nobody. */
+#ifdef RELEASE_KEEPS
+#define removeReleased(i) stray[i] = true
+#else
+#define removeReleased(i) removeNodes(i)
+#endif
+inline giveTo(i)
+{
+	removeReleased(me);
+	writeRecord(i);
+	printf("the servers carry out that candidate %d gives its term to candidate %d\n", me, i)
+}
+
+#ifdef WORK_GOES_ON
+#define hasSettled(i) (does[i] == GIVES || does[i] == LEADS)
+#else
+#define hasSettled(i) (does[i] == GIVES)
+#endif
+#if defined(TAKEN_UP)
+#define mayGive(i) (own[i] && held && (does[i] == GIVES || stray[i]))
+#elif defined(RELEASE_KEEPS)
+#define mayGive(i) (own[i] && hasSettled(i) && !stray[i])
+#else
+#define mayGive(i) (own[i] && hasSettled(i))
+#endif
+#ifdef GUARDS_THE_LIVING
+#define mayGuard(i) (own[i] && held && holder == (i) && does[i] <= LEADS)
+#else
+#define mayGuard(i) (own[i] && held && holder == (i) && does[i] == DEAD)
+#endif
+#define mayTake(i) ((i) != me && own[i] && does[i] != GIVES && holder != (i))
+#define give(i) \
+	:: d_step { mayGive(me) && mayTake(i) -> promise(RECORD_IS_OURS, held && holder == me); giveTo(i) } \
+	:: d_step { mayGuard(me) && mayTake(i) -> forgetSent(); giveTo(i) }
+#define passOn(i) \
+	:: d_step { mayClaim && held && mayTake(i) -> \
+			endTerm(); writeRecord(i); claim[me] = 0; \
+			printf("candidate %d puts candidate %d into the record\n", me, i); checkActs() }
+#ifdef ANY_RECORD
+#define mayClaim (claim[me] != 0 && mayProve(me) && (!takesOver(me) || own[holder]))
+#elif defined(NO_DELETE)
+#define mayClaim (claim[me] != 0 && mayProve(me))
+#else
+#define mayClaim (claim[me] != 0 && mayProve(me) && (!takesOver(me) || own[holder]))
+#endif
+
+/* What a dead process has sent is carried out before the guardian takes its session, or never. */
+inline forgetSent()
+{
+	proof[me] = 0;
+#if BEATS == 2
+	proof[N + me] = 0;
+#endif
+	claim[me] = 0;
+	writes[me] = false
+}
+
+proctype Servers(byte me)
+{
+end:
+	do
+	:: d_step { mayClaim ->
+			endTerm();
+			printf("the servers carry out the claim of candidate %d\n", me);
+#ifndef PLAIN_CLAIM
+			raise(me);
+#endif
+			if
+			:: does[me] <= LEADS -> getLease(claim[me] - 1)
+			:: else
+			fi;
+			claim[me] = 0;
+			writeRecord(me);
+			checkActs()
+		}
+#if N == 3
+	passOn(1)
+	passOn(2)
+	passOn(3)
+#endif
+	:: d_step { mayGive(me) -> promise(RECORD_IS_OURS, held && holder == me); giveTo(0) }
+	:: d_step { mayGuard(me) -> forgetSent(); giveTo(0) }
+	give(1)
+	give(2)
+#if N == 3
+	give(3)
+#endif
+	:: d_step { writes[me] && own[me] ->
+			promise(FENCED, held && holder == me);
+			writes[me] = false;
+			printf("the servers carry out a guarded write of candidate %d\n", me)
+		}
+	:: d_step { writes[me] && !calm -> writes[me] = false }
+
+	/* A session ends, a stranger deletes a node, or a process dies: its nodes stay. */
+	:: d_step { faults > 0 && own[me] -> useUp(faults); removeNodes(me); printf("the nodes of candidate %d go\n", me) }
+	:: d_step { faults > 0 && own[me] -> useUp(faults); own[me] = false; printf("the own node of candidate %d goes\n", me) }
+	:: d_step { faults > 0 && own[me] && beats[me] ->
+			useUp(faults);
+			if
+			:: mayComeAgain(me)
+			:: else -> outdate(me)
+			fi;
+			beats[me] = false;
+			printf("the heartbeat node of candidate %d goes\n", me)
+		}
+	:: d_step { faults > 0 && own[me] && does[me] < DEAD ->
+			useUp(faults);
+			does[me] = DEAD;
+			lease[me] = 0;
+			printf("candidate %d dies\n", me)
+		}
+	:: d_step { does[me] == DEAD && own[me] ->
+			removeNodes(me);
+			forgetSent();
+			printf("the servers end the session of candidate %d\n", me)
+		}
+	od
+}
+
+/* Time may pass at any moment, as long as a lease or a delay isn't over. */
+#define lasts(i) (lease[i] > 0 || proof[i] > 0 || claim[i] > 1 || left[i] > 0)
+#if N == 2
+#define someLast (lasts(1) || lasts(2))
+#else
+#define someLast (lasts(1) || lasts(2) || lasts(3))
+#endif
+#define pass(ticks, last) ticks = (ticks > last -> ticks - 1 : ticks)
+proctype Time()
+{
+end:
+	do
+	:: d_step { someLast ->
+			printf("time passes: a tick\n");
+			for (w : 1 .. N) {
+				pass(lease[w], 0);
+				pass(claim[w], 1);
+				pass(left[w], 0)
+			}
+			/* A proof whose lease is over is of no use to its sender. That it would raise the version only protects. */
+			for (w : 1 .. BEATS * N) {
+				pass(proof[w], 0);
+#ifdef sendsPlain
+				plain[w] = (proof[w] == 0 -> false : plain[w]);
+#endif
+			}
+			w = 0
+		}
+	od
+}
+
+/* Faults may stop at any moment. */
+proctype Calm()
+{
+end:
+	do
+	:: d_step { !calm -> calm = true; faults = 0 }
+	od
+}
+
+init {
+	atomic {
+		for (w : 1 .. N) {
+			create(w);
+			run Candidate(w);
+			run Proofs(w, w);
+#if BEATS == 2
+			run Proofs(w, N + w);
+#endif
+			run Servers(w)
+		}
+		w = 0;
+		run Time();
+		run Calm()
+	}
 }

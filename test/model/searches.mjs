@@ -1,6 +1,6 @@
 /** The models, each with its questions. */
+import { PROOF } from './proof.mjs';
 import { RECIPE } from './recipe.mjs';
 import { SHARDS } from './shards.mjs';
-import { TAKEOVER } from './takeover.mjs';
 
-export const MODELS = [RECIPE, TAKEOVER, SHARDS];
+export const MODELS = [RECIPE, PROOF, SHARDS];
