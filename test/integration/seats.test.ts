@@ -98,16 +98,17 @@ describe('an election with several seats', () => {
     const cut = await openSession({ sessionTimeoutMs: 1000, leaseMs: 900 }, proxy.connectString);
     const [dying, lost] = await lead(cut, path, { seats: 2 });
     const [, kept] = await lead(await openSession(), path, { seats: 2 });
-    // With this delay the leader's node is gone before the silence of its heartbeats has lasted long enough.
-    const next = new LeaderElector(await openSession(), path, { seats: 2, takeoverDelayMs: 2500 });
+    const next = new LeaderElector(await openSession(), path, { seats: 2 });
     await next.start();
     const elected = nextEvent<[Term]>(next, 'elected');
     const claiming = until(() => next.state.name === 'claiming').then(() => performance.now());
+    const { node } = (await next.leaders())[lost.seat] as Candidate;
     proxy.partition();
+    await next.session.remove(`${path}/${node}`);
     const demoted = nextEvent(dying, 'demoted').then(() => performance.now());
     const seenAt = await claiming;
     const [term] = await elected;
-    expect(performance.now() - seenAt).toBeGreaterThan(2400); // The elector saw that the node was gone, and then waited.
+    expect(performance.now() - seenAt).toBeGreaterThan(900); // The elector saw that the node was gone, and then waited.
     expect(await demoted).toBeLessThan(performance.now());
     expect([term.seat, term.number]).toEqual([lost.seat, lost.number + 1]);
     expect(kept.isHeld()).toBe(true);
