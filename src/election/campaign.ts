@@ -39,8 +39,8 @@ export async function campaign(host: CampaignHost, stop: Abortable): Promise<voi
 
 /** Waits for a term, and claims it, or takes up one that was handed over. */
 async function win(place: Place, stop: Abortable): Promise<Claim> {
-  await place.stand(stop);
   try {
+    await place.stand(stop);
     for (;;) {
       const { of, step } = place.next();
       switch (step.do) {
