@@ -35,8 +35,10 @@ export class FollowedRecord implements AccompanyingReads {
   readonly path: string;
   readonly host: FollowedRecordHost;
   #record: SeenRecord | undefined;
-  /** The transaction that wrote the record which the next three fields are about. They are kept while the record is read again. */
+  /** The transaction that wrote the record which the next fields are about. They are kept while the record is read again. */
   #zxid: bigint | undefined;
+  /** The connection over which that record was read last. Its server has the holder's creation, so a missing node is gone there. */
+  #shownOn: number | undefined;
   #holder: Sign = UNSEEN;
   #isProtected = false;
   #isHolderThere = false;
@@ -85,8 +87,12 @@ export class FollowedRecord implements AccompanyingReads {
       this.#isProtected = false;
       this.#unwatchHolder();
     }
-    this.#record = seen;
     const { value } = seen;
+    // In a restored backup the holder's node may be there again: over another connection its absence has to be seen anew.
+    if (this.#holder.name === 'gone' && value.state === 'held' && seen.connection !== this.#shownOn)
+      this.#holder = UNSEEN;
+    this.#shownOn = seen.connection;
+    this.#record = seen;
     // A leader may hold it that acts on its lease.
     if (value.state !== 'held' && !isVacant(value, this.known.placeLost) && this.#holder === UNSEEN)
       this.#holder = { name: 'gone', since: this.#session.clock.now() };
@@ -140,7 +146,9 @@ export class FollowedRecord implements AccompanyingReads {
     const path = `${this.#queue}/${node}`;
     const gone = () => {
       this.#unwatchHolder();
-      this.#holder = { name: 'gone', since: this.#session.clock.now() };
+      const { clock, connectionNumber } = this.#session;
+      // A server that is behind doesn't have the node yet, unless it has shown the record.
+      if (this.#shownOn === connectionNumber) this.#holder = { name: 'gone', since: clock.now() };
       this.mayHaveChanged(); // The holder may have released the term, and its node went with that release.
     };
     const read = ({ stat }: NodeData) => {

@@ -637,6 +637,35 @@ export const MUTANTS = [
     test: 'a candidate > sends a claim only over the connection that has shown the record',
   },
   {
+    name: 'gone-by-a-server-behind',
+    what: "the leader's node counts as gone over a connection that hasn't shown the record",
+    danger:
+      'a server that is behind does not have the node yet: its leader heartbeats on, and two candidates lead',
+    edits: [
+      {
+        file: 'election/followed-record.ts',
+        from: 'if (this.#shownOn === connectionNumber) ',
+        to: 'if (connectionNumber !== -1) ',
+      },
+    ],
+    file: 'unit/election/followed-record.test.ts',
+    test: 'what a candidate knows of a silent holder > does not count the end of its own node over a connection that has not shown the record',
+  },
+  {
+    name: 'gone-over-another-connection',
+    what: "the end of a leader's node counts on over another connection",
+    danger: 'in a restored backup the node is there again, and its leader has a lease',
+    edits: [
+      {
+        file: 'election/followed-record.ts',
+        from: "if (this.#holder.name === 'gone' && value.state === 'held' && seen.connection !== this.#shownOn)",
+        to: "if (this.#holder.name === 'gone' && value.state === 'held' && seen.connection === -1)",
+      },
+    ],
+    file: 'unit/election/followed-record.test.ts',
+    test: 'what a candidate knows of a silent holder > counts the end of its own node anew over another connection: in a restored backup it may be back',
+  },
+  {
     name: 'gone-by-belief',
     what: 'a candidate waits out the lease of a leader whose node may be there',
     danger: 'that leader heartbeats on, and two candidates lead',

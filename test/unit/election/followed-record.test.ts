@@ -115,6 +115,38 @@ describe('what a candidate knows of a silent holder', () => {
     expect([sign(), failures]).toEqual([before, []]);
   });
 
+  it('does not count the end of its own node over a connection that has not shown the record', async () => {
+    const { clock, server, session, holder, entry, followed, look, sign } = await setUp();
+    followed.watchHolder();
+    await clock.advanceUntil(() => followed.isHolderThere);
+    server.refuse();
+    for (const each of server.sessions()) if (each.id === session.credentials.id) each.dropConnection();
+    await clock.advanceUntil(() => session.connectionNumber === undefined);
+    await clock.advanceUntil(holder.remove(`${PATH}/${entry.node}`));
+    server.admit();
+    await clock.advanceUntil(() => followed.known.record === undefined);
+    expect(sign().name).toBe('unseen');
+    await look();
+    followed.watchHolder();
+    await clock.advanceUntil(() => sign().name === 'gone');
+  });
+
+  it('counts the end of its own node anew over another connection: in a restored backup it may be back', async () => {
+    const { clock, server, session, holder, entry, followed, look, sign } = await setUp();
+    followed.watchHolder();
+    await clock.advanceUntil(() => followed.isHolderThere);
+    await clock.advanceUntil(holder.remove(`${PATH}/${entry.node}`));
+    await clock.advanceUntil(() => sign().name === 'gone');
+    await look();
+    for (const each of server.sessions()) each.dropConnection();
+    await clock.advanceUntil(session.retryUntilAnswered(() => session.exists(PATH)));
+    followed.mayHaveChanged();
+    await look();
+    expect(sign().name).toBe('unseen');
+    followed.watchHolder();
+    await clock.advanceUntil(() => sign().name === 'gone');
+  });
+
   it('counts from the first read of a record that can not be read', async () => {
     const { clock, holder, followed, look, sign } = await setUp();
     await clock.advanceUntil(holder.setData(PATH, Buffer.from('mine')));
