@@ -88,10 +88,12 @@ export class FollowedRecord implements AccompanyingReads {
       this.#unwatchHolder();
     }
     const { value } = seen;
-    // In a restored backup the holder's node may be there again: over another connection its absence has to be seen anew.
-    if (this.#holder.name === 'gone' && value.state === 'held' && seen.connection !== this.#shownOn)
-      this.#holder = UNSEEN;
-    this.#shownOn = seen.connection;
+    if (seen.connection !== this.#shownOn) {
+      // In a restored backup the holder's node may be there again. Only a read behind the record's shows whether it is gone.
+      if (this.#holder.name === 'gone' && value.state === 'held') this.#holder = UNSEEN;
+      this.#unwatchHolder();
+      this.#shownOn = seen.connection;
+    }
     this.#record = seen;
     // A leader may hold it that acts on its lease.
     if (value.state !== 'held' && !isVacant(value, this.known.placeLost) && this.#holder === UNSEEN)
@@ -144,11 +146,12 @@ export class FollowedRecord implements AccompanyingReads {
     if (this.#holderWatch !== undefined || this.#holder.name === 'gone' || value?.state !== 'held') return;
     const { node } = value;
     const path = `${this.#queue}/${node}`;
+    const shownOn = this.#shownOn;
     const gone = () => {
       this.#unwatchHolder();
       const { clock, connectionNumber } = this.#session;
-      // A server that is behind doesn't have the node yet, unless it has shown the record.
-      if (this.#shownOn === connectionNumber) this.#holder = { name: 'gone', since: clock.now() };
+      // A server that is behind doesn't have the node yet, unless it has shown the record before it was asked for the node.
+      if (shownOn === connectionNumber) this.#holder = { name: 'gone', since: clock.now() };
       this.mayHaveChanged(); // The holder may have released the term, and its node went with that release.
     };
     const read = ({ stat }: NodeData) => {

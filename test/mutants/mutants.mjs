@@ -644,12 +644,26 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/followed-record.ts',
-        from: 'if (this.#shownOn === connectionNumber) ',
+        from: 'if (shownOn === connectionNumber) ',
         to: 'if (connectionNumber !== -1) ',
       },
     ],
     file: 'unit/election/followed-record.test.ts',
     test: 'what a candidate knows of a silent holder > does not count the end of its own node over a connection that has not shown the record',
+  },
+  {
+    name: 'gone-by-a-read-before',
+    what: "the watch on a leader's node goes on over another connection",
+    danger: 'a server that is behind may answer that read before it has caught up and shown the record',
+    edits: [
+      {
+        file: 'election/followed-record.ts',
+        from: 'this.#unwatchHolder();\n      this.#shownOn = ',
+        to: 'this.#shownOn = ',
+      },
+    ],
+    file: 'unit/election/followed-record.test.ts',
+    test: 'what a candidate knows of a silent holder > reads the node of its holder again, behind the record, over another connection',
   },
   {
     name: 'gone-over-another-connection',
@@ -658,8 +672,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/followed-record.ts',
-        from: "if (this.#holder.name === 'gone' && value.state === 'held' && seen.connection !== this.#shownOn)",
-        to: "if (this.#holder.name === 'gone' && value.state === 'held' && seen.connection === -1)",
+        from: "if (this.#holder.name === 'gone' && value.state === 'held') this.#holder = UNSEEN;",
+        to: '',
       },
     ],
     file: 'unit/election/followed-record.test.ts',

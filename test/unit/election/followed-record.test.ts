@@ -147,6 +147,19 @@ describe('what a candidate knows of a silent holder', () => {
     await clock.advanceUntil(() => sign().name === 'gone');
   });
 
+  it('reads the node of its holder again, behind the record, over another connection', async () => {
+    const { clock, server, session, followed, look } = await setUp();
+    followed.watchHolder();
+    await clock.advanceUntil(() => followed.isHolderThere);
+    for (const each of server.sessions()) each.dropConnection();
+    await clock.advanceUntil(session.retryUntilAnswered(() => session.exists(PATH)));
+    followed.mayHaveChanged();
+    await look();
+    expect(followed.isHolderThere).toBe(false);
+    followed.watchHolder();
+    await clock.advanceUntil(() => followed.isHolderThere);
+  });
+
   it('counts from the first read of a record that can not be read', async () => {
     const { clock, holder, followed, look, sign } = await setUp();
     await clock.advanceUntil(holder.setData(PATH, Buffer.from('mine')));
