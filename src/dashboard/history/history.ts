@@ -133,6 +133,7 @@ export class History {
       this.#bytes = await appendRows(this.#file, unwritten);
       return;
     }
+    this.#bytes = 0; // What comes meanwhile is appended to the new file.
     this.#bytes = await replaceRows(this.#file, this.#kept.rows());
     this.#mostBytes = Math.max(MOST_BYTES, 2 * this.#bytes);
   }
