@@ -25,7 +25,7 @@ import { FollowedRecord, type FollowedRecordHost } from './followed-record.js';
 import { candidateUuid } from './nodes/candidate-uuid.js';
 import { recordPath, type SeenRecord } from './nodes/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
-import { nextLeader } from './successor/next-leader.js';
+import { NextLeader } from './successor/next-leader.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import { SuccessorSearch } from './successor/successor-search.js';
 import type { Claim } from './term/claim.js';
@@ -57,6 +57,7 @@ export class Place implements FollowedRecordHost {
   readonly contender: Contender;
   readonly #host: PlaceHost;
   readonly #search: SuccessorSearch;
+  readonly #next: NextLeader;
   readonly #requestHandler: RequestHandler;
   readonly #claims: Claims;
   readonly #reports: WaitReports;
@@ -83,6 +84,7 @@ export class Place implements FollowedRecordHost {
     this.contender = contender;
     this.#host = host;
     this.#search = search;
+    this.#next = new NextLeader(contender, search);
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
     this.#claims = new Claims(contender, search, host);
     this.#reports = new WaitReports(host, options.logger);
@@ -115,7 +117,9 @@ export class Place implements FollowedRecordHost {
     } catch (error) {
       // There may be no node, or the session may be over.
       await host.untilLeft(
-        joining.then((contender) => leaveQueue(contender, search, recordIn(host))).catch(ignore),
+        joining
+          .then((contender) => leaveQueue(contender, new NextLeader(contender, search), recordIn(host)))
+          .catch(ignore),
       );
       throw error;
     }
@@ -317,6 +321,7 @@ export class Place implements FollowedRecordHost {
     const { node } = this.contender;
     node.keepAlive();
     if (cold) await node.renew(this.#ended);
+    if (this.#followed.length === 1) this.#next.begin();
     const { value, zxid, version, connection } = record;
     const origin = this.#claims.originOf(record) ?? { kind: 'handover', sinceMs: of.changedAt };
     const { seat, path } = of;
@@ -345,12 +350,12 @@ export class Place implements FollowedRecordHost {
   /**
    * Gives the term and the place back, in one write. Resolves when the write has begun; {@link leave} waits for its
    * end.
-   * @param named - the candidate that is to lead next. By default the queue is listed now
+   * @param named - the candidate that is to lead next
    */
   async release(claim: Claim, named?: MarkedSuccessor): Promise<void> {
     const isHandedOver = this.#host.options.seats === 1; // With several seats the queue alone decides which candidate leads next.
-    const successor = isHandedOver ? (named ?? (await nextLeader(this.#search, this.contender))) : undefined;
-    this.#release = new Release(this.contender, claim, this.#search);
+    const successor = isHandedOver ? (named ?? (await this.#next.find())) : undefined;
+    this.#release = new Release(this.contender, claim, this.#next);
     void this.#release.give(successor);
   }
 
@@ -361,7 +366,8 @@ export class Place implements FollowedRecordHost {
 
   /** Gives the place back, unless that has been done together with the term. Never rejects. */
   leave(): Promise<void> {
-    return this.#host.untilLeft(leaveQueue(this.contender, this.#search, recordIn(this.#host)));
+    this.#next.end();
+    return this.#host.untilLeft(leaveQueue(this.contender, this.#next, recordIn(this.#host)));
   }
 }
 

@@ -176,7 +176,7 @@ async function findSuccessor(
   if (record !== recordPath(queue) || leader === undefined) return undefined;
   const search = new SuccessorSearch(session, queue);
   try {
-    return await search.next(leader, await search.listOnce());
+    return await search.next(leader, search.listed(leader, await search.listOnce()));
   } catch {
     return undefined;
   }

@@ -10,6 +10,7 @@ import {
 } from '../../lock/queue/order.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import type { Session } from '../../session/session.js';
+import type { Watcher } from '../../session/watch-registry.js';
 import { mayHavePriority } from '../nodes/candidate-uuid.js';
 import { ElectionReader } from '../nodes/election-reader.js';
 import { preferredSuccessor } from '../nodes/priority.js';
@@ -43,6 +44,11 @@ export class SuccessorSearch {
     return this.#session.listChildren(this.#path);
   }
 
+  /** As {@link listOnce}. `watcher` learns of the next candidate that comes or goes, and of the end of the session's own. */
+  async listAndWatch(watcher: Watcher): Promise<ChildNames> {
+    return (await this.#session.listAndWatch(this.#path, watcher)).value;
+  }
+
   #list(): Promise<ChildNames> {
     return this.#session.retryUntilAnswered(() => this.listOnce());
   }
@@ -62,11 +68,11 @@ export class SuccessorSearch {
 
   /**
    * The candidate that follows `leader`. `undefined` if no candidate can be handed a term.
-   * @param children - as of {@link listed}
+   * @param known - what a listing has shown, if the queue hasn't changed since
    */
-  async next(leader: QueueEntry, children?: ChildNames): Promise<Successor | undefined> {
-    for (let names = children ?? (await this.#list()); ; names = await this.#list()) {
-      const listed = this.listed(leader, names);
+  async next(leader: QueueEntry, known?: ListedSuccessor): Promise<Successor | undefined> {
+    for (let listed = known; ; listed = undefined) {
+      listed ??= this.listed(leader, await this.#list());
       if (listed.kind === 'first') return listed.successor;
       const found = await this.#read(listed.entry);
       if (found !== 'gone') return found;

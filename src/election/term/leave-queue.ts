@@ -2,7 +2,7 @@ import { BadVersionError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import type { Stat } from '../../session/protocol/records.js';
 import { parseRecord, type ReadRecord } from '../nodes/record.js';
-import type { SuccessorSearch } from '../successor/successor-search.js';
+import type { NextLeader } from '../successor/next-leader.js';
 import type { Claim } from './claim.js';
 import { Release } from './release.js';
 import { leaveParts } from './transitions.js';
@@ -16,13 +16,13 @@ import { leaveParts } from './transitions.js';
  */
 export function leaveQueue(
   contender: Contender,
-  search: SuccessorSearch,
+  next: NextLeader,
   record: string | undefined,
 ): Promise<void> {
-  return contender.leave(record === undefined ? undefined : () => leave(contender, search, record));
+  return contender.leave(record === undefined ? undefined : () => leave(contender, next, record));
 }
 
-async function leave(contender: Contender, search: SuccessorSearch, path: string): Promise<void> {
+async function leave(contender: Contender, next: NextLeader, path: string): Promise<void> {
   const { session, node } = contender;
   for (;;) {
     const { connectionNumber: connection } = session;
@@ -30,9 +30,7 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
     const { version } = stat;
     const claim = claimShownBy(contender, parseRecord(data, version), { path, stat, connection });
     if (claim !== undefined) {
-      // If the session may not read the queue, the queue decides. If the session ends, the release ends as well.
-      const successor = await search.next(contender.entry).catch(() => undefined);
-      return await new Release(contender, claim, search).write(successor);
+      return await new Release(contender, claim, next).write(await next.find());
     }
     try {
       const leaving = () => node.commit(leaveParts({ path, version }, node.deletions));

@@ -3,9 +3,8 @@ import type { Contender } from '../../lock/queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import { parseRecord } from '../nodes/record.js';
-import { nextLeaderInsteadOf } from '../successor/next-leader.js';
+import type { NextLeader } from '../successor/next-leader.js';
 import type { Successor } from '../successor/successor.js';
-import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim } from './claim.js';
 import { releaseParts } from './transitions.js';
 
@@ -23,14 +22,14 @@ export interface GivenTerm {
 export class Release {
   readonly #contender: Contender;
   readonly #claim: Claim;
-  readonly #search: SuccessorSearch;
+  readonly #next: NextLeader;
   #given: GivenTerm | undefined;
 
-  /** @param search - finds the next leader again if the servers refuse the release */
-  constructor(contender: Contender, claim: Claim, search: SuccessorSearch) {
+  /** @param next - finds another one if the servers refuse the release */
+  constructor(contender: Contender, claim: Claim, next: NextLeader) {
     this.#contender = contender;
     this.#claim = claim;
-    this.#search = search;
+    this.#next = next;
   }
 
   /** Given once the servers have answered the release. */
@@ -69,7 +68,7 @@ export class Release {
         const isOutdated =
           (error instanceof NoNodeError || error instanceof BadVersionError) && error.path !== recordPath;
         const finds = isOutdated && session.clock.now() < giveUpAt;
-        successor = finds ? await nextLeaderInsteadOf(successor, this.#search, this.#contender) : undefined;
+        successor = finds ? await this.#next.find(successor) : undefined;
       }
     }
   }
