@@ -10,9 +10,8 @@ import type { ClaimStep, HeldRecord } from './decide.js';
 import type { ElectionRecords } from './election-records.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { FollowedRecord } from './followed-record.js';
-import type { ReadRecord, SeenRecord } from './nodes/record.js';
+import type { Beginning, SeenRecord } from './nodes/record.js';
 import type { SuccessorSearch } from './successor/successor-search.js';
-import type { TermOrigin } from './term/claim.js';
 import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transitions.js';
 
 /** What the claims of a candidate need of its elector. */
@@ -32,8 +31,6 @@ export class Claims {
   readonly #records: ElectionRecords;
   /** The record for which a preferred candidate was last looked for. */
   #preferredAt: bigint | undefined;
-  /** The term that was claimed last, by the transaction that claimed it. */
-  #claimed: { readonly zxid: bigint; readonly origin: TermOrigin } | undefined;
 
   constructor(contender: Contender, search: SuccessorSearch, host: ClaimsHost) {
     this.#contender = contender;
@@ -41,11 +38,6 @@ export class Claims {
     this.#host = host;
     this.#options = host.options;
     this.#records = host.records;
-  }
-
-  /** How the term of that record has begun, if this candidate has claimed it and the servers have answered. */
-  originOf({ zxid }: SeenRecord): TermOrigin | undefined {
-    return this.#claimed?.zxid === zxid ? this.#claimed.origin : undefined;
   }
 
   /**
@@ -66,14 +58,14 @@ export class Claims {
       if (session.connectionNumber !== over.connection) return of.mayHaveChanged();
       const { leaseMs, sessionTimeoutMs: silentMs } = session;
       const held = {
-        ...{ term: nextTerm(over), id: this.#options.id, node: entry.node, leaseMs },
+        ...{ term: nextTerm(over), id: this.#options.id, began: beginning(over, entry.node, instead) },
+        ...{ node: entry.node, leaseMs },
         ...(this.#options.takeover === 'session' && { silentMs }),
       };
       const claiming = node.prove([...deletions, claimParts({ path: of.path, version: over.version }, held)]);
       // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
       const reply = await abortableLate(session.clock, claiming, leaseMs, signal);
       const seen = seenAfter({ state: 'held', ...held }, reply, over.connection);
-      this.#claimed = { zxid: seen.zxid, origin: originOf(of, value) };
       this.#records.noteClaim(of.seat);
       of.learn(seen);
     } catch (error) {
@@ -100,7 +92,7 @@ export class Claims {
     deletions: readonly TransactionPart[],
     signal: Abortable,
   ): Promise<boolean> {
-    const { session, node, queue } = this.#contender;
+    const { session, node, entry, queue } = this.#contender;
     if (this.#records.seats > 1 || (instead === undefined && this.#preferredAt === over.zxid)) return false;
     this.#preferredAt = over.zxid;
     try {
@@ -111,6 +103,7 @@ export class Claims {
         { path: of.path, version: over.version },
         preferred,
         nextTerm(over),
+        beginning(over, entry.node, instead),
       );
       await abortable(node.commit([...deletions, ...handing]), signal);
       return true;
@@ -139,10 +132,12 @@ export class Claims {
   }
 }
 
-/** How a term begins that is claimed over this record. */
-function originOf({ known: { holder } }: FollowedRecord, over: ReadRecord): TermOrigin {
-  if (over.state === 'vacant' || holder.name === 'unseen') return { kind: 'vacant' };
-  return { kind: 'failover', sinceMs: holder.since };
+/** How a term begins that is claimed over this record by the candidate whose node is `own`. */
+function beginning({ value }: SeenRecord, own: string, instead: Beating | undefined): Beginning | undefined {
+  if (value.state === 'vacant') return 'vacant';
+  // The record of a handover had a lease that is shorter than the candidate's.
+  if (value.state === 'held' && value.node === own) return value.began;
+  return instead === undefined ? 'failover' : 'takeover';
 }
 
 /**

@@ -46,6 +46,8 @@ export class FollowedRecord implements AccompanyingReads {
   /** How often something has happened that may have changed the record: a read that was sent before that doesn't count. */
   #changes = 0;
   #changedAt = 0;
+  /** See {@link formerEndedAt}. */
+  #formerEndedAt = 0;
   #isFollowed = false;
 
   /** @param first - the record as it was read before the candidate joined */
@@ -71,6 +73,14 @@ export class FollowedRecord implements AccompanyingReads {
     return this.#changedAt;
   }
 
+  /**
+   * Since when the holder that the former record named was gone, or silent, as far as the candidate knows, by the session's clock. At the
+   * latest since the record changed.
+   */
+  get formerEndedAt(): number {
+    return this.#formerEndedAt;
+  }
+
   /** Something has happened that may have changed the record. */
   mayHaveChanged(): void {
     this.#record = undefined;
@@ -83,6 +93,7 @@ export class FollowedRecord implements AccompanyingReads {
   learn(seen: SeenRecord): void {
     if (seen.zxid !== this.#zxid) {
       this.#zxid = seen.zxid;
+      this.#formerEndedAt = this.#holder.name === 'unseen' ? this.#changedAt : this.#holder.since;
       this.#holder = UNSEEN;
       this.#isProtected = false;
       this.#unwatchHolder();

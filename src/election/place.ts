@@ -23,12 +23,12 @@ import {
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { FollowedRecord, type FollowedRecordHost } from './followed-record.js';
 import { candidateUuid } from './nodes/candidate-uuid.js';
-import { recordPath, type SeenRecord } from './nodes/record.js';
+import { type Beginning, recordPath, type SeenRecord } from './nodes/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { NextLeader } from './successor/next-leader.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import { SuccessorSearch } from './successor/successor-search.js';
-import type { Claim } from './term/claim.js';
+import type { Claim, TermOrigin } from './term/claim.js';
 import { leaveQueue } from './term/leave-queue.js';
 import { type GivenTerm, Release } from './term/release.js';
 import { type WaitListener, WaitReports } from './wait-reports.js';
@@ -323,7 +323,6 @@ export class Place implements FollowedRecordHost {
     if (cold) await node.renew(this.#ended);
     if (this.#followed.length === 1) this.#next.begin();
     const { value, zxid, version, connection } = record;
-    const origin = this.#claims.originOf(record) ?? { kind: 'handover', sinceMs: of.changedAt };
     const { seat, path } = of;
     return {
       term: value.term,
@@ -333,7 +332,7 @@ export class Place implements FollowedRecordHost {
       version,
       node: node.path,
       connection,
-      origin,
+      origin: originOf(of, value.began),
     };
   }
 
@@ -369,6 +368,12 @@ export class Place implements FollowedRecordHost {
     this.#next.end();
     return this.#host.untilLeft(leaveQueue(this.contender, this.#next, recordIn(this.#host)));
   }
+}
+
+function originOf({ changedAt, formerEndedAt }: FollowedRecord, began: Beginning = 'handover'): TermOrigin {
+  if (began === 'vacant') return { kind: began };
+  if (began === 'handover') return { kind: began, sinceMs: changedAt };
+  return { kind: 'failover', sinceMs: formerEndedAt };
 }
 
 /** The path of the record that a leader may hand over: the election's own. With several seats there is none. */

@@ -5,6 +5,15 @@ import { parseJsonObject } from '../../platform/json.js';
 import type { NodeData } from '../../session/protocol/records.js';
 
 /**
+ * How a term began, which says how the one before it ended. `vacant`: the record named no candidate. `handover`: the former leader released
+ * its term to the new one, or its guardian did. `failover`: the former leader's node had gone without a release. `takeover`: the former
+ * leader was silent, and the write that began the term deleted its node.
+ */
+export type Beginning = (typeof BEGINNINGS)[number];
+
+const BEGINNINGS = ['vacant', 'handover', 'failover', 'takeover'] as const;
+
+/**
  * The election's record: it says which candidate holds the current term, or that the last term ended cleanly. It is the
  * data of the election's own node. Only claims and releases write it. A release makes it vacant, or held by the
  * successor. The node's stat says when it was written (`mtime`).
@@ -26,6 +35,8 @@ export type ElectionRecord =
       readonly node: string;
       /** How long the leader's lease lasts at most, in milliseconds: a candidate that finds the node gone waits longer. */
       readonly leaseMs: number;
+      /** Other clients may not say it. No candidate decides by it. */
+      readonly began?: Beginning;
       /** Given if the leader may be silent for longer than its lease before it is replaced: for how long, in milliseconds. */
       readonly silentMs?: number;
     };
@@ -56,6 +67,7 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
   const { state, term, id, node, leaseMs, silentMs } = value;
+  const began = BEGINNINGS.find((each) => each === value.began);
   if (!isTerm(term)) return unreadable;
   if (state === 'vacant') return { state, term };
   if (state !== 'held') return unreadable;
@@ -63,7 +75,7 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   if (!isNode(node)) return unreadable;
   if (!isLease(leaseMs)) return unreadable;
   if (silentMs !== undefined && !isLease(silentMs)) return unreadable;
-  const known = id !== undefined && { id };
+  const known = { ...(id !== undefined && { id }), ...(began !== undefined && { began }) };
   return { state, term, ...known, node, leaseMs, ...(silentMs !== undefined && { silentMs }) };
 }
 

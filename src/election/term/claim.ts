@@ -1,16 +1,12 @@
-/** How a term came to its candidate. Instants are by the session's clock. */
+/** How a term came to its candidate, by the record. Instants are by the session's clock. */
 export type TermOrigin =
   /** The record was vacant: the former leader's release found no candidate, or there was no term before. */
   | { readonly kind: 'vacant' }
-  /**
-   * Another process wrote the record for this candidate: the former leader with its release, that leader's guardian, or
-   * a candidate with a lower priority. Or this candidate's own claim did, and its reply was lost. `sinceMs`: when this
-   * candidate noticed that it may lead.
-   */
+  /** The former leader released its term to this candidate, or its guardian did. `sinceMs`: when this candidate noticed that it may lead. */
   | { readonly kind: 'handover'; readonly sinceMs: number }
   /**
-   * The former leader ended without a release. `sinceMs`: when this candidate saw that the leader's node was gone, or,
-   * if the leader was silent, when it first saw the effect of the last heartbeat.
+   * The former leader ended without a release. `sinceMs`: when this candidate saw that the leader's node was gone, or, if the leader was
+   * silent, when it first saw the effect of the last heartbeat. If another candidate passed the term on: when this one noticed that.
    */
   | { readonly kind: 'failover'; readonly sinceMs: number };
 

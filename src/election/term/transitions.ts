@@ -2,7 +2,7 @@ import { type Beating, MISSING } from '../../lease/silence.js';
 import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
 import { withRequest } from '../nodes/candidate-request.js';
-import { type ElectionRecord, type SeenRecord, serializeRecord } from '../nodes/record.js';
+import { type Beginning, type ElectionRecord, type SeenRecord, serializeRecord } from '../nodes/record.js';
 import type { Successor } from '../successor/successor.js';
 
 /**
@@ -53,17 +53,19 @@ export function takeoverParts(
 /**
  * Makes a candidate the holder of a term. The servers refuse it if the candidate has left the queue. A candidate that isn't the first
  * learns of the term from a mark on its own node. Then the servers also refuse it if that node has changed since it was read.
+ * @param began - how the former term ended, if its own leader doesn't hand it over
  */
 export function handOverParts(
   queue: string,
   { path, version }: Writable,
   successor: Successor,
   term: number,
+  began: Beginning = 'handover',
 ): TransactionPart[] {
   const { node, leaseMs, silentMs } = successor;
   const known = !successor.isFirst && { id: successor.id };
   const silent = silentMs !== undefined && { silentMs };
-  const held = { state: 'held', term, ...known, node, leaseMs, ...silent } as const;
+  const held = { state: 'held', term, ...known, began, node, leaseMs, ...silent } as const;
   return [
     successorPart(`${queue}/${node}`, successor, term),
     { kind: 'set', path, data: serializeRecord(held), version },

@@ -10,13 +10,10 @@ import type { CandidateView, ElectionView, LeaderView, NextView, TermView, Trans
 /** The record of a seat as it was read, and the node that it names, if that was read. */
 export interface ReadSeat {
   readonly record: ReadRecord;
-  readonly version: number;
   /** The transaction that wrote it. */
   readonly zxid: bigint;
   /** When it was written, by this process's clock. */
   readonly at: number;
-  /** Whether the node that the record names says that the term was handed over to it. */
-  readonly isHandedOver: boolean;
 }
 
 /** An election as it was read. */
@@ -53,10 +50,9 @@ export class ElectionModel {
 
   /**
    * @param now - the time of day
-   * @param reading - the same object for all reads of one session
    * @returns what has happened, in order
    */
-  read(facts: ElectionFacts, now: number, reading: object): TransitionView[] {
+  read(facts: ElectionFacts, now: number): TransitionView[] {
     const former = this.#facts;
     const isFirst = former === NO_FACTS;
     this.#facts = facts;
@@ -76,7 +72,6 @@ export class ElectionModel {
           isGone: isHolderGone(seat, facts),
         },
         now,
-        reading,
       ),
     );
     const leaders = new Set(this.view.leaders.map((leader) => leader?.node));

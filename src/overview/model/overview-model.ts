@@ -80,8 +80,7 @@ export class OverviewModel implements TreeListener {
   #transitions: readonly TransitionView[];
   #connection: { readonly connected: boolean; readonly disconnectedSince: number | null };
   #batch = emptyBatch();
-  /** Those of the present session. */
-  #reading: object = {};
+  /** Those that the present session has read. */
   readonly #read = new Set<string>();
   #hasReadAll = false;
 
@@ -127,7 +126,7 @@ export class OverviewModel implements TreeListener {
     const known = this.#elections.get(path);
     const model = known ?? new ElectionModel(path, this.#past.terms.get(path));
     this.#elections.set(path, model);
-    const events = model.read(facts, this.#now(), this.#reading);
+    const events = model.read(facts, this.#now());
     if (known !== undefined || this.#hasReadAll) this.#happened(events);
     this.#batch.elections.add(path);
     this.#onDirty();
@@ -182,7 +181,6 @@ export class OverviewModel implements TreeListener {
 
   /** A session begins to read. */
   begin(): void {
-    this.#reading = {};
     this.#read.clear();
     if (this.#limits.length > 0) this.limited([]);
   }

@@ -1,4 +1,4 @@
-import type { ReadRecord } from '../../election/nodes/record.js';
+import type { Beginning, ReadRecord } from '../../election/nodes/record.js';
 import { takeoverDelayMs } from '../../lease/silence.js';
 import { shownId } from './text.js';
 import type { TermView, TransitionView } from './views.js';
@@ -9,36 +9,19 @@ export const MOST_TERMS = 100;
 type End = NonNullable<TermView['end']>;
 type TermEvent = Omit<TransitionView, 'path'>;
 
-/** What is known at the moment when a term is found to be over. */
-export interface EndOfTerm {
-  /** The record that named its leader. */
-  readonly before: { readonly term: number; readonly takeover: boolean };
-  /** Whether the leader's node was seen to be gone while the record still named it. */
-  readonly wasGone: boolean;
-  readonly after: ReadRecord;
-  /** How often the record was written between the two reads. */
-  readonly writes: number;
-  /** Whether the new leader's node says that the term was handed over to it. */
-  readonly isHandedOver: boolean;
-  /** Whether the two reads are of different sessions, so that changes of the leader's node between them weren't seen. */
-  readonly wasAway: boolean;
-}
+/** By how the next term began. */
+const ENDS: Readonly<Record<Beginning, End>> = {
+  vacant: 'released',
+  handover: 'handed-over',
+  failover: 'session-ended',
+  takeover: 'taken-over',
+};
 
-/**
- * How a term has ended, as far as that can be seen from outside. A pure decision. A release writes the record and deletes the leader's node
- * in one transaction. A claim after a dead leader finds no node. A takeover deletes the node in its claim; only leaders whose record says
- * so allow that.
- * A successor that is first in the queue gets a record without its id, since the leader hasn't read its node.
- */
-export function endOf({ before, wasGone, after, writes, isHandedOver, wasAway }: EndOfTerm): End {
-  if (wasGone) return 'session-ended';
-  if (after.state === 'unreadable') return 'unknown';
-  if (after.state === 'vacant') return after.term === before.term ? 'released' : 'unknown';
-  if (after.term !== before.term + 1) return 'unknown';
-  if (after.id === undefined || isHandedOver) return 'handed-over';
-  if (writes === 2) return 'released'; // It was vacant in between.
-  if (wasAway || writes !== 1) return 'unknown';
-  return before.takeover ? 'taken-over' : 'session-ended';
+/** How a term has ended, by the record that was read after it. A pure decision. */
+export function endOf(term: number, after: ReadRecord): End {
+  if (after.state === 'vacant') return after.term === term ? 'released' : 'unknown';
+  if (after.state === 'unreadable' || after.term !== term + 1 || after.began === undefined) return 'unknown';
+  return ENDS[after.began];
 }
 
 /**
@@ -52,24 +35,18 @@ function overBy(claimedAt: number, end: End, leaseMs: number): number {
 /** The record of a seat, as it was read. */
 export interface SeatFacts {
   readonly record: ReadRecord;
-  readonly version: number;
   /** When it was written, by this process's clock. */
   readonly at: number;
   /** The id in the leader's node, or else in its record. */
   readonly id: string | null;
   /** Whether the leader's node is known to be gone. */
   readonly isGone: boolean;
-  readonly isHandedOver: boolean;
 }
 
 interface OpenTerm {
   readonly term: number;
   readonly node: string;
-  readonly takeover: boolean;
   readonly leaseMs: number;
-  readonly version: number;
-  /** The reading that has read it last. */
-  readonly reading: object;
 }
 
 /** The terms of one seat, from the reads that show them. */
@@ -91,30 +68,22 @@ export class SeatTerms {
 
   /**
    * @param now - when it was seen
-   * @param reading - the same object for all reads of one session
    * @returns what has happened, in order
    */
-  see(facts: SeatFacts, now: number, reading: object): TermEvent[] {
-    const { record, version, at } = facts;
+  see(facts: SeatFacts, now: number): TermEvent[] {
+    const { record, at } = facts;
     const open = this.#open;
     const isSame =
       record.state === 'held' && open !== undefined && record.term === open.term && record.node === open.node;
-    if (isSame) return this.#seeAgain(open, facts, now, reading);
+    if (isSame) return this.#seeAgain(facts, now);
     const events: TermEvent[] = [];
     if (open !== undefined) {
-      const end = endOf({
-        before: open,
-        wasGone: this.#last?.to !== null,
-        after: record,
-        writes: version - open.version,
-        isHandedOver: facts.isHandedOver,
-        wasAway: open.reading !== reading,
-      });
+      const end = endOf(open.term, record);
       const closedAt = record.state === 'unreadable' ? now : overBy(at, end, open.leaseMs);
       events.push(...this.#close(end, closedAt));
       this.#open = undefined;
     }
-    if (record.state === 'held') events.push(...this.#begin(facts, now, reading));
+    if (record.state === 'held') events.push(...this.#begin(facts, now));
     // Known from before the overview began, and over by now.
     else if (this.#last?.end === null) events.push(...this.#close('unknown', at));
     return events;
@@ -124,18 +93,17 @@ export class SeatTerms {
     return this.#terms.at(-1);
   }
 
-  #seeAgain(open: OpenTerm, { version, id, isGone }: SeatFacts, now: number, reading: object): TermEvent[] {
-    this.#open = { ...open, version, reading };
+  #seeAgain({ id, isGone }: SeatFacts, now: number): TermEvent[] {
     if (id !== null) this.#write({ id: shownId(id) });
     return isGone ? this.#close('session-ended', now) : [];
   }
 
-  #begin(facts: SeatFacts, now: number, reading: object): TermEvent[] {
-    const { record, version, at, isGone } = facts;
+  #begin(facts: SeatFacts, now: number): TermEvent[] {
+    const { record, at, isGone } = facts;
     if (record.state !== 'held') return [];
-    const { term, node, silentMs, leaseMs } = record;
+    const { term, node, leaseMs } = record;
     const id = facts.id === null ? null : shownId(facts.id);
-    this.#open = { term, node, takeover: silentMs === undefined, leaseMs, version, reading };
+    this.#open = { term, node, leaseMs };
     const last = this.#last;
     const isKnown = last !== undefined && last.term === term && last.end === null;
     const events: TermEvent[] = last?.end === null && !isKnown ? this.#close('unknown', at) : [];

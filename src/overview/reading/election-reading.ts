@@ -1,5 +1,4 @@
 import { type Candidate, parseCandidate } from '../../election/nodes/candidate.js';
-import { parseRequest } from '../../election/nodes/candidate-request.js';
 import { parseRecord, recordPath } from '../../election/nodes/record.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../lock/queue/order.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
@@ -24,7 +23,7 @@ interface Seat {
 }
 
 const NEVER_WRITTEN: ReadSeat = {
-  ...{ record: { state: 'vacant', term: 0 }, version: 0, zxid: 0n, at: 0, isHandedOver: false },
+  ...{ record: { state: 'vacant', term: 0 }, zxid: 0n, at: 0 },
 };
 
 /**
@@ -163,20 +162,13 @@ export class ElectionReading {
       if (record.state === 'held' && isNew) await this.#contents.again(record.node);
       if (this.#hasStopped || (seat.read?.zxid ?? 0n) > stat.mzxid) return;
       const at = serverClock.toLocal(stat.modifiedAtMs);
-      const isHandedOver = record.state === 'held' && this.#isHandedOver(record.node, record.term);
-      seat.read = { record, version: stat.version, zxid: stat.mzxid, at, isHandedOver };
+      seat.read = { record, zxid: stat.mzxid, at };
     } catch (error) {
       return this.#failed(error);
     } finally {
       seat.inHand--;
     }
     if (reports) this.#report();
-  }
-
-  #isHandedOver(node: string, term: number): boolean {
-    const content = this.#contents.get(node);
-    const request = content && parseRequest(content.data);
-    return request?.kind === 'lead' && request.term === term;
   }
 
   /**

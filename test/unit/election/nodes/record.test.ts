@@ -23,6 +23,7 @@ const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
       state: fc.constant('held' as const),
       term: fc.maxSafeNat(),
       id: fc.string(),
+      began: fc.constantFrom('vacant', 'handover', 'failover', 'takeover'),
       node: fc.constant(NODE),
       leaseMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
       silentMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
