@@ -1,4 +1,4 @@
-// Imports more than 20 modules: only this module knows all parts of an election. Seven of them are small modules of the platform.
+// Imports more than 20 modules: only this module knows all parts of an election. Six of them are small modules of the platform.
 import {
   type DemotionReason,
   describe,
@@ -18,7 +18,6 @@ import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/starting.js';
 import { type StopPort, Stopping } from '../platform/async/stopping.js';
-import { expectWork } from '../platform/async/work-context.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
@@ -67,8 +66,6 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   /** Since when a stop has waited for the servers. The wait for the leader's work doesn't count. */
   #waitingSince: number | undefined;
   #beforeRelease: BeforeRelease | undefined;
-  /** Called when no term can begin any more: until then a term, with its work, may begin at any moment. */
-  #expectsNoWork: () => void = ignore;
 
   constructor(session: Session, path: string, options: ResolvedElectorOptions, port: ElectorPort) {
     this.session = session;
@@ -93,7 +90,6 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     if (this.#state.name === 'idle') {
       this.#become({ name: 'starting' });
       if (this.options.watchdog) this.#watchdog = new Watchdog(this.report);
-      this.#expectsNoWork = expectWork();
       this.#running = this.#run();
     }
     return this.#placed.promise;
@@ -328,7 +324,6 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   #finish(): void {
     this.#watchdog?.stop();
     this.stopping.end();
-    this.#expectsNoWork();
     const cause: unknown = this.session.ended.reason;
     if (cause !== undefined) this.#placed.reject(cause);
     if (this.#state.name === 'starting')
