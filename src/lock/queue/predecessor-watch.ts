@@ -1,9 +1,11 @@
+import { NoNodeError, type ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
-import { abortable, anyAbort, deferred } from '../../platform/async/promises.js';
+import { abortable, anyAbort, deferred, ignore } from '../../platform/async/promises.js';
 import { membersOf, type SmallSet, withMember, withoutMember } from '../../platform/collections/small-set.js';
-import type { AccompanyingRead, ExistenceProbe } from '../../session/connection/heartbeat.js';
+import type { AccompanyingRead, AccompanyingReads } from '../../session/connection/heartbeat.js';
 import { type NodeListener, NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/records.js';
+import { existsRequest } from '../../session/protocol/requests.js';
 import type { Session } from '../../session/session.js';
 import { isOwnerless } from './ownerless.js';
 import { orUnreadable } from './unreadable-node.js';
@@ -58,7 +60,7 @@ export interface PredecessorListener {
  * which isn't watched. A contender may wait for hours, beside thousands of others, and only this object is left of it. So it uses
  * objects with callbacks, and no promises that wait for each other: a waiter takes some 3 kB instead of 21 kB.
  */
-export class PredecessorWatch implements ExistenceProbe {
+export class PredecessorWatch implements AccompanyingReads {
   readonly #session: Session;
   readonly #queue: string;
   readonly #listener: PredecessorListener;
@@ -102,7 +104,7 @@ export class PredecessorWatch implements ExistenceProbe {
         this.#watched = withMember(this.#watched, new WatchedNode(this, this.#session, path));
     this.#stopProbing();
     this.#secondPredecessor = secondPredecessor;
-    if (secondPredecessor !== undefined) this.#session.heartbeat.addProbe(this);
+    if (secondPredecessor !== undefined) this.#session.heartbeat.addIdleReads(this);
     return kept.length === paths.length;
   }
 
@@ -115,29 +117,35 @@ export class PredecessorWatch implements ExistenceProbe {
     return `${this.#queue}/${name}`;
   }
 
-  /** @internal The path to probe. */
-  get path(): string {
-    return this.#session.absolute(this.#pathOf(this.#secondPredecessor as string));
-  }
-
-  /** @internal Every fourth time, the read that the listener gives. */
-  instead(): AccompanyingRead | undefined {
-    const name = this.#secondPredecessor;
-    if (name === undefined || ++this.#probed % PROBES_PER_READ !== 0) return undefined;
-    return this.#listener.insteadOfProbe(name, () => void this.#probe(name)); // Never rejects.
+  /** @internal Probes the second predecessor. Every fourth time it is the read that the listener gives. */
+  nextRead(): AccompanyingRead {
+    const name = this.#secondPredecessor as string;
+    const other =
+      ++this.#probed % PROBES_PER_READ === 0
+        ? this.#listener.insteadOfProbe(name, () => void this.#probe(name)) // Never rejects.
+        : undefined;
+    const refused = (error: ZooKeeperError) => {
+      if (error instanceof NoNodeError) this.#probedGone(name);
+    };
+    return (
+      other ?? {
+        request: existsRequest(this.#session.absolute(this.#pathOf(name))),
+        answered: ignore,
+        refused,
+      }
+    );
   }
 
   async #probe(name: string): Promise<void> {
     try {
-      const stat = await this.#session.exists(this.#pathOf(name));
-      if (stat === undefined && this.#secondPredecessor === name) this.gone();
+      if ((await this.#session.exists(this.#pathOf(name))) === undefined) this.#probedGone(name);
     } catch {
       // The next probe finds out.
     }
   }
 
-  /** @internal The probed node is gone. */
-  gone(): void {
+  #probedGone(name: string): void {
+    if (this.#secondPredecessor !== name) return;
     this.#stopProbing();
     this.#listener.onGone();
   }
@@ -167,7 +175,7 @@ export class PredecessorWatch implements ExistenceProbe {
   }
 
   #stopProbing(): void {
-    if (this.#secondPredecessor !== undefined) this.#session.heartbeat.removeProbe(this);
+    if (this.#secondPredecessor !== undefined) this.#session.heartbeat.removeIdleReads(this);
     this.#secondPredecessor = undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { ConnectionLossError, ZooKeeperError } from '../../errors.js';
 import { ignore } from '../../platform/async/promises.js';
 import {
   hasMember,
@@ -11,27 +11,17 @@ import {
 import type { Logger } from '../../platform/logging/logger.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import { isThrottled } from '../protocol/error-codes.js';
-import { existsRequest, type Request } from '../protocol/requests.js';
+import type { Request } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
 import { HeartbeatBatch, type ProvenNode } from './heartbeat-batch.js';
 import { LateReplies } from './late-replies.js';
-
-/** A node of another session. The heartbeat checks from time to time that it exists. */
-export interface ExistenceProbe {
-  /** The absolute path, with the chroot. */
-  readonly path: string;
-  /** A check has found that the node is gone. No check follows. */
-  gone(): void;
-  /** A read that replaces the check this time. */
-  instead?(): AccompanyingRead | undefined;
-}
 
 export interface HeartbeatTimes {
   readonly leaseMs: number;
   readonly sessionTimeoutMs: number;
 }
 
-/** Gives a read that goes out with a heartbeat, in the same packet, behind the requests that prove the session's nodes. */
+/** Gives a read that goes out with a heartbeat or a ping, in the same packet, behind the requests that prove the session's nodes. */
 export interface AccompanyingReads {
   nextRead(): AccompanyingRead;
 }
@@ -44,7 +34,7 @@ export interface AccompanyingRead {
 }
 
 const READS_AT_ONCE = 64; // How many reads go out with a heartbeat. A session that follows more nodes reads them in turn.
-const PROBES_AT_ONCE = 20; // A session that waits in more queues checks them in turn.
+const IDLE_READS_AT_ONCE = 20; // A session that waits in more queues reads them in turn.
 
 /**
  * How long after one heartbeat the next is due, in milliseconds: five come in a session timeout, and four in a lease while the
@@ -68,7 +58,7 @@ export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
 /**
  * Confirms again and again that this session's nodes exist. It uses a write that a quorum commits and that changes nothing:
  * `multi[check(node)…]`. ZooKeeper's pings prove less, since a follower that lost its quorum answers them, too. Without a node to
- * confirm, a ping keeps the session and finds dead links. A read does the same, so probes replace the ping if there are any.
+ * confirm, a ping keeps the session and finds dead links. A read does the same, so idle reads replace the ping if there are any.
  *
  * Heartbeats never overlap. If a heartbeat isn't answered in time, the link is dead, whatever the socket says, and the connection
  * ends.
@@ -76,8 +66,8 @@ export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
 export class Heartbeat {
   readonly #clock: Clock;
   #nodes: SmallSet<ProvenNode>;
-  #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest is the first.
-  #probedAt = Number.NEGATIVE_INFINITY; // When probes last went out.
+  #idleReads: SmallSet<AccompanyingReads>; // The same.
+  #idleReadAt = Number.NEGATIVE_INFINITY; // When idle reads last went out.
   #reads: SmallSet<AccompanyingReads>; // The reads that have waited longest are the first.
   #batches: readonly HeartbeatBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
@@ -149,13 +139,13 @@ export class Heartbeat {
     this.#reads = withoutMember(this.#reads, reads);
   }
 
-  /** Checks a node as often as an idle session sends a ping, until the node is gone or the probe is removed. */
-  addProbe(probe: ExistenceProbe): void {
-    this.#probes = withMember(this.#probes, probe);
+  /** Sends the reads as often as an idle session sends a ping, until they are removed. */
+  addIdleReads(reads: AccompanyingReads): void {
+    this.#idleReads = withMember(this.#idleReads, reads);
   }
 
-  removeProbe(probe: ExistenceProbe): void {
-    this.#probes = withoutMember(this.#probes, probe);
+  removeIdleReads(reads: AccompanyingReads): void {
+    this.#idleReads = withoutMember(this.#idleReads, reads);
   }
 
   get #dueAt(): number {
@@ -199,8 +189,9 @@ export class Heartbeat {
     const proves = this.#batches.length > 0;
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
-      ...this.#readsInTurn().map((reads) => this.#read(reads.nextRead(), connection)),
-      ...this.#dueProbes().map((probe) => this.#check(probe, connection)),
+      ...[...this.#readsInTurn(), ...this.#dueIdleReads()].map((reads) =>
+        this.#read(reads.nextRead(), connection),
+      ),
     ];
     if (beats.length === 0) beats.push(connection.ping());
     const failures = (await Promise.allSettled(beats)).flatMap((beat) =>
@@ -234,35 +225,22 @@ export class Heartbeat {
     return reads;
   }
 
-  /** The probes that are due now. They go out as often as an idle session sends a ping. */
-  #dueProbes(): readonly ExistenceProbe[] {
+  /** The idle reads that are due now. They go out as often as an idle session sends a ping. */
+  #dueIdleReads(): readonly AccompanyingReads[] {
     const idleMs = heartbeatIntervalMs(0, this.#times);
-    if (this.#lastAt - this.#probedAt < idleMs / 2) return [];
-    const probes = membersOf(this.#probes).slice(0, PROBES_AT_ONCE);
-    if (probes.length > 0) this.#probedAt = this.#lastAt;
-    for (const probe of probes) this.#probes = withMember(withoutMember(this.#probes, probe), probe);
-    return probes;
-  }
-
-  async #check(probe: ExistenceProbe, connection: Connection): Promise<void> {
-    const other = probe.instead?.();
-    if (other !== undefined) return await this.#read(other, connection);
-    try {
-      await connection.send(existsRequest(probe.path));
-    } catch (error) {
-      // A server that refuses, because the session may not read the node for example, has answered.
-      if (!(error instanceof ZooKeeperError)) throw error;
-      if (!(error instanceof NoNodeError && hasMember(this.#probes, probe))) return;
-      this.removeProbe(probe);
-      probe.gone();
-    }
+    if (this.#lastAt - this.#idleReadAt < idleMs / 2) return [];
+    const reads = membersOf(this.#idleReads).slice(0, IDLE_READS_AT_ONCE);
+    if (reads.length > 0) this.#idleReadAt = this.#lastAt;
+    for (const each of reads) this.#idleReads = withMember(withoutMember(this.#idleReads, each), each);
+    return reads;
   }
 
   async #read(read: AccompanyingRead, connection: Connection): Promise<void> {
     try {
       read.answered((await connection.send(read.request)).value);
     } catch (error) {
-      if (!(error instanceof ZooKeeperError)) throw error; // As in `#check`.
+      // A server that refuses, because the session may not read the node for example, has answered.
+      if (!(error instanceof ZooKeeperError)) throw error;
       read.refused(error);
     }
   }

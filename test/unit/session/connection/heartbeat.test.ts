@@ -4,6 +4,7 @@ import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../sr
 import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
 import type { Connection } from '../../../../src/session/connection/connection.js';
 import {
+  type AccompanyingReads,
   Heartbeat,
   heartbeatIntervalMs,
   replyWithinMs,
@@ -79,6 +80,17 @@ class FakeNode implements ProvenNode {
   }
 }
 
+/** Reads of a node that is there, and what was told of their answers. */
+function idleReads(path: string): [AccompanyingReads, string[]] {
+  const told: string[] = [];
+  const read = {
+    request: existsRequest(path),
+    answered: () => void told.push('answered'),
+    refused: ({ code }: ZooKeeperError) => void told.push(String(code)),
+  };
+  return [{ nextRead: () => read }, told];
+}
+
 describe('the heartbeat', () => {
   it('proves the nodes four times a lease, counting from when it was sent', async () => {
     const { clock, connection, heartbeat, start } = setUp();
@@ -122,54 +134,40 @@ describe('the heartbeat', () => {
     expect(connection.sent.map(({ name }) => name)).toEqual(['ping']);
   });
 
-  it('looks at a node of another one in the place of a ping, until that is gone', async () => {
+  it('sends idle reads in the place of a ping, until they are removed', async () => {
     const { clock, connection, heartbeat, start } = setUp();
-    let gone = 0;
-    heartbeat.addProbe({ path: '/ahead', gone: () => void gone++ });
+    const [reads, told] = idleReads('/ahead');
+    heartbeat.addIdleReads(reads);
     start();
     await clock.advance(600);
     connection.sent[0]?.answer();
     await clock.advance(600);
-    expect(gone).toBe(0);
-    connection.sent[1]?.fail(new NoNodeError(-101, 'NO_NODE', 'exists', '/ahead'));
+    heartbeat.removeIdleReads(reads);
+    connection.sent[1]?.answer();
     await clock.advance(600);
     expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
       'exists 600',
       'exists 1200',
       'ping 1800',
     ]);
-    expect([gone, connection.ends]).toEqual([1, 0]);
+    expect([told, connection.ends]).toEqual([['answered', 'answered'], 0]);
   });
 
-  it('looks at it no more when that is taken back, and says nothing of a look that was under way', async () => {
+  it('takes an idle read that is refused for an answer: the link is alive', async () => {
     const { clock, connection, heartbeat, start } = setUp();
-    let gone = 0;
-    const probe = { path: '/ahead', gone: () => void gone++ };
-    heartbeat.addProbe(probe);
-    start();
-    await clock.advance(600);
-    heartbeat.removeProbe(probe);
-    connection.sent[0]?.fail(new NoNodeError(-101, 'NO_NODE', 'exists', '/ahead'));
-    await clock.advance(600);
-    expect(connection.sent.map(({ name }) => name)).toEqual(['exists', 'ping']);
-    expect([gone, connection.ends]).toEqual([0, 0]);
-  });
-
-  it('takes a look that is refused for an answer: the link is alive, and the node may be there', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    let gone = 0;
-    heartbeat.addProbe({ path: '/ahead', gone: () => void gone++ });
+    const [reads, told] = idleReads('/ahead');
+    heartbeat.addIdleReads(reads);
     start();
     await clock.advance(600);
     connection.sent[0]?.fail(new ZooKeeperError(-102, 'NO_AUTH', 'exists', '/ahead'));
     await clock.advance(600);
     expect(connection.sent.map(({ name }) => name)).toEqual(['exists', 'exists']);
-    expect([gone, connection.ends]).toEqual([0, 0]);
+    expect([told, connection.ends]).toEqual([['NO_AUTH'], 0]);
   });
 
-  it('gives up a connection over which a look is lost', async () => {
+  it('gives up a connection over which an idle read is lost', async () => {
     const { clock, connection, heartbeat, start } = setUp();
-    heartbeat.addProbe({ path: '/ahead', gone: () => undefined });
+    heartbeat.addIdleReads(idleReads('/ahead')[0]);
     start();
     await clock.advance(600);
     connection.sent[0]?.fail(new ConnectionLossError('the reply can not be read'));
@@ -177,10 +175,10 @@ describe('the heartbeat', () => {
     expect(connection.ends).toBe(1);
   });
 
-  it('looks no more often while it proves nodes, which it does more often', async () => {
+  it('sends idle reads no more often while it proves nodes, which it does more often', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/own'));
-    heartbeat.addProbe({ path: '/ahead', gone: () => undefined });
+    heartbeat.addIdleReads(idleReads('/ahead')[0]);
     start();
     for (let beat = 0; beat < 5; beat++) {
       await clock.advance(beat === 0 ? 0 : 250);
@@ -199,12 +197,12 @@ describe('the heartbeat', () => {
     ]);
   });
 
-  it('looks at twenty of many at once, and at all in turn', async () => {
+  it('sends twenty of many idle reads at once, and all in turn', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     const seen: string[] = [];
     connection.onSend = ({ path }) => void seen.push(path as string);
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
-    for (const path of paths) heartbeat.addProbe({ path, gone: () => undefined });
+    for (const path of paths) heartbeat.addIdleReads(idleReads(path)[0]);
     start();
     for (let beat = 1; beat <= 3; beat++) {
       await clock.advance(600);
