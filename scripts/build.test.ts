@@ -27,14 +27,19 @@ describe('what is built', () => {
     expect(loadedWith('dashboard/index.js')).toContain('dashboard/index.js');
     expect(loadedWith('metrics/index.js')).toEqual(['base.js', 'core.js', 'metrics/index.js']);
     expect(loadedWith('testing/index.js')).toEqual(['base.js', 'testing.js', 'testing/index.js']);
-    expect(loadedWith('cluster/command/keeper.js')).not.toContain('core.js');
+    expect(loadedWith('cluster/run-command/keeper.js')).not.toContain('core.js');
   });
 
   it('loads the dashboard only where it is asked for', () => {
     const isOfDashboard = (file: string) =>
       /\b(class (Overview|DashboardServer|PacedWatch)|pageHtml)\b/.test(read(file));
     expect(loadedWith('dashboard/index.js').some(isOfDashboard)).toBe(true);
-    for (const entry of ['index.js', 'node-cron/index.js', 'testing/index.js', 'cluster/command/keeper.js'])
+    for (const entry of [
+      'index.js',
+      'node-cron/index.js',
+      'testing/index.js',
+      'cluster/run-command/keeper.js',
+    ])
       expect(loadedWith(entry).filter(isOfDashboard)).toEqual([]);
     expect(
       loadedWith('cli/main.js').filter((file) => /\b(class DashboardServer|pageHtml)\b/.test(read(file))),
@@ -65,7 +70,7 @@ describe('what is built', () => {
     );
     expect(asked.map((path) => relative(BUILT, path)).sort()).toEqual([
       '../package.json',
-      'cluster/command/keeper.js',
+      'cluster/run-command/keeper.js',
     ]);
     expect(asked.filter((path) => !existsSync(path))).toEqual([]);
   });
@@ -121,7 +126,7 @@ describe('what is declared', () => {
 
   it('leaves out internal declarations', () => {
     const text = read('index.d.ts');
-    expect(text).not.toMatch(/@internal|\b(EphemeralNode|WatchRegistry|ResolvedSessionOptions|GrantHold)\b/);
+    expect(text).not.toMatch(/@internal|\b(OwnNode|WatchRegistry|ResolvedSessionOptions|GrantHold)\b/);
   });
 
   it.each(ENTRIES)('of %s is documented, and links only to public names', (entry) => {

@@ -1,13 +1,13 @@
 // Imports more than 20 modules: it is the public interface, and nothing else.
-export type { ElectionRole } from './cluster/guardian/guarded-process.js';
-export { registerWithGuardian } from './cluster/guardian/guardian-link.js';
-export type { SessionCleanup } from './cluster/guardian/session-cleanup.js';
+export type { ElectionRole } from './cluster/dead-children/guarded-process.js';
+export { registerWithGuardian } from './cluster/dead-children/guardian-link.js';
+export type { SessionCleanup } from './cluster/dead-children/session-cleanup.js';
 export {
   type CleanupReport,
   SessionGuardian,
   type SessionGuardianEvents,
   type SessionGuardianOptions,
-} from './cluster/guardian/session-guardian.js';
+} from './cluster/dead-children/session-guardian.js';
 export type {
   CleanupAttempt,
   CleanupDecision,
@@ -35,10 +35,10 @@ export {
   type WorkerStatus,
 } from './cluster/workers/cluster-supervisor.js';
 export type { WorkerExit } from './cluster/workers/worker-slot.js';
+export type { Candidate } from './election/candidates/candidate.js';
 export { LeaderElector } from './election/elector.js';
 export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';
 export type { ElectorState, LeaderElectorEvents } from './election/elector-state.js';
-export type { Candidate } from './election/nodes/candidate.js';
 export { ElectionObserver } from './election/observer/observer.js';
 export type { ElectionObserverOptions } from './election/observer/observer-options.js';
 export type { ElectionObserverEvents } from './election/observer/observer-state.js';
@@ -97,10 +97,8 @@ export type {
   RevokeOptions,
 } from './lock/lock.js';
 export type { LockHold } from './lock/lock-hold.js';
-export type { MultiHold } from './lock/multi-hold.js';
-export { type Locks, MultiLock } from './lock/multi-lock.js';
-export type { Purpose } from './lock/queue/order.js';
-export type { QueuePosition } from './lock/queue/turn-wait.js';
+export type { MultiHold } from './lock/multi-lock/multi-hold.js';
+export { type Locks, MultiLock } from './lock/multi-lock/multi-lock.js';
 export type { QueueLock } from './lock/queue-lock.js';
 export { ReadWriteLock } from './lock/read-write-lock.js';
 export { Semaphore } from './lock/semaphore.js';
@@ -110,6 +108,8 @@ export type { Environment } from './platform/environment.js';
 export type { Logger } from './platform/logging/logger.js';
 export type { RetryOptions } from './platform/retry/backoff.js';
 export type { Clock, LeaseInstant, Timer, TimerOptions } from './platform/time/clock.js';
+export type { Purpose } from './queue/names-and-order.js';
+export type { QueuePosition } from './queue/turn-wait.js';
 export type { Credentials } from './session/connection/connection.js';
 export type { Reply } from './session/connection/reply.js';
 export type { CreateOptions, ReadOptions } from './session/operations.js';
@@ -118,8 +118,8 @@ export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './
 export type { Change } from './session/protocol/requests.js';
 export { Session } from './session/session.js';
 export type { CloseOptions, SessionOptions } from './session/session-options.js';
-export type { SessionSource } from './session/session-source.js';
 export type { SessionEvents, SessionState } from './session/session-state.js';
+export type { SessionSource } from './session/successive-sessions.js';
 export type { OwnerChanges, ShardMember } from './shards/observer/group-view.js';
 export { ShardObserver } from './shards/observer/observer.js';
 export type { ShardObserverOptions } from './shards/observer/observer-options.js';

@@ -8,7 +8,7 @@ import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './sources.mjs'
 
 const INDEX = 'index';
 /** Entries that must load fast. The modules that they share with `index` go into a separate file, so that they don't load the rest. */
-const LIGHT = ['testing/index', 'cluster/command/keeper'];
+const LIGHT = ['testing/index', 'cluster/run-command/keeper'];
 /** Files that users import, run or start by name. The other files of `dist/` contain the modules that several entries share. */
 const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
 /** Entries that run in a worker thread. The build puts their code into the file that starts the thread. */

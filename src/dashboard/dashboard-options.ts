@@ -5,7 +5,7 @@ import type { Logger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
-import type { SessionSource } from '../session/session-source.js';
+import type { SessionSource } from '../session/successive-sessions.js';
 
 /** Whether a visitor may act, or read where that isn't open to all. @throws anything: then it may not */
 export type Authorize = (request: Request) => boolean | Promise<boolean>;

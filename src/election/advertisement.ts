@@ -1,10 +1,10 @@
 import { BadVersionError, NodeLostError, NoNodeError } from '../errors.js';
-import type { EphemeralNode } from '../lease/ephemeral-node.js';
+import type { OwnNode } from '../lease/own-node.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
-import { serializeCandidate } from './nodes/candidate.js';
-import { withRequestOf } from './nodes/candidate-request.js';
+import { serializeCandidate } from './candidates/candidate.js';
+import { withRequestOf } from './requests/candidate-request.js';
 
 /**
  * What a candidate advertises. It is written in one write at a time, always of the newest data. So a write whose reply
@@ -48,14 +48,14 @@ export class Advertisement {
    * Resolves when the node has the newest data, or is gone: the next node is then created with that data.
    * @throws the error that ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
-  async publish(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
+  async publish(session: Session, own: OwnNode, signal?: Abortable): Promise<void> {
     if (this.#published === this.#revision) return;
     const turn = this.#writing.then(() => this.#write(session, own, signal));
     this.#writing = turn.catch(ignore); // The caller of this write sees the error; the next caller tries by itself.
     await abortable(turn, signal); // An earlier caller's turn may take longer than the signal allows.
   }
 
-  async #write(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
+  async #write(session: Session, own: OwnNode, signal?: Abortable): Promise<void> {
     const { controller, unsubscribe } = anyAbort(own.lost, signal);
     const writeNewest = async () => {
       const revision = this.#revision;

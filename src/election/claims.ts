@@ -1,17 +1,17 @@
 import { BadVersionError, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Beating } from '../lease/silence.js';
-import type { Contender } from '../lock/queue/contender.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, abortableLate } from '../platform/async/promises.js';
+import type { Contender } from '../queue/contender.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { TransactionPart } from '../session/protocol/records.js';
+import type { SuccessorSearch } from './candidates/successor-search.js';
 import type { ClaimStep, HeldRecord } from './decide.js';
-import type { ElectionRecords } from './election-records.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { FollowedRecord } from './followed-record.js';
-import type { Beginning, SeenRecord } from './nodes/record.js';
-import type { SuccessorSearch } from './successor/successor-search.js';
+import type { ElectionRecords } from './record/election-records.js';
+import type { Beginning, SeenRecord } from './record/record.js';
 import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transitions.js';
 
 /** What the claims of a candidate need of its elector. */

@@ -1,6 +1,6 @@
 import { type Beating, leftMs, type Sign } from '../lease/silence.js';
-import { compareEntries, parseEntry } from '../lock/queue/order.js';
-import type { ElectionRecord, ReadRecord, SeenRecord } from './nodes/record.js';
+import { compareEntries, parseEntry } from '../queue/names-and-order.js';
+import type { ElectionRecord, ReadRecord, SeenRecord } from './record/record.js';
 
 /** What a candidate knows of one record, and of the candidate that it names. */
 export interface KnownRecord {

@@ -13,24 +13,24 @@ import {
   WorkOverrunError,
   ZooKeeperError,
 } from '../errors.js';
-import type { QueuePosition } from '../lock/queue/turn-wait.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/starting.js';
 import { type StopPort, Stopping } from '../platform/async/stopping.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
+import type { QueuePosition } from '../queue/turn-wait.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
 import { type CampaignHost, campaign } from './campaign.js';
+import type { MarkedSuccessor } from './candidates/successor.js';
 import { Demotion } from './demotion.js';
-import { ElectionRecords } from './election-records.js';
 import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import type { Place } from './place.js';
+import { ElectionRecords } from './record/election-records.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
-import type { MarkedSuccessor } from './successor/successor.js';
 import type { Claim } from './term/claim.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
 import { isLoss, lossOf } from './term/loss.js';

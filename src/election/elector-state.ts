@@ -1,6 +1,6 @@
 import type { DemotionReason, StopWait } from '../errors.js';
-import type { QueuePosition } from '../lock/queue/turn-wait.js';
 import type { EventNames } from '../platform/safe-emitter.js';
+import type { QueuePosition } from '../queue/turn-wait.js';
 import type { Demotion } from './demotion.js';
 import type { ElectedTerm } from './term/elected-term.js';
 import type { Term } from './term/term.js';

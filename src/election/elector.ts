@@ -7,6 +7,7 @@ import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
 import { logError, withFields } from '../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
 import { Session } from '../session/session.js';
+import type { Candidate } from './candidates/candidate.js';
 import { ElectorLifecycle } from './elector-lifecycle.js';
 import { type LeaderElectorOptions, resolveElectorOptions } from './elector-options.js';
 import {
@@ -16,8 +17,7 @@ import {
   type LeaderElectorEvents,
   publicStateOf,
 } from './elector-state.js';
-import type { Candidate } from './nodes/candidate.js';
-import { leadersOf, readElection } from './nodes/read-election.js';
+import { leadersOf, readElection } from './record/read-election.js';
 import type { Term } from './term/term.js';
 
 /**

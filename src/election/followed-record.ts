@@ -1,19 +1,19 @@
 import { NoNodeError, type ZooKeeperError } from '../errors.js';
 import { afterRead, type Sign, UNSEEN } from '../lease/silence.js';
-import type { Contender } from '../lock/queue/contender.js';
-import { heartbeatNodeOf } from '../lock/queue/heartbeat-node.js';
-import { isOwnerless } from '../lock/queue/ownerless.js';
-import { orUnreadable } from '../lock/queue/unreadable-node.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { ignore } from '../platform/async/promises.js';
-import type { AccompanyingRead, AccompanyingReads } from '../session/connection/heartbeat.js';
+import type { Contender } from '../queue/contender.js';
+import { heartbeatNodeOf } from '../queue/heartbeat-name.js';
+import { isOwnerless } from '../queue/ownerless.js';
+import { orUnreadable } from '../queue/unreadable-node.js';
+import type { AccompanyingRead, AccompanyingReads } from '../session/keep-alive/keep-alive.js';
 import { NodeWatch } from '../session/node-watch.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { NodeData, Stat } from '../session/protocol/records.js';
 import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
 import { isVacant, type KnownRecord } from './decide.js';
-import type { ElectionRecords } from './election-records.js';
-import { parseRecord, type SeenRecord } from './nodes/record.js';
+import type { ElectionRecords } from './record/election-records.js';
+import { parseRecord, type SeenRecord } from './record/record.js';
 
 /** The candidate for which a record is followed. */
 export interface FollowedRecordHost {
@@ -143,11 +143,11 @@ export class FollowedRecord implements AccompanyingReads {
   follow(soon: boolean): void {
     if (this.#isFollowed && !soon) return;
     this.#isFollowed = true;
-    this.#session.heartbeat.addReads(this, soon);
+    this.#session.keepAlive.addReads(this, soon);
   }
 
   unfollow(): void {
-    if (this.#isFollowed) this.#session.heartbeat.removeReads(this);
+    if (this.#isFollowed) this.#session.keepAlive.removeReads(this);
     this.#isFollowed = false;
   }
 

@@ -1,13 +1,18 @@
 // Imports more than 20 modules: 23, half of them for types. It connects the queue, which knows nothing of elections, with the records.
-import type { Contender } from '../lock/queue/contender.js';
-import { joinQueue } from '../lock/queue/join.js';
-import { parseEntry } from '../lock/queue/order.js';
-import { EXCLUSIVE } from '../lock/queue/turn-rule.js';
-import { awaitTurn } from '../lock/queue/turn-wait.js';
+
 import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import { abortable, deferred, ignore } from '../platform/async/promises.js';
+import type { Contender } from '../queue/contender.js';
+import { joinQueue } from '../queue/join.js';
+import { parseEntry } from '../queue/names-and-order.js';
+import { EXCLUSIVE } from '../queue/turn-rule.js';
+import { awaitTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
+import { candidateUuid } from './candidates/candidate-uuid.js';
+import { NextLeader } from './candidates/next-leader.js';
+import type { MarkedSuccessor } from './candidates/successor.js';
+import { SuccessorSearch } from './candidates/successor-search.js';
 import { Claims, type ClaimsHost } from './claims.js';
 import {
   type Ahead,
@@ -22,12 +27,8 @@ import {
 } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { FollowedRecord, type FollowedRecordHost } from './followed-record.js';
-import { candidateUuid } from './nodes/candidate-uuid.js';
-import { type Beginning, recordPath, type SeenRecord } from './nodes/record.js';
+import { type Beginning, recordPath, type SeenRecord } from './record/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
-import { NextLeader } from './successor/next-leader.js';
-import type { MarkedSuccessor } from './successor/successor.js';
-import { SuccessorSearch } from './successor/successor-search.js';
 import type { Claim, TermOrigin } from './term/claim.js';
 import { leaveQueue } from './term/leave-queue.js';
 import { type GivenTerm, Release } from './term/release.js';

@@ -1,12 +1,12 @@
 import { InvalidStateError, LeadError, NoCandidateError } from '../errors.js';
-import type { NodeContent } from '../lease/ephemeral-node.js';
-import type { Contender } from '../lock/queue/contender.js';
+import type { NodeContent } from '../lease/own-node.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
+import type { Contender } from '../queue/contender.js';
 import type { Session } from '../session/session.js';
+import type { MarkedSuccessor } from './candidates/successor.js';
 import type { LeaderElectorOptions, ResolvedElectorOptions, Revocation } from './elector-options.js';
-import { parseRequest, type RefusalReason, type StepDownRequest } from './nodes/candidate-request.js';
-import { writeRequest } from './nodes/request-writer.js';
-import type { MarkedSuccessor } from './successor/successor.js';
+import { parseRequest, type RefusalReason, type StepDownRequest } from './requests/candidate-request.js';
+import { writeRequest } from './requests/request-writer.js';
 import type { ElectedTerm } from './term/elected-term.js';
 
 /** The part of an elector that its {@link RequestHandler} uses. */

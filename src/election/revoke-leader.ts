@@ -1,5 +1,4 @@
 import { InvalidOptionError, NoCandidateError, NoNodeError, RevocationRefusedError } from '../errors.js';
-import { parseEntry } from '../lock/queue/order.js';
 import { onAbort } from '../platform/async/lazy-abort.js';
 import { abortable, deferred } from '../platform/async/promises.js';
 import {
@@ -11,14 +10,15 @@ import {
   checkSeat,
   checkSignal,
 } from '../platform/checks.js';
+import { parseEntry } from '../queue/names-and-order.js';
 import type { Change } from '../session/protocol/requests.js';
 import { Session } from '../session/session.js';
+import type { Candidate } from './candidates/candidate.js';
+import { SuccessorSearch } from './candidates/successor-search.js';
 import { defaultId } from './elector-options.js';
-import type { Candidate } from './nodes/candidate.js';
-import { parseRequest, type StepDownRequest } from './nodes/candidate-request.js';
-import { ElectionReader } from './nodes/election-reader.js';
-import { writeRequest } from './nodes/request-writer.js';
-import { SuccessorSearch } from './successor/successor-search.js';
+import { ElectionReader } from './record/election-reader.js';
+import { parseRequest, type StepDownRequest } from './requests/candidate-request.js';
+import { writeRequest } from './requests/request-writer.js';
 
 /** How to ask a leader to step down. */
 export interface RevocationOptions {

@@ -1,7 +1,7 @@
-import type { QueuePosition } from '../lock/queue/turn-wait.js';
+import type { QueuePosition } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
 import type { FollowedRecord } from './followed-record.js';
-import type { ReadRecord } from './nodes/record.js';
+import type { ReadRecord } from './record/record.js';
 
 /** Receives the reports of a candidate that waits. */
 export interface WaitListener {

@@ -1,6 +1,6 @@
 import { BadVersionError, InvalidStateError, NodeLostError, NoNodeError } from '../errors.js';
 import type { TransactionPart } from '../session/protocol/records.js';
-import type { EphemeralNode } from './ephemeral-node.js';
+import type { OwnNode } from './own-node.js';
 
 /**
  * Writes in ZooKeeper that the servers carry out together, and only while the node of the term or lock exists. That is fencing
@@ -47,7 +47,7 @@ export interface Fence {
 
 /** A transaction guarded by a holder's node, or by those of several holders in one session. */
 export class HolderTransaction implements GuardedTransaction {
-  readonly #nodes: readonly [EphemeralNode, ...EphemeralNode[]];
+  readonly #nodes: readonly [OwnNode, ...OwnNode[]];
   readonly #ended: () => Error;
   readonly #fence: Fence | undefined;
   readonly #parts: TransactionPart[] = [];
@@ -57,7 +57,7 @@ export class HolderTransaction implements GuardedTransaction {
    * @param ended - ends the hold and makes the error to throw when a node is gone
    * @param fence - another node that must have a certain version
    */
-  constructor(nodes: readonly [EphemeralNode, ...EphemeralNode[]], ended: () => Error, fence?: Fence) {
+  constructor(nodes: readonly [OwnNode, ...OwnNode[]], ended: () => Error, fence?: Fence) {
     this.#nodes = nodes;
     this.#ended = ended;
     this.#fence = fence;

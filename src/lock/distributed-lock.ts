@@ -1,7 +1,7 @@
 import { mark } from '../classes/duplicate-install.js';
+import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
 import type { LockOptions } from './lock.js';
-import { EXCLUSIVE, type TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
 /**

@@ -1,7 +1,7 @@
 import { BadVersionError, ListenerError, type LockLostError, NoNodeError } from '../errors.js';
 import { ignore } from '../platform/async/promises.js';
+import type { Contender } from '../queue/contender.js';
 import type { Session } from '../session/session.js';
-import type { Contender } from './queue/contender.js';
 
 /** How a lock is held: `exclusive` by one holder alone, or `shared` with other readers. */
 export type Mode = 'exclusive' | 'shared';

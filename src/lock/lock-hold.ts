@@ -1,9 +1,9 @@
 import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';
 import { LockLostError } from '../errors.js';
-import type { EphemeralNode } from '../lease/ephemeral-node.js';
 import type { GuardedTransaction } from '../lease/guarded-transaction.js';
-import { Hold, type LossReason } from '../lease/hold.js';
+import type { OwnNode } from '../lease/own-node.js';
+import { type LossReason, Validity } from '../lease/validity.js';
 import { deferred, whenSettled } from '../platform/async/promises.js';
 import type { LockGrant, Mode } from './grant.js';
 
@@ -40,7 +40,7 @@ export interface LockHold {
 }
 
 /** One of the holds on a {@link LockGrant}. */
-export class GrantHold extends Hold implements LockHold {
+export class GrantHold extends Validity implements LockHold {
   readonly token: bigint;
   readonly path: string;
   /** @internal */
@@ -61,7 +61,7 @@ export class GrantHold extends Hold implements LockHold {
   }
 
   /** @internal The node that stands for this hold. */
-  get node(): EphemeralNode {
+  get node(): OwnNode {
     return this.grant.contender.node;
   }
 

@@ -1,10 +1,10 @@
 import { InvalidOptionError, LockTimeoutError } from '../errors.js';
 import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../platform/checks.js';
+import type { Purpose } from '../queue/names-and-order.js';
+import type { QueuePosition } from '../queue/turn-wait.js';
 import { type Access, checkAccess } from '../session/protocol/acl.js';
 import { DOWNGRADED, REVOKE } from './grant.js';
 import type { LockHold } from './lock-hold.js';
-import type { Purpose } from './queue/order.js';
-import type { QueuePosition } from './queue/turn-wait.js';
 
 /** How to acquire a lock. */
 export interface AcquireOptions {

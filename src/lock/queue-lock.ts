@@ -3,8 +3,11 @@ import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { checkInstance, checkPath } from '../platform/checks.js';
+import { inCreationOrder } from '../queue/creation-order.js';
+import { type EntryParser, lockEntryParser, type Purpose } from '../queue/names-and-order.js';
+import type { TurnRule } from '../queue/turn-rule.js';
 import { Session } from '../session/session.js';
-import { Acquisition, type LockKind } from './acquisition.js';
+import { Acquisition, type LockKind } from './acquire.js';
 import type { LockGrant, Mode } from './grant.js';
 import {
   type AcquireOptions,
@@ -17,10 +20,7 @@ import {
   resolveLockOptions,
 } from './lock.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
-import { type EntryParser, lockEntryParser, type Purpose } from './queue/order.js';
-import { inCreationOrder } from './queue/sequence-overflow.js';
-import type { TurnRule } from './queue/turn-rule.js';
-import { heldAround, runUnder } from './reentrancy.js';
+import { heldAround, runUnder } from './reentrant-place.js';
 import { revokeContender } from './revoke-contender.js';
 
 /**

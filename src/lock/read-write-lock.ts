@@ -1,11 +1,11 @@
 import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
+import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
 import { DOWNGRADED, type LockGrant } from './grant.js';
 import type { LockOptions } from './lock.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
-import { EXCLUSIVE, type TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
 /** Every contender ahead that isn't a reader must be gone, or be downgraded to a reader. */

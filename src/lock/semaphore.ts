@@ -1,10 +1,10 @@
 import { mark } from '../classes/duplicate-install.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { checkSeats } from '../platform/checks.js';
+import { AgreedNumber } from '../queue/agreed-number.js';
+import type { TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
 import type { LockOptions } from './lock.js';
-import { Seats } from './queue/seats.js';
-import type { TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
 /** Interrupts the wait for a seat, to read the number of seats again. Callers never see it. */
@@ -28,12 +28,12 @@ class Resized extends Error {}
  * ```
  */
 export class Semaphore extends QueueLock {
-  readonly #seats: Seats;
+  readonly #seats: AgreedNumber;
 
   /** @throws InvalidOptionError if the path, the number of seats or an option is wrong */
   constructor(session: Session, path: string, seats: number, options?: LockOptions) {
     super(session, path, options);
-    this.#seats = new Seats(session, path, checkSeats('seats', seats), { access: options?.access });
+    this.#seats = new AgreedNumber(session, path, checkSeats('seats', seats), { access: options?.access });
   }
 
   /**

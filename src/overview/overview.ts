@@ -14,7 +14,7 @@ import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
 import { sleep, type Timer } from '../platform/time/clock.js';
 import { EnsembleHistory } from '../session/ensemble-history.js';
 import type { Session } from '../session/session.js';
-import type { SessionSource } from '../session/session-source.js';
+import type { SessionSource } from '../session/successive-sessions.js';
 import { OverviewModel } from './model/overview-model.js';
 import { ServerClock } from './model/server-clock.js';
 import type { OverviewChange, OverviewState } from './model/views.js';

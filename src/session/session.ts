@@ -13,8 +13,8 @@ import { deferred } from '../platform/async/promises.js';
 import { isLastResort, type Logger, logError, resolveLogger } from '../platform/logging/logger.js';
 import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
 import type { Connection } from './connection/connection.js';
-import { Heartbeat } from './connection/heartbeat.js';
-import { credentialsOf, isKnown, type SessionCredentials } from './identity.js';
+import { credentialsOf, isKnown, type SessionCredentials } from './credentials-and-times.js';
+import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
 import { PathGuard, pathPolicyOf } from './path-guard.js';
 import { ServerSearch, type SessionOwner } from './server-search.js';
@@ -64,7 +64,7 @@ export class Session extends Operations<SessionEvents> {
   /** @internal */
   readonly logger: Logger;
   /** @internal Confirms that this session's nodes still exist. */
-  readonly heartbeat: Heartbeat;
+  readonly keepAlive: KeepAlive;
   /** @internal Checks the paths of queues. */
   readonly guard: PathGuard;
   /** @internal As {@link Session.signal}, for code that doesn't need an AbortSignal of the platform. */
@@ -92,7 +92,7 @@ export class Session extends Operations<SessionEvents> {
     this.#search = new ServerSearch(this, servers, options, owner.outage, credentials);
     this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
     const onAnswered = (tookMs: number) => this.note('heartbeat', tookMs);
-    this.heartbeat = new Heartbeat(this.clock, this.logger, onAnswered);
+    this.keepAlive = new KeepAlive(this.clock, this.logger, onAnswered);
   }
 
   /**
@@ -263,7 +263,7 @@ export class Session extends Operations<SessionEvents> {
     this.#connections++;
     this.#become({ name: 'connected', connection });
     this.outbox.open(connection);
-    this.heartbeat.start(connection, { leaseMs, sessionTimeoutMs });
+    this.keepAlive.start(connection, { leaseMs, sessionTimeoutMs });
     const { server } = connection;
     if (before.name === 'suspended') {
       const suspendedMs = Math.round(this.clock.now() - before.sinceMs);
@@ -288,7 +288,7 @@ export class Session extends Operations<SessionEvents> {
     if (reason instanceof AuthenticationError) return this.fail(reason); // Every server would refuse it.
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
-    this.heartbeat.stop();
+    this.keepAlive.stop();
     this.#search.resume(connection); // This comes before the event, because a listener that closes the session waits for the search.
     this.emit('suspended');
     this.logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
@@ -313,7 +313,7 @@ export class Session extends Operations<SessionEvents> {
     if (hasEnded(this.#state)) return;
     if (this.#connection !== undefined) this.#search.learnFrom(this.#connection);
     this.#become({ name });
-    this.heartbeat.stop();
+    this.keepAlive.stop();
     this.clearWatches();
     this.outbox.end(reason);
     this.ended.abort(reason);

@@ -1,7 +1,7 @@
-import { registerMember } from '../cluster/guardian/guardian-link.js';
-import type { Contender } from '../lock/queue/contender.js';
+import { registerMember } from '../cluster/dead-children/guardian-link.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { deferred, ignore, settledWithin } from '../platform/async/promises.js';
+import type { Contender } from '../queue/contender.js';
 import type { Session } from '../session/session.js';
 import { type GroupMemberListener, type GroupMemberOptions, guarded } from './group-member-options.js';
 import { FollowedPlan } from './members/followed-plan.js';

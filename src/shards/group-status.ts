@@ -1,8 +1,8 @@
-import { ElectionReader } from '../election/nodes/election-reader.js';
-import { leaderOf } from '../election/nodes/snapshot.js';
+import { ElectionReader } from '../election/record/election-reader.js';
+import { leaderOf } from '../election/record/snapshot.js';
 import { NoNodeError } from '../errors.js';
-import { queueOf } from '../lock/queue/order.js';
 import { LazyAbortController } from '../platform/async/lazy-abort.js';
+import { queueOf } from '../queue/names-and-order.js';
 import type { Session } from '../session/session.js';
 import type { SeenMember } from './members/member-watch.js';
 import type { GroupPaths } from './nodes/group-paths.js';

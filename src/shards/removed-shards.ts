@@ -1,4 +1,4 @@
-import type { ReadRecord } from '../election/nodes/record.js';
+import type { ReadRecord } from '../election/record/record.js';
 import { NoNodeError, type ZooKeeperError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import type { Session } from '../session/session.js';

@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
-import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
-import type { QueuePosition } from '../../src/lock/queue/turn-wait.js';
+import { OwnNode } from '../../src/lease/own-node.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
+import type { QueuePosition } from '../../src/queue/turn-wait.js';
 import { Connection } from '../../src/session/connection/connection.js';
 import { openTransport } from '../../src/session/connection/transport.js';
 import { NEW_SESSION } from '../../src/session/protocol/requests.js';
@@ -201,7 +201,7 @@ describe.concurrent('leases of a third of the session timeout', () => {
       const nodes = await holders(cast, THIRD_MS, async (session) => {
         const path = uniquePath('held');
         const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-        const own = EphemeralNode.of(session, path, { sentAt });
+        const own = OwnNode.of(session, path, { sentAt });
         own.keepAlive();
         return { path, heldUntil: watchHeld(own), ...(await watchNode(observer, path)) };
       });

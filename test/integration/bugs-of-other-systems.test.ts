@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord } from '../../src/election/nodes/record.js';
+import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { SessionExpiredError, WorkOverrunError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { joinQueue } from '../../src/lock/queue/join.js';
-import { entryPrefix } from '../../src/lock/queue/order.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
+import { joinQueue } from '../../src/queue/join.js';
+import { entryPrefix } from '../../src/queue/names-and-order.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent, recordEvents } from '../support/events.mjs';

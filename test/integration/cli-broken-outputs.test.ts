@@ -7,7 +7,7 @@ import { uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { until, within } from '../support/waiting.mjs';
 
-const KEEPER = join(import.meta.dirname, '../../dist/cluster/command/keeper.js');
+const KEEPER = join(import.meta.dirname, '../../dist/cluster/run-command/keeper.js');
 
 /** A command that goes on until it is ended. It prints a line on standard output, and more than one on standard error. */
 interface Case {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
-import { parseRecord } from '../../src/election/nodes/record.js';
+import { parseRecord } from '../../src/election/record/record.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { remove } from '../../src/cli/prune/removal.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { nodeNameOf, serializeLastRun } from '../../src/node-cron/firing.js';

@@ -2,7 +2,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import cluster from 'node:cluster';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { CleanupReport } from '../../src/cluster/guardian/session-guardian.js';
+import type { CleanupReport } from '../../src/cluster/dead-children/session-guardian.js';
 import type { ClusterOptions } from '../../src/cluster/workers/cluster-options.js';
 import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/workers/cluster-supervisor.js';
 import type { WorkerExit } from '../../src/cluster/workers/worker-slot.js';

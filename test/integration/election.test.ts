@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import {
   type DemotionReason,

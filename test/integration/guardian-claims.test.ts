@@ -1,16 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openSessionOf } from '../../src/cluster/guardian/guarded-process.js';
+import { openSessionOf } from '../../src/cluster/dead-children/guarded-process.js';
 import {
   type ChildMessage,
   encodeChildMessage,
   sessionName,
-} from '../../src/cluster/guardian/guardian-messages.js';
-import { cleanUpSession } from '../../src/cluster/guardian/session-cleanup.js';
-import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
+} from '../../src/cluster/dead-children/guardian-messages.js';
+import { cleanUpSession } from '../../src/cluster/dead-children/session-cleanup.js';
+import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import type { ReleasableClaim } from '../../src/election/term/claim.js';
 import type { Term } from '../../src/election/term/term.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';

@@ -7,11 +7,11 @@ import {
   GuardianLink,
   type ParentChannel,
   registerWithGuardian,
-} from '../../src/cluster/guardian/guardian-link.js';
-import type { SessionGuardianOptions } from '../../src/cluster/guardian/session-guardian.js';
-import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
+} from '../../src/cluster/dead-children/guardian-link.js';
+import type { SessionGuardianOptions } from '../../src/cluster/dead-children/session-guardian.js';
+import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord } from '../../src/election/nodes/record.js';
+import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConnectionLossError, InvalidOptionError, RequestTooLargeError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { MultiLock } from '../../src/lock/multi-lock.js';
+import { MultiLock } from '../../src/lock/multi-lock/multi-lock.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { HERE } from '../../tools/zookeeper/server.mjs';
 import { lead } from '../support/conclave/electors.js';

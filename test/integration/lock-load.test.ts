@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { compareSequences, parseEntry } from '../../src/lock/queue/order.js';
+import { compareSequences, parseEntry } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { type Enqueued, enqueue } from '../support/conclave/enqueue.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';

@@ -1,7 +1,7 @@
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { serializeRecord } from '../../src/election/nodes/record.js';
+import { serializeRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import {
   ConnectionLossError,

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import type { QueuePosition } from '../../src/lock/queue/turn-wait.js';
 import { deferred } from '../../src/platform/async/promises.js';
+import type { QueuePosition } from '../../src/queue/turn-wait.js';
 import type { Session } from '../../src/session/session.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';

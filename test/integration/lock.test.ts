@@ -10,9 +10,9 @@ import {
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { joinQueue } from '../../src/lock/queue/join.js';
-import { hasTurn } from '../../src/lock/queue/turn-check.js';
-import { untilTurn } from '../../src/lock/queue/turn-wait.js';
+import { joinQueue } from '../../src/queue/join.js';
+import { hasTurn } from '../../src/queue/turn-check.js';
+import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';

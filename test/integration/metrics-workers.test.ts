@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { CleanupReport } from '../../src/cluster/guardian/session-guardian.js';
+import type { CleanupReport } from '../../src/cluster/dead-children/session-guardian.js';
 import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/workers/cluster-supervisor.js';
 import { metrics } from '../../src/metrics/index.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';

@@ -8,7 +8,7 @@ import {
   NoNodeError,
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { MultiLock } from '../../src/lock/multi-lock.js';
+import { MultiLock } from '../../src/lock/multi-lock/multi-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';

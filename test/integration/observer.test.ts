@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { type Candidate, serializeCandidate } from '../../src/election/candidates/candidate.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { type Candidate, serializeCandidate } from '../../src/election/nodes/candidate.js';
-import { serializeRecord } from '../../src/election/nodes/record.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
+import { serializeRecord } from '../../src/election/record/record.js';
 import {
   AuthenticationError,
   InvalidStateError,
   NoServerError,
   SessionClosedError,
 } from '../../src/errors.js';
-import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
 import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
+import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
-import type { SessionSource } from '../../src/session/session-source.js';
+import type { SessionSource } from '../../src/session/successive-sessions.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dashboard } from '../../src/dashboard/dashboard.js';
 import { toNodeListener } from '../../src/dashboard/node-http.js';
-import { serializeCandidate } from '../../src/election/nodes/candidate.js';
-import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
-import { serializeRecord } from '../../src/election/nodes/record.js';
-import { entryPrefix } from '../../src/lock/queue/order.js';
+import { serializeCandidate } from '../../src/election/candidates/candidate.js';
+import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
+import { serializeRecord } from '../../src/election/record/record.js';
 import { Overview } from '../../src/overview/overview.js';
+import { entryPrefix } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { follow, serve } from '../support/conclave/dashboards.js';
 import { uniquePath } from '../support/conclave/sessions.js';

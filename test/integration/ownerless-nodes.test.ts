@@ -1,10 +1,10 @@
 /** Nodes with contenders' names that no session owns. Any client that may create children can leave such nodes behind. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Candidate } from '../../src/election/candidates/candidate.js';
+import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { Candidate } from '../../src/election/nodes/candidate.js';
-import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';

@@ -6,10 +6,10 @@ import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readProcess } from '../../src/cluster/command/process-table.js';
-import { openSessionOf } from '../../src/cluster/guardian/guarded-process.js';
-import { SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
-import { serializeRecord } from '../../src/election/nodes/record.js';
+import { openSessionOf } from '../../src/cluster/dead-children/guarded-process.js';
+import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
+import { readProcess } from '../../src/cluster/run-command/process-table.js';
+import { serializeRecord } from '../../src/election/record/record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import { campaign, candidateNodes, DEAD } from '../support/conclave/electors.js';
@@ -52,7 +52,7 @@ function copyWithoutKeeper(): string {
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  rmSync(join(folder, 'dist/cluster/command/keeper.js'));
+  rmSync(join(folder, 'dist/cluster/run-command/keeper.js'));
   return join(folder, relative(root, PROGRAM));
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import type { Candidate } from '../../src/election/candidates/candidate.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import type { Candidate } from '../../src/election/nodes/candidate.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';

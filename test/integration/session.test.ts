@@ -11,7 +11,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
-import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
+import { OwnNode } from '../../src/lease/own-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
 import { Session } from '../../src/session/session.js';
@@ -348,7 +348,7 @@ describe('a session whose connection goes', () => {
     const observer = await openSession();
     const events = recordEvents(session, ...EVENTS);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = EphemeralNode.of(session, value, { sentAt });
+    const own = OwnNode.of(session, value, { sentAt });
     proxy.cut();
     await until(async () => (await observer.exists(value)) === undefined, 'the expiry');
     const expired = nextEvent(session, 'expired');
@@ -559,7 +559,7 @@ describe('a node of a session', () => {
     const session = await openSession();
     const other = await openSession();
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = EphemeralNode.of(session, value, { sentAt });
+    const own = OwnNode.of(session, value, { sentAt });
     own.watch();
     expect(own.isHeld()).toBe(true);
     await other.remove(value);
@@ -572,7 +572,7 @@ describe('a node of a session', () => {
     const session = await openSession();
     const other = await openSession();
     const { value } = await other.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = EphemeralNode.of(session, value);
+    const own = OwnNode.of(session, value);
     own.watch();
     expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
   });
@@ -581,7 +581,7 @@ describe('a node of a session', () => {
     const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 1000 }, proxy.connectString);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = EphemeralNode.of(session, value, { sentAt });
+    const own = OwnNode.of(session, value, { sentAt });
     own.keepAlive();
     const end = performance.now() + 1500;
     while (performance.now() < end) {

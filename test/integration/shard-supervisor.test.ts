@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
+import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import type { Shard } from '../../src/shards/ownership/shard.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-supervisor-options.js';

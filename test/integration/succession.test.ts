@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { serializeCandidate } from '../../src/election/candidates/candidate.js';
+import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { serializeCandidate } from '../../src/election/nodes/candidate.js';
-import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
-import { joinQueue } from '../../src/lock/queue/join.js';
+import { joinQueue } from '../../src/queue/join.js';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRecord } from '../../src/election/nodes/record.js';
+import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { DemotionReason } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';

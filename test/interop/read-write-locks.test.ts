@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Purpose } from '../../src/lock/queue/order.js';
+import type { Purpose } from '../../src/queue/names-and-order.js';
 import { openSession } from '../support/conclave/sessions.js';
 import {
   everyPair,

@@ -30,7 +30,7 @@ export const MUTANTS = [
       'the servers may have carried out the first create: its node is ahead of the second one, and all contenders wait for it',
     edits: [
       {
-        file: 'lock/queue/join.ts',
+        file: 'queue/join.ts',
         from: 'const found = await findCreated(session, queue, uuid, parse, heartbeatPath);',
         to: 'const found = undefined as Contender | undefined;',
       },
@@ -45,7 +45,7 @@ export const MUTANTS = [
       'after a lost reply a contender takes the node of another contender of the same session for its own',
     edits: [
       {
-        file: 'lock/queue/join.ts',
+        file: 'queue/join.ts',
         from: 'const uuid = options.id ?? session.environment.uuid();',
         to: "const uuid = '01234567-89ab-4def-8123-456789abcdef';",
       },
@@ -60,12 +60,12 @@ export const MUTANTS = [
       'after 2147483647 comes -2147483648: the order of the queue is reversed, and two contenders are first',
     edits: [
       {
-        file: 'lock/queue/order.ts',
+        file: 'queue/names-and-order.ts',
         from: '.sort(compare);',
         to: '.sort((a, b) => (a.node.slice(-10) < b.node.slice(-10) ? -1 : 1));',
       },
     ],
-    file: 'unit/lock/queue/order.test.ts',
+    file: 'unit/queue/names-and-order.test.ts',
     test: 'the order of the queue > is the order of creation wherever the counter stands, also when it wraps round on the way',
   },
   {
@@ -74,12 +74,12 @@ export const MUTANTS = [
     danger: 'a later contender may be first while the holder still holds',
     edits: [
       {
-        file: 'lock/queue/order.ts',
+        file: 'queue/names-and-order.ts',
         from: '.sort(compare);',
         to: '.sort((a, b) => (a.node < b.node ? -1 : 1));',
       },
     ],
-    file: 'unit/lock/queue/order.test.ts',
+    file: 'unit/queue/names-and-order.test.ts',
     test: 'the order of the queue > is the order of creation wherever the counter stands, also when it wraps round on the way',
   },
   {
@@ -89,12 +89,12 @@ export const MUTANTS = [
       'the comparisons go round in a circle, and a contender ahead is sorted behind: two contenders are first',
     edits: [
       {
-        file: 'lock/queue/sequence-overflow.ts',
+        file: 'queue/creation-order.ts',
         from: 'queueOf(children, parse, own)',
         to: 'queueOf(children, parse)',
       },
     ],
-    file: 'unit/lock/queue/sequence-overflow.test.ts',
+    file: 'unit/queue/creation-order.test.ts',
     test: 'the order of creation > is that of the numbers a server gave, whatever numbers others have made up',
   },
   {
@@ -119,7 +119,7 @@ export const MUTANTS = [
       'a server without a quorum answers pings: the lease goes on after the quorum has deleted the node',
     edits: [
       {
-        file: 'session/connection/heartbeat.ts',
+        file: 'session/keep-alive/keep-alive.ts',
         from: '...this.#batches.map((batch) => this.#confirm(batch, connection)),',
         to: `connection.ping().then(({ sentAt }) => {
         for (const node of membersOf(this.#nodes)) node.confirmed(sentAt);
@@ -165,7 +165,7 @@ export const MUTANTS = [
       "the number wraps round, and begins anew when the lock's path is deleted: the protected resource refuses the holder",
     edits: [
       {
-        file: 'lock/queue/join.ts',
+        file: 'queue/join.ts',
         from: '{ path, entry: entryOf(path), czxid, sentAt, heartbeatPath, listing }',
         to: '{ path, entry: entryOf(path), czxid: BigInt(entryOf(path).sequence), sentAt, heartbeatPath, listing }',
       },
@@ -195,9 +195,9 @@ export const MUTANTS = [
       'the first node still exists: no contender owns the second node, and none deletes it while the session lives',
     edits: [
       {
-        file: 'lock/queue/contender.ts',
-        from: 'EphemeralNode.of(session, path, { sentAt, heartbeatPath });',
-        to: `EphemeralNode.of(session, path, { sentAt, heartbeatPath });
+        file: 'queue/contender.ts',
+        from: 'OwnNode.of(session, path, { sentAt, heartbeatPath });',
+        to: `OwnNode.of(session, path, { sentAt, heartbeatPath });
     session.on('resumed', () => {
       const prefix = \`\${queue}/\${entry.node.slice(0, -10)}\`;
       session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);
@@ -274,7 +274,7 @@ export const MUTANTS = [
       'when a suspended process goes on, timers run before any event: the process acts on a lease that is long over',
     edits: [
       {
-        file: 'lease/hold.ts',
+        file: 'lease/validity.ts',
         from: 'if (this.#node.isHeld()) return true;',
         to: 'return true;',
       },
@@ -323,7 +323,7 @@ export const MUTANTS = [
       'a contender in the middle of the queue gives up, and two contenders hold (etcd3 #176, Curator #115)',
     edits: [
       {
-        file: 'lock/queue/turn-wait.ts',
+        file: 'queue/turn-wait.ts',
         from: "this.#state = missing === 1 && !mayLeaveReader(entries, this.#rule) ? 'next' : 'blocked';",
         to: "this.#state = missing >= 1 ? 'next' : 'blocked';",
       },
@@ -409,12 +409,12 @@ export const MUTANTS = [
     danger: "the record of a handover names a shorter lease than the successor's",
     edits: [
       {
-        file: 'election/nodes/candidate-uuid.ts',
+        file: 'election/candidates/candidate-uuid.ts',
         from: 'mantissa = Math.ceil(mantissa / 2)',
         to: 'mantissa = Math.floor(mantissa / 2)',
       },
     ],
-    file: 'unit/election/nodes/candidate-uuid.test.ts',
+    file: 'unit/election/candidates/candidate-uuid.test.ts',
     test: "a candidate's uuid > is one of version 8, and says the priority, and times that are no shorter",
   },
   {
@@ -440,7 +440,7 @@ export const MUTANTS = [
     danger: "the election's record, which says how long others must wait, was written before",
     edits: [
       {
-        file: 'session/identity.ts',
+        file: 'session/credentials-and-times.ts',
         from: 'const grantedMs = isKnown(identity) ? Math.min(identity.leaseMs, fitting) : fitting;',
         to: 'const grantedMs = fitting;',
       },
@@ -469,7 +469,7 @@ export const MUTANTS = [
     danger: 'no candidate sees that lease: another candidate takes over while it lasts',
     edits: [
       {
-        file: 'lease/ephemeral-node.ts',
+        file: 'lease/own-node.ts',
         from: 'if (guard.raised === undefined) guard.extendLease(reply.sentAt);',
         to: 'guard.extendLease(reply.sentAt);',
       },
@@ -497,7 +497,7 @@ export const MUTANTS = [
     danger: 'no candidate sees its leases: another candidate takes over while they last',
     edits: [
       {
-        file: 'session/connection/heartbeat-batch.ts',
+        file: 'session/keep-alive/proof-batch.ts',
         from: 'return [check, { node, part: node.raised.absoluteRaise() }];',
         to: 'return [check];',
       },
@@ -512,7 +512,7 @@ export const MUTANTS = [
       'a candidate that has followed the claimant since before the claim takes over while that lease lasts',
     edits: [
       {
-        file: 'lease/ephemeral-node.ts',
+        file: 'lease/own-node.ts',
         from: '[raised.raise, ...parts], [this]);\n      const [proof, ...value] = reply.value;\n      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);',
         to: 'parts, [this]);\n      const { value } = reply;\n      this.extendLease(reply.sentAt);',
       },

@@ -1,4 +1,4 @@
-import { parseRecord, recordPath } from '../../src/election/nodes/record.js';
+import { parseRecord, recordPath } from '../../src/election/record/record.js';
 import type { Change } from '../../src/testing/state/watch-table.js';
 import { ELECTION } from './candidates/candidate.js';
 

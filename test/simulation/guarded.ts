@@ -1,7 +1,7 @@
 import { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { GuardianLink, type ParentChannel } from '../../src/cluster/guardian/guardian-link.js';
-import { SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
+import { GuardianLink, type ParentChannel } from '../../src/cluster/dead-children/guardian-link.js';
+import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import type { Random } from '../support/seeded-random.js';
 import { CONNECT, SILENT, SimulatedEnvironment } from './candidates/environment.js';
 import type { Ledger } from './ledger.js';

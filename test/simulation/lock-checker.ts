@@ -1,6 +1,11 @@
 import type { GrantHold } from '../../src/lock/lock-hold.js';
-import { compareSequences, parseLockEntry, type QueueEntry, queueOf } from '../../src/lock/queue/order.js';
 import { ignore } from '../../src/platform/async/promises.js';
+import {
+  compareSequences,
+  parseLockEntry,
+  type QueueEntry,
+  queueOf,
+} from '../../src/queue/names-and-order.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { Ledger } from './ledger.js';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { TurnRule } from '../../src/lock/queue/turn-rule.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
+import type { TurnRule } from '../../src/queue/turn-rule.js';
 import type { Rules } from './rules.js';
 import { type Run, simulate } from './run.js';
 import { Tally } from './tally.js';

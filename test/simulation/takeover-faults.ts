@@ -1,6 +1,6 @@
 import { revokeLeader } from '../../src/election/revoke-leader.js';
-import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
 import { ignore } from '../../src/platform/async/promises.js';
+import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
 import type { Random } from '../support/seeded-random.js';
 import { ELECTION } from './candidates/candidate.js';
 import {

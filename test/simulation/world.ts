@@ -1,6 +1,6 @@
-import { parseRecord, type ReadRecord, recordPath } from '../../src/election/nodes/record.js';
-import { parseEntry, parseLockEntry, queueOf } from '../../src/lock/queue/order.js';
+import { parseRecord, type ReadRecord, recordPath } from '../../src/election/record/record.js';
 import { ignore } from '../../src/platform/async/promises.js';
+import { parseEntry, parseLockEntry, queueOf } from '../../src/queue/names-and-order.js';
 import { Random } from '../support/seeded-random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Hold } from '../../src/lease/hold.js';
+import { Validity } from '../../src/lease/validity.js';
 import { Session } from '../../src/session/session.js';
 import { OwnedShard } from '../../src/shards/ownership/shard.js';
 import { simulate } from './run.js';
@@ -48,6 +48,6 @@ findEach([
     found: /^fence: /,
     faultRate: 'shards',
     hint: 1,
-    make: () => replace(OwnedShard.prototype, 'transaction', () => Hold.prototype.transaction),
+    make: () => replace(OwnedShard.prototype, 'transaction', () => Validity.prototype.transaction),
   },
 ]);

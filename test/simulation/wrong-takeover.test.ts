@@ -2,10 +2,10 @@ import { vi } from 'vitest';
 import type { KnownRecord } from '../../src/election/decide.js';
 import { FollowedRecord } from '../../src/election/followed-record.js';
 import type * as Transitions from '../../src/election/term/transitions.js';
-import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
+import { OwnNode } from '../../src/lease/own-node.js';
 import type * as Silence from '../../src/lease/silence.js';
-import { heartbeatNodeOf } from '../../src/lock/queue/heartbeat-node.js';
+import { heartbeatNodeOf } from '../../src/queue/heartbeat-name.js';
 import type { Stat, TransactionPart } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
 import { ELECTION } from './candidates/candidate.js';
@@ -99,9 +99,9 @@ function undoAll(each: readonly (() => void)[]): () => void {
 }
 
 /** The session of each node that is created meanwhile. */
-function keepSessions(sessions: WeakMap<EphemeralNode, Session>): () => void {
-  return replace(EphemeralNode, 'of', (right) => (session, ...more) => {
-    const node = right.call(EphemeralNode, session, ...more);
+function keepSessions(sessions: WeakMap<OwnNode, Session>): () => void {
+  return replace(OwnNode, 'of', (right) => (session, ...more) => {
+    const node = right.call(OwnNode, session, ...more);
     sessions.set(node, session);
     return node;
   });
@@ -120,8 +120,8 @@ const WRONG: readonly Wrong[] = [
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
-      replace(EphemeralNode.prototype, 'commit', (right) => {
-        return async function (this: EphemeralNode, ...given) {
+      replace(OwnNode.prototype, 'commit', (right) => {
+        return async function (this: OwnNode, ...given) {
           const reply = await right.apply(this, given);
           this.extendLease(reply.sentAt);
           return reply;
@@ -200,14 +200,14 @@ const WRONG: readonly Wrong[] = [
 
 /** It is even known when that heartbeat was sent. But a lease of the leader may have begun later. */
 function countFromHeartbeats(): () => void {
-  const sessions = new WeakMap<EphemeralNode, Session>();
+  const sessions = new WeakMap<OwnNode, Session>();
   /** By the clock on the wall, for each heartbeat node. */
   const sentAts = new Map<string, number>();
   let seen: SeenVersion | undefined;
   return undoAll([
     keepSessions(sessions),
-    replace(EphemeralNode.prototype, 'confirmed', (right) => {
-      return function (this: EphemeralNode, sentAt) {
+    replace(OwnNode.prototype, 'confirmed', (right) => {
+      return function (this: OwnNode, sentAt) {
         right.call(this, sentAt);
         const path = this.raised?.path;
         if (path !== undefined)

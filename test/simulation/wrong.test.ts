@@ -1,7 +1,7 @@
-import { GuardedProcess } from '../../src/cluster/guardian/guarded-process.js';
-import { SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
+import { GuardedProcess } from '../../src/cluster/dead-children/guarded-process.js';
+import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { ElectionReader } from '../../src/election/nodes/election-reader.js';
+import { ElectionReader } from '../../src/election/record/election-reader.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { Connection } from '../../src/session/connection/connection.js';
 import { Session } from '../../src/session/session.js';

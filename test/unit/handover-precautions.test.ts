@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { firstSuccessor, markedSuccessor, type Successor } from '../../src/election/candidates/successor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { parseRecord } from '../../src/election/nodes/record.js';
-import { firstSuccessor, markedSuccessor, type Successor } from '../../src/election/successor/successor.js';
+import { parseRecord } from '../../src/election/record/record.js';
 import { handOverParts } from '../../src/election/term/transitions.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';
-import { heartbeatNodeOf } from '../../src/lock/queue/heartbeat-node.js';
-import { joinQueue } from '../../src/lock/queue/join.js';
-import { parseEntry, type QueueEntry } from '../../src/lock/queue/order.js';
+import { heartbeatNodeOf } from '../../src/queue/heartbeat-name.js';
+import { joinQueue } from '../../src/queue/join.js';
+import { parseEntry, type QueueEntry } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 

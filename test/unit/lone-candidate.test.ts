@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
-import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
-import { joinQueue } from '../../src/lock/queue/join.js';
-import { parseEntry } from '../../src/lock/queue/order.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
+import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
+import { joinQueue } from '../../src/queue/join.js';
+import { parseEntry } from '../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/elections/one';

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   circlesOf,
   crowdedFoldersOf,
+  fragmentsOf,
   LIMITS,
   type Limit,
   linesOf,
@@ -16,6 +17,7 @@ import {
 } from './structure.js';
 
 const MOST_FILES = 20;
+const LEAST_LINES = 30;
 
 /** Tests without a source of their name, and why. */
 const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
@@ -40,6 +42,16 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'takeover-precautions.test.ts': 'leases, heartbeats and claims of leaders that may be taken over from',
 };
 
+/** Short files that one other file imports, and why. */
+const SHORT_FILES: Readonly<Record<string, string>> = {
+  'classes/version.ts': 'the release script writes it',
+  'cli/process/broken-streams.ts': 'it has to be called before anything else opens the streams',
+  'dashboard/index.ts': 'what users import as conclave/dashboard',
+  'dashboard/page-html.ts': 'the build puts the page into it',
+  'platform/logging/load-pino.ts': 'the only module that loads pino',
+  'testing/index.ts': 'what users import as conclave/testing',
+};
+
 const modules = readModules(SOURCES);
 const files = modules.map(({ file }) => file);
 
@@ -58,6 +70,15 @@ describe('the sources', () => {
 
   it('are in folders of few files', () => {
     expect(crowdedFoldersOf(files, MOST_FILES)).toEqual([]);
+  });
+
+  it('are no fragments: a short file has several importers, a test of its own, or a reason', () => {
+    const tests = new Set(readModules(import.meta.dirname).map(({ file }) => file));
+    const inNode = modules.filter(({ file }) => !file.startsWith('dashboard/page/')); // The page has one file for each component.
+    const fragments = fragmentsOf(inNode, LEAST_LINES, (file) =>
+      tests.has(file.replace(/\.ts$/, '.test.ts')),
+    );
+    expect(fragments.sort()).toEqual(Object.keys(SHORT_FILES).sort());
   });
 
   it('have their unit tests at the same place below test/unit', () => {
@@ -130,6 +151,19 @@ describe('what looks at the sources', () => {
       [],
     );
     expect(linesOf('a\nb')).toBe(2);
+  });
+
+  it('finds a short file that one other imports, unless a test explains it', () => {
+    const modulesOf = (text: string) => [
+      parseModule('a.ts', "import './b.js';"),
+      parseModule('b.ts', text),
+      parseModule('c.ts', "import './d.js';"),
+      parseModule('e.ts', "import './d.js';"),
+      parseModule('d.ts', 'short'),
+    ];
+    expect(fragmentsOf(modulesOf('\n'.repeat(29)), 30, () => false)).toEqual(['b.ts']);
+    expect(fragmentsOf(modulesOf('\n'.repeat(30)), 30, () => false)).toEqual([]);
+    expect(fragmentsOf(modulesOf('short'), 30, (file) => file === 'b.ts')).toEqual([]);
   });
 
   it('finds a folder with too many files, and counts those of its sub-folders apart', () => {

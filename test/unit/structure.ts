@@ -79,6 +79,18 @@ export function offendersOf(modules: readonly Module[], { excuse, most, sizeOf }
     .map((module) => `${module.file}: ${sizeOf(module)} of ${most}`);
 }
 
+/** Finds files of fewer than `least` lines that a single other file imports, and that no test of their own explains. */
+export function fragmentsOf(
+  modules: readonly Module[],
+  least: number,
+  hasTest: (file: string) => boolean,
+): string[] {
+  const importersOf = (file: string) => modules.filter(({ imports }) => imports.includes(file)).length;
+  return modules
+    .filter(({ file, text }) => linesOf(text) < least && importersOf(file) === 1 && !hasTest(file))
+    .map(({ file }) => file);
+}
+
 /** Finds folders with more files than `most`. The files of sub-folders don't count. */
 export function crowdedFoldersOf(files: readonly string[], most: number): string[] {
   const folders = new Set(files.map((file) => dirname(file)));

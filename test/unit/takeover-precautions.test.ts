@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord } from '../../src/election/nodes/record.js';
+import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { takeoverParts } from '../../src/election/term/transitions.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
-import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
+import { OwnNode } from '../../src/lease/own-node.js';
 import { takeoverDelayMs } from '../../src/lease/silence.js';
-import { heartbeatPathOf } from '../../src/lock/queue/heartbeat-node.js';
 import { leaseStart } from '../../src/platform/time/clock.js';
+import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -23,7 +23,7 @@ async function setUpNode() {
   const { clock, server, open } = await startWithTestClock();
   const session = await open(TIMES);
   for (const path of [OWN, HEARTBEAT_PATH]) await session.create(path, { mode: 'ephemeral' });
-  const node = EphemeralNode.of(session, OWN, { sentAt: leaseStart(clock), heartbeatPath: HEARTBEAT_PATH });
+  const node = OwnNode.of(session, OWN, { sentAt: leaseStart(clock), heartbeatPath: HEARTBEAT_PATH });
   const version = async () => (await clock.advanceUntil(session.exists(HEARTBEAT_PATH)))?.version;
   return { clock, server, session, node, version };
 }

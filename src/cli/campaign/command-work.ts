@@ -1,7 +1,7 @@
-import { KeeperHandle } from '../../cluster/command/keeper-handle.js';
-import type { CommandLine } from '../../cluster/command/keeper-messages.js';
-import { runWhileHeld } from '../../cluster/command/run-while-held.js';
-import { openSessionOf } from '../../cluster/guardian/guarded-process.js';
+import { openSessionOf } from '../../cluster/dead-children/guarded-process.js';
+import { KeeperHandle } from '../../cluster/run-command/keeper-handle.js';
+import type { CommandLine } from '../../cluster/run-command/keeper-messages.js';
+import { runWhileHeld } from '../../cluster/run-command/run-while-held.js';
 import type { Term } from '../../election/term/term.js';
 import { describe } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Candidate } from '../../election/nodes/candidate.js';
-import { ElectionReader } from '../../election/nodes/election-reader.js';
+import type { Candidate } from '../../election/candidates/candidate.js';
 import { ElectionObserver } from '../../election/observer/observer.js';
+import { ElectionReader } from '../../election/record/election-reader.js';
 import { revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
 import { checkId } from '../../platform/checks.js';

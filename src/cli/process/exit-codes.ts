@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { CommandOutcome } from '../../cluster/command/keeper-handle.js';
+import type { CommandOutcome } from '../../cluster/run-command/keeper-handle.js';
 import {
   AuthenticationError,
   InvalidOptionError,

@@ -1,4 +1,4 @@
-import type { Candidate } from '../../election/nodes/candidate.js';
+import type { Candidate } from '../../election/candidates/candidate.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';
 
 /** A candidate as `--json` prints it. Data that aren't text are in base 64. */

@@ -1,4 +1,4 @@
-import { inOrderOfLeading } from '../../election/nodes/priority.js';
+import { inOrderOfLeading } from '../../election/candidates/priority.js';
 import type { ElectionView, LeaderView } from '../../overview/model/views.js';
 import { durationText } from '../process/duration-text.js';
 import { candidateLine, printable } from '../process/output.js';

@@ -1,6 +1,6 @@
-import type { Candidate } from '../../election/nodes/candidate.js';
-import { ElectionReader } from '../../election/nodes/election-reader.js';
-import { type ElectionPicture, type LedSeat, readElection } from '../../election/nodes/read-election.js';
+import type { Candidate } from '../../election/candidates/candidate.js';
+import { ElectionReader } from '../../election/record/election-reader.js';
+import { type ElectionPicture, type LedSeat, readElection } from '../../election/record/read-election.js';
 import type { Session } from '../../session/session.js';
 import { checkSeatOf } from '../options/seat.js';
 import { candidateJson, candidateLine } from '../process/output.js';

@@ -1,4 +1,4 @@
-import { ElectionReader } from '../../election/nodes/election-reader.js';
+import { ElectionReader } from '../../election/record/election-reader.js';
 import type { ElectionView, LeaderView, OverviewState } from '../../overview/model/views.js';
 import { Overview } from '../../overview/overview.js';
 import type { Session } from '../../session/session.js';

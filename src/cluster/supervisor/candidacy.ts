@@ -4,7 +4,7 @@ import { SessionExpiredError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
-import { registerWithGuardian } from '../guardian/guardian-link.js';
+import { registerWithGuardian } from '../dead-children/guardian-link.js';
 import type { OpenCandidacy } from './candidacy-state.js';
 import type { TermLoss } from './cleanup-hook.js';
 import type { Cooldown } from './lost-term-cooldown.js';

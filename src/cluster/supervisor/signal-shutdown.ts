@@ -6,7 +6,7 @@ import { checkFunction, checkPositiveMs } from '../../platform/checks.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';
 import type { Clock } from '../../platform/time/clock.js';
-import { isGuarded } from '../guardian/guardian-link.js';
+import { isGuarded } from '../dead-children/guardian-link.js';
 
 /** The part that all shutdowns pass to their clean-up hooks. */
 export interface ShutdownTime {

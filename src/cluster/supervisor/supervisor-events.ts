@@ -1,7 +1,7 @@
 import type { Term } from '../../election/term/term.js';
 import type { DemotionReason } from '../../errors.js';
-import type { QueuePosition } from '../../lock/queue/turn-wait.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
+import type { QueuePosition } from '../../queue/turn-wait.js';
 
 /** Another attempt to take part in the election. */
 export interface Restart {

@@ -1,9 +1,9 @@
 /** Imports more than 20 modules: most of them type its public methods. What happens behind these is in `supervision-loop.ts`. */
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
+import type { Candidate } from '../../election/candidates/candidate.js';
 import type { LeaderElector } from '../../election/elector.js';
-import type { Candidate } from '../../election/nodes/candidate.js';
-import { leadersOf, readElection } from '../../election/nodes/read-election.js';
+import { leadersOf, readElection } from '../../election/record/read-election.js';
 import { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
@@ -14,7 +14,7 @@ import type { Environment } from '../../platform/environment.js';
 import { logError } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import type { Session } from '../../session/session.js';
-import type { SessionSource } from '../../session/session-source.js';
+import type { SessionSource } from '../../session/successive-sessions.js';
 import { Candidacy } from './candidacy.js';
 import { holdUpOfCandidacy, type OpenCandidacy, termOf, whatIsLeft } from './candidacy-state.js';
 import type { TermLoss } from './cleanup-hook.js';

@@ -10,7 +10,7 @@ import {
   type RetryPolicy,
   resolveRetryOptions,
 } from '../../platform/retry/backoff.js';
-import { GUARDIAN_SESSION_OPTIONS, type SessionGuardianOptions } from '../guardian/session-guardian.js';
+import { GUARDIAN_SESSION_OPTIONS, type SessionGuardianOptions } from '../dead-children/session-guardian.js';
 
 /** How {@link superviseCluster} runs workers. All times are in milliseconds. */
 export interface ClusterOptions extends SessionGuardianOptions {

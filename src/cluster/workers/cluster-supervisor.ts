@@ -16,9 +16,9 @@ import { logError } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { sleep } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
-import { isChildProcess } from '../guardian/child-process.js';
-import type { ElectionRole } from '../guardian/guarded-process.js';
-import { SessionGuardian } from '../guardian/session-guardian.js';
+import { isChildProcess } from '../dead-children/child-process.js';
+import type { ElectionRole } from '../dead-children/guarded-process.js';
+import { SessionGuardian } from '../dead-children/session-guardian.js';
 import {
   type ClusterOptions,
   type ResolvedClusterOptions,

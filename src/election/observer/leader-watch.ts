@@ -3,8 +3,8 @@ import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
-import { ElectionReader } from '../nodes/election-reader.js';
-import { isInDoubt, type LeaderSnapshot } from '../nodes/snapshot.js';
+import { ElectionReader } from '../record/election-reader.js';
+import { isInDoubt, type LeaderSnapshot } from '../record/snapshot.js';
 import { lastReadOf, type ObserverState } from './observer-state.js';
 import { onStale } from './staleness.js';
 

@@ -6,7 +6,7 @@ import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { parseConnectString } from '../../session/connection/connect-string.js';
 import { Session } from '../../session/session.js';
 import { resolveSessionOptions, type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
-import { OwnSessions, type SessionSource } from '../../session/session-source.js';
+import { OwnSessions, type SessionSource } from '../../session/successive-sessions.js';
 
 /** Options of an `ElectionObserver`. */
 export interface ElectionObserverOptions {

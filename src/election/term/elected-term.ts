@@ -1,13 +1,13 @@
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import { type DemotionReason, TermEndedError } from '../../errors.js';
-import type { EphemeralNode } from '../../lease/ephemeral-node.js';
-import { HeldWork } from '../../lease/held-work.js';
-import { Hold, type LossReason } from '../../lease/hold.js';
+import { OpenWork } from '../../lease/open-work.js';
+import type { OwnNode } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
+import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
-import type { MarkedSuccessor } from '../successor/successor.js';
+import type { MarkedSuccessor } from '../candidates/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
 import { isLoss } from './loss.js';
@@ -32,7 +32,7 @@ export interface Blockage {
 }
 
 /** The term of an elector: the application's view of it, and the leader's work. */
-export class ElectedTerm extends Hold implements Term {
+export class ElectedTerm extends Validity implements Term {
   readonly number: number;
   readonly seat: number;
   readonly token: bigint;
@@ -40,8 +40,8 @@ export class ElectedTerm extends Hold implements Term {
   /** By the session's clock. */
   readonly beganAt: number;
   readonly #clock: Clock;
-  readonly #node: EphemeralNode;
-  readonly #work: HeldWork<'lead' | 'waitUntil'>;
+  readonly #node: OwnNode;
+  readonly #work: OpenWork<'lead' | 'waitUntil'>;
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
@@ -54,7 +54,7 @@ export class ElectedTerm extends Hold implements Term {
    */
   constructor(
     claim: Claim,
-    node: EphemeralNode,
+    node: OwnNode,
     clock: Clock,
     onLoss: (reason: DemotionReason, cause?: Error) => void,
     onWorkFailed: (cause: unknown) => void,
@@ -68,7 +68,7 @@ export class ElectedTerm extends Hold implements Term {
     this.#clock = clock;
     this.#node = node;
     this.#onLoss = onLoss;
-    this.#work = new HeldWork(this, node, clock, onWorkFailed);
+    this.#work = new OpenWork(this, node, clock, onWorkFailed);
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {

@@ -1,8 +1,8 @@
 import { BadVersionError } from '../../errors.js';
-import type { Contender } from '../../lock/queue/contender.js';
+import type { Contender } from '../../queue/contender.js';
 import type { Stat } from '../../session/protocol/records.js';
-import { parseRecord, type ReadRecord } from '../nodes/record.js';
-import type { NextLeader } from '../successor/next-leader.js';
+import type { NextLeader } from '../candidates/next-leader.js';
+import { parseRecord, type ReadRecord } from '../record/record.js';
 import type { Claim } from './claim.js';
 import { Release } from './release.js';
 import { leaveParts } from './transitions.js';

@@ -1,10 +1,10 @@
 import { BadVersionError, NodeLostError, NoNodeError, ZooKeeperError } from '../../errors.js';
-import type { Contender } from '../../lock/queue/contender.js';
+import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
-import { parseRecord } from '../nodes/record.js';
-import type { NextLeader } from '../successor/next-leader.js';
-import type { Successor } from '../successor/successor.js';
+import type { NextLeader } from '../candidates/next-leader.js';
+import type { Successor } from '../candidates/successor.js';
+import { parseRecord } from '../record/record.js';
 import type { Claim } from './claim.js';
 import { releaseParts } from './transitions.js';
 

@@ -1,9 +1,9 @@
 import { type Beating, MISSING } from '../../lease/silence.js';
-import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
+import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
 import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
-import { withRequest } from '../nodes/candidate-request.js';
-import { type Beginning, type ElectionRecord, type SeenRecord, serializeRecord } from '../nodes/record.js';
-import type { Successor } from '../successor/successor.js';
+import type { Successor } from '../candidates/successor.js';
+import { type Beginning, type ElectionRecord, type SeenRecord, serializeRecord } from '../record/record.js';
+import { withRequest } from '../requests/candidate-request.js';
 
 /**
  * The writes of an election, as parts of transactions: nothing else writes a record. Each expects the version of the record that its

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { WatchdogFailedError } from '../../errors.js';
-import type { EphemeralNode } from '../../lease/ephemeral-node.js';
+import type { OwnNode } from '../../lease/own-node.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { SharedDeadline } from './deadline.js';
 
@@ -31,7 +31,7 @@ export class Watchdog {
   }
 
   /** Guards a term, whose node is `own`, until `signal` aborts. */
-  guard(own: EphemeralNode, signal: AbortSignal): void {
+  guard(own: OwnNode, signal: AbortSignal): void {
     const renew = () => {
       if (this.#state !== 'running') return;
       if (signal.aborted) this.#deadline.clear();

@@ -1,4 +1,4 @@
-import type { CleanupReport } from '../../cluster/guardian/session-guardian.js';
+import type { CleanupReport } from '../../cluster/dead-children/session-guardian.js';
 import type { ClusterSupervisor } from '../../cluster/workers/cluster-supervisor.js';
 import type { WorkerExit } from '../../cluster/workers/worker-slot.js';
 import type { Collector, CollectorPort } from '../model/collector.js';

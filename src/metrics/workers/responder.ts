@@ -1,4 +1,4 @@
-import type { ParentChannel } from '../../cluster/guardian/guardian-link.js';
+import type { ParentChannel } from '../../cluster/dead-children/guardian-link.js';
 import { ignore } from '../../platform/async/promises.js';
 import { merged, type Snapshot } from '../model/series.js';
 import { decodeRequest, encodeAnswer } from './metrics-messages.js';

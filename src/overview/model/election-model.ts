@@ -1,8 +1,8 @@
-import type { Candidate } from '../../election/nodes/candidate.js';
-import { leaseOf, priorityOf } from '../../election/nodes/candidate-uuid.js';
-import { preferredSuccessor } from '../../election/nodes/priority.js';
-import type { ReadRecord } from '../../election/nodes/record.js';
-import type { QueueEntry } from '../../lock/queue/order.js';
+import type { Candidate } from '../../election/candidates/candidate.js';
+import { leaseOf, priorityOf } from '../../election/candidates/candidate-uuid.js';
+import { preferredSuccessor } from '../../election/candidates/priority.js';
+import type { ReadRecord } from '../../election/record/record.js';
+import type { QueueEntry } from '../../queue/names-and-order.js';
 import { MOST_TERMS, SeatTerms } from './terms.js';
 import { shownData, shownId } from './text.js';
 import type { CandidateView, ElectionView, LeaderView, NextView, TermView, TransitionView } from './views.js';

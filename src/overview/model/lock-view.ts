@@ -1,4 +1,4 @@
-import type { QueueEntry } from '../../lock/queue/order.js';
+import type { QueueEntry } from '../../queue/names-and-order.js';
 import type { NodeKind } from './node-kind.js';
 import { shownData, shownId } from './text.js';
 import type { LockView } from './views.js';

@@ -1,7 +1,7 @@
-import { leaseOf } from '../../election/nodes/candidate-uuid.js';
-import { parseRecord } from '../../election/nodes/record.js';
-import { parseLockEntry, type QueueEntry } from '../../lock/queue/order.js';
-import { parseSeats } from '../../lock/queue/seats.js';
+import { leaseOf } from '../../election/candidates/candidate-uuid.js';
+import { parseRecord } from '../../election/record/record.js';
+import { parseSeats } from '../../queue/agreed-number.js';
+import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import { ShardList } from '../../shards/nodes/shard-list.js';
 
 /** The role of a node in Conclave. */

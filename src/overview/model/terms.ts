@@ -1,4 +1,4 @@
-import type { Beginning, ReadRecord } from '../../election/nodes/record.js';
+import type { Beginning, ReadRecord } from '../../election/record/record.js';
 import { takeoverDelayMs } from '../../lease/silence.js';
 import { shownId } from './text.js';
 import type { TermView, TransitionView } from './views.js';

@@ -1,6 +1,6 @@
-import { type Candidate, parseCandidate } from '../../election/nodes/candidate.js';
-import { parseRecord, recordPath } from '../../election/nodes/record.js';
-import { parseEntry, type QueueEntry, queueOf } from '../../lock/queue/order.js';
+import { type Candidate, parseCandidate } from '../../election/candidates/candidate.js';
+import { parseRecord, recordPath } from '../../election/record/record.js';
+import { parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { ReadSeat } from '../model/election-model.js';

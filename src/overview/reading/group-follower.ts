@@ -1,5 +1,5 @@
-import { candidateIdOf } from '../../election/nodes/candidate.js';
-import { parseRecord } from '../../election/nodes/record.js';
+import { candidateIdOf } from '../../election/candidates/candidate.js';
+import { parseRecord } from '../../election/record/record.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import { GroupPaths } from '../../shards/nodes/group-paths.js';

@@ -1,5 +1,5 @@
-import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
 import type { Timer } from '../../platform/time/clock.js';
+import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
 import type { Session } from '../../session/session.js';
 import type { ServerClock } from '../model/server-clock.js';
 import type { LeaderView } from '../model/views.js';

@@ -1,4 +1,4 @@
-import { parseLockEntry, queueOf } from '../../lock/queue/order.js';
+import { parseLockEntry, queueOf } from '../../queue/names-and-order.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import { LIMITS } from '../model/limits.js';
 import type { LockKind } from '../model/lock-view.js';

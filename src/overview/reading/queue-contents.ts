@@ -1,4 +1,4 @@
-import type { QueueEntry } from '../../lock/queue/order.js';
+import type { QueueEntry } from '../../queue/names-and-order.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Reading } from './reading.js';

@@ -4,7 +4,6 @@ import type { Server } from '../../platform/environment.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { openTransport } from '../../session/connection/transport.js';
 import type { Session } from '../../session/session.js';
-import { parseServerStatus } from '../model/server-status.js';
 import type { ServerView } from '../model/views.js';
 
 const EVERY_MS = 5000;
@@ -84,4 +83,22 @@ async function statusOf(session: Session, server: Server): Promise<Pick<ServerVi
     timer.clear();
     end();
   }
+}
+
+const ROLES: ReadonlySet<string> = new Set<ServerView['role']>([
+  'leader',
+  'follower',
+  'observer',
+  'standalone',
+]);
+
+/**
+ * What a server says of itself, in its answer to the command `srvr`. `unknown`: it gives another answer, for example because the command
+ * isn't allowed.
+ */
+export function parseServerStatus(answer: string): Pick<ServerView, 'role' | 'version'> {
+  const [, mode = ''] = /^Mode: (\w+)$/m.exec(answer) ?? [];
+  const [, version] = /^Zookeeper version: (\d[\w.]{0,20})/m.exec(answer) ?? [];
+  const role = ROLES.has(mode) ? (mode as ServerView['role']) : 'unknown';
+  return { role, ...(version !== undefined && { version }) };
 }

@@ -1,6 +1,6 @@
 import { describe, NodeLostError } from '../../errors.js';
-import type { Contender } from '../../lock/queue/contender.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
+import type { Contender } from '../../queue/contender.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

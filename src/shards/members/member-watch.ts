@@ -1,10 +1,10 @@
-import { leaseOf } from '../../election/nodes/candidate-uuid.js';
+import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
 import { afterRead, leftMs, type Sign, type SilenceLimits, UNSEEN } from '../../lease/silence.js';
-import { heartbeatNodeOf } from '../../lock/queue/heartbeat-node.js';
-import { parseEntry, type QueueEntry, queueOf } from '../../lock/queue/order.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
+import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
+import { parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import { isUnanswered } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';

@@ -1,10 +1,10 @@
-import { candidateUuid } from '../../election/nodes/candidate-uuid.js';
+import { candidateUuid } from '../../election/candidates/candidate-uuid.js';
 import { describe, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
-import type { Contender } from '../../lock/queue/contender.js';
-import { joinQueue } from '../../lock/queue/join.js';
-import { parseEntry } from '../../lock/queue/order.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
+import type { Contender } from '../../queue/contender.js';
+import { joinQueue } from '../../queue/join.js';
+import { parseEntry } from '../../queue/names-and-order.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';

@@ -1,8 +1,8 @@
 import { NodeExistsError, NoNodeError } from '../../errors.js';
-import type { Contender } from '../../lock/queue/contender.js';
 import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
 import { sleep } from '../../platform/time/clock.js';
+import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

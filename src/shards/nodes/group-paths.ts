@@ -1,4 +1,4 @@
-import { parseEntry } from '../../lock/queue/order.js';
+import { parseEntry } from '../../queue/names-and-order.js';
 
 /** Where the nodes of a group of shards are. */
 export class GroupPaths {

@@ -1,6 +1,6 @@
 import { NoNodeError } from '../../errors.js';
-import { queueOf } from '../../lock/queue/order.js';
 import { nextTick } from '../../platform/time/timers.js';
+import { queueOf } from '../../queue/names-and-order.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

@@ -10,7 +10,7 @@ import { type Logger, logError, withFields } from '../../platform/logging/logger
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { EnsembleHistory } from '../../session/ensemble-history.js';
 import type { Session } from '../../session/session.js';
-import type { SessionSource } from '../../session/session-source.js';
+import type { SessionSource } from '../../session/successive-sessions.js';
 import { GroupPaths } from '../nodes/group-paths.js';
 import { shardOf } from '../shard-of.js';
 import type { GroupView, OwnerChanges, ShardMember } from './group-view.js';

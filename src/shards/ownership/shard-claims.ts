@@ -1,14 +1,13 @@
 import type { Claim } from '../../election/term/claim.js';
-import type { Contender } from '../../lock/queue/contender.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import type { Timer } from '../../platform/time/clock.js';
+import type { Contender } from '../../queue/contender.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import { BlockedShards } from './blocked-shards.js';
 import { OpenClaims } from './open-claims.js';
 import type { SeenRecord, ShardRecords } from './shard-records.js';
-import { UnavailableRecords } from './unavailable-records.js';
 
 /** What the claims ask their owner, and tell it. None of it may throw. */
 export interface ShardClaimsPort {
@@ -232,5 +231,26 @@ export class ShardClaims {
     // heartbeat.
     this.#open.open(shard, claim.version);
     this.#isDue = true;
+  }
+}
+
+/** The records that were missing or couldn't be read. Each is reported once, until it can be read. */
+class UnavailableRecords {
+  readonly #reported = new Set<string>();
+
+  /** @returns those of the shards that were asked for whose records weren't seen, or can't be read */
+  among(asked: readonly string[], seen: readonly SeenRecord[]): string[] {
+    const readable = new Set(
+      seen.flatMap(({ shard, record }) => (record.state === 'unreadable' ? [] : [shard])),
+    );
+    for (const shard of readable) this.#reported.delete(shard);
+    return asked.filter((shard) => !readable.has(shard));
+  }
+
+  /** Those that weren't reported yet. They are from now on. */
+  unreported(shards: readonly string[]): string[] {
+    const fresh = shards.filter((shard) => !this.#reported.has(shard));
+    for (const shard of fresh) this.#reported.add(shard);
+    return fresh;
   }
 }

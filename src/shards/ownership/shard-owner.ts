@@ -1,7 +1,7 @@
 import type { Claim } from '../../election/term/claim.js';
 import type { ShardEndReason } from '../../errors.js';
-import type { Contender } from '../../lock/queue/contender.js';
 import { type Deferred, deferred, ignore } from '../../platform/async/promises.js';
+import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import type { ShardList } from '../nodes/shard-list.js';

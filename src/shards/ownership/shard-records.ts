@@ -1,12 +1,12 @@
-import { leaseOf } from '../../election/nodes/candidate-uuid.js';
-import { parseRecord, type ReadRecord, serializeRecord } from '../../election/nodes/record.js';
+import { leaseOf } from '../../election/candidates/candidate-uuid.js';
+import { parseRecord, type ReadRecord, serializeRecord } from '../../election/record/record.js';
 import type { Claim } from '../../election/term/claim.js';
 import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
-import type { Contender } from '../../lock/queue/contender.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { inBatches } from '../../platform/collections/batches.js';
 import { sleep } from '../../platform/time/clock.js';
+import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

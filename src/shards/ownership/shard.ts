@@ -1,12 +1,12 @@
 import { showAs } from '../../classes/inspection.js';
 import type { Claim } from '../../election/term/claim.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
-import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import type { HeldTerm } from '../../lease/held-term.js';
-import { HeldWork } from '../../lease/held-work.js';
-import { Hold, type LossReason } from '../../lease/hold.js';
+import { OpenWork } from '../../lease/open-work.js';
+import type { OwnNode } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
+import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Clock } from '../../platform/time/clock.js';
 
 /**
@@ -32,15 +32,15 @@ export interface ShardListener {
 }
 
 /** A shard, for the member that owns it. */
-export class OwnedShard extends Hold implements Shard {
+export class OwnedShard extends Validity implements Shard {
   readonly id: string;
   readonly index: number;
   readonly number: number;
   readonly token: bigint;
   readonly claim: Claim;
-  readonly #node: EphemeralNode;
+  readonly #node: OwnNode;
   readonly #absoluteRecord: string;
-  readonly #work: HeldWork<'run' | 'waitUntil'>;
+  readonly #work: OpenWork<'run' | 'waitUntil'>;
   readonly #listener: ShardListener;
   #endedFor: ShardEndReason | undefined;
 
@@ -51,7 +51,7 @@ export class OwnedShard extends Hold implements Shard {
   constructor(
     shard: { readonly id: string; readonly index: number },
     claim: Claim,
-    { node, absoluteRecord }: { readonly node: EphemeralNode; readonly absoluteRecord: string },
+    { node, absoluteRecord }: { readonly node: OwnNode; readonly absoluteRecord: string },
     clock: Clock,
     listener: ShardListener,
   ) {
@@ -64,7 +64,7 @@ export class OwnedShard extends Hold implements Shard {
     this.#node = node;
     this.#absoluteRecord = absoluteRecord;
     this.#listener = listener;
-    this.#work = new HeldWork(this, node, clock, (cause) => listener.onWorkFailed(this, cause));
+    this.#work = new OpenWork(this, node, clock, (cause) => listener.onWorkFailed(this, cause));
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {

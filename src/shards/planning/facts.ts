@@ -1,8 +1,8 @@
 import { NoNodeError, ZooKeeperError } from '../../errors.js';
-import { compareEntries, parseEntry, type QueueEntry } from '../../lock/queue/order.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
 import { inBatches } from '../../platform/collections/batches.js';
+import { compareEntries, parseEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

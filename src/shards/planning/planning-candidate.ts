@@ -1,8 +1,8 @@
-import { registerWithGuardian } from '../../cluster/guardian/guardian-link.js';
+import { registerWithGuardian } from '../../cluster/dead-children/guardian-link.js';
 import { LeaderElector } from '../../election/elector.js';
 import type { Term } from '../../election/term/term.js';
-import type { Contender } from '../../lock/queue/contender.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
+import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
 import { MemberWatch } from '../members/member-watch.js';
 import type { GroupPaths } from '../nodes/group-paths.js';

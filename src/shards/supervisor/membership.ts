@@ -1,4 +1,4 @@
-import { registerWithGuardian } from '../../cluster/guardian/guardian-link.js';
+import { registerWithGuardian } from '../../cluster/dead-children/guardian-link.js';
 import type { Cooldown } from '../../cluster/supervisor/lost-term-cooldown.js';
 import type { Participation } from '../../cluster/supervisor/participation.js';
 import {

@@ -23,7 +23,7 @@ import type { Environment } from '../../platform/environment.js';
 import { logError } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import type { Session } from '../../session/session.js';
-import type { SessionSource } from '../../session/session-source.js';
+import type { SessionSource } from '../../session/successive-sessions.js';
 import type { Shard } from '../ownership/shard.js';
 import { Membership } from './membership.js';
 import { Refusals } from './refusals.js';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session } from '../../../src/index.js';
-import { deleteForSure } from '../../../src/lease/delete-for-sure.js';
+import { deleteForSure } from '../../../src/lease/own-node.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { JOURNALS } from './settings.js';
 import { GROUP, pathOf, queuesOf } from './worker-protocol.js';

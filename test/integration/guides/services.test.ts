@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readProcesses } from '../../../src/cluster/command/process-table.js';
+import { readProcesses } from '../../../src/cluster/run-command/process-table.js';
 import { runs } from '../../../tools/environment.mjs';
 import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
 import { uniquePath } from '../../support/conclave/sessions.js';

@@ -1,6 +1,6 @@
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
-import type { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
+import type { OwnNode } from '../../../src/lease/own-node.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../../src/platform/time/clock.js';
 import type { Session } from '../../../src/session/session.js';
@@ -68,7 +68,7 @@ const NOTE = '/note';
 
 interface Leadership {
   readonly term: Term;
-  readonly node: EphemeralNode;
+  readonly node: OwnNode;
   /** Of the ensemble, in which the term was claimed. */
   readonly life: number;
 }
@@ -191,7 +191,7 @@ export abstract class Candidate {
     const { ledger, checker, lifeAt } = this.surroundings;
     if (this.#leadership !== undefined)
       ledger.violate('demoted', `${this.id} was elected twice without being demoted`);
-    const node = this.environment.nodes.get(ELECTION) as EphemeralNode;
+    const node = this.environment.nodes.get(ELECTION) as OwnNode;
     // The newest write that was committed while the node was there: the claim.
     const life = lifeAt(this.environment.provenAt.get(node) ?? 0);
     this.#leadership = { term, node, life };

@@ -1,10 +1,10 @@
-import type { Contender } from '../../../src/lock/queue/contender.js';
-import { joinQueue } from '../../../src/lock/queue/join.js';
-import { parseLockEntry, queueOf } from '../../../src/lock/queue/order.js';
-import { untilTurn } from '../../../src/lock/queue/turn-wait.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
+import type { Contender } from '../../../src/queue/contender.js';
+import { joinQueue } from '../../../src/queue/join.js';
+import { parseLockEntry, queueOf } from '../../../src/queue/names-and-order.js';
+import { untilTurn } from '../../../src/queue/turn-wait.js';
 import { Session } from '../../../src/session/session.js';
 import { Candidate, ELECTION } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import type { GuardianLink } from '../../../src/cluster/guardian/guardian-link.js';
+import type { GuardianLink } from '../../../src/cluster/dead-children/guardian-link.js';
 import { Place } from '../../../src/election/place.js';
-import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
+import { OwnNode } from '../../../src/lease/own-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import type { Server as Address, Environment } from '../../../src/platform/environment.js';
 import type { Logger } from '../../../src/platform/logging/logger.js';
@@ -35,11 +35,11 @@ export class SimulatedEnvironment implements Environment {
   /** The session by which this process has taken a place last. */
   sessionId = 0n;
   /** The newest node of this process in each queue. */
-  readonly nodes = new Map<string, EphemeralNode>();
+  readonly nodes = new Map<string, OwnNode>();
   /** For the lock at each path: how many acquires are pending, or since when none is. */
   readonly acquiring = new Map<string, { count: number; endedAt: LeaseInstant }>();
   /** When the newest write was sent that has shown each node to be there, by the clock on the wall. */
-  readonly provenAt = new WeakMap<EphemeralNode, number>();
+  readonly provenAt = new WeakMap<OwnNode, number>();
   /** The sessions that this process has opened. */
   readonly sessions = new Set<Session>();
   /** Called when the creation of a node was sent after the last acquire of that lock had been given up. */
@@ -113,12 +113,12 @@ Place.prototype.claim = async function (of, step, signal) {
   );
 };
 
-const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();
-const { of } = EphemeralNode;
-const { extendLease, prove } = EphemeralNode.prototype;
+const environments = new WeakMap<OwnNode, SimulatedEnvironment>();
+const { of } = OwnNode;
+const { extendLease, prove } = OwnNode.prototype;
 
-EphemeralNode.of = (session, path, origin) => {
-  const node = of.call(EphemeralNode, session, path, origin);
+OwnNode.of = (session, path, origin) => {
+  const node = of.call(OwnNode, session, path, origin);
   const sentAt = origin?.sentAt;
   const { environment } = session;
   if (environment instanceof SimulatedEnvironment) {
@@ -136,13 +136,13 @@ EphemeralNode.of = (session, path, origin) => {
   return node;
 };
 
-EphemeralNode.prototype.prove = function (parts) {
+OwnNode.prototype.prove = function (parts) {
   const claiming = prove.call(this, parts);
   if (parts.length > 0) environments.get(this)?.onClaim();
   return claiming;
 };
 
-EphemeralNode.prototype.extendLease = function (sentAt: LeaseInstant): void {
+OwnNode.prototype.extendLease = function (sentAt: LeaseInstant): void {
   extendLease.call(this, sentAt);
   const environment = environments.get(this);
   environment?.provenAt.set(this, environment.clock.wallTimeOfLease(sentAt));

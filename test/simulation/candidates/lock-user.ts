@@ -1,8 +1,8 @@
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import type { AcquireOptions } from '../../../src/lock/lock.js';
 import { GrantHold, type LockHold } from '../../../src/lock/lock-hold.js';
-import type { MultiHold } from '../../../src/lock/multi-hold.js';
-import { MultiLock } from '../../../src/lock/multi-lock.js';
+import type { MultiHold } from '../../../src/lock/multi-lock/multi-hold.js';
+import { MultiLock } from '../../../src/lock/multi-lock/multi-lock.js';
 import type { QueueLock } from '../../../src/lock/queue-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';

@@ -1,4 +1,4 @@
-import { parseRecord } from '../../../src/election/nodes/record.js';
+import { parseRecord } from '../../../src/election/record/record.js';
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import type { Change } from '../../../src/testing/state/watch-table.js';

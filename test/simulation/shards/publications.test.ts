@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serializeRecord } from '../../../src/election/nodes/record.js';
+import { serializeRecord } from '../../../src/election/record/record.js';
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import { serializeOwned } from '../../../src/shards/nodes/owned-data.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';

@@ -1,5 +1,5 @@
-import { parseRecord } from '../../../src/election/nodes/record.js';
-import { parseEntry } from '../../../src/lock/queue/order.js';
+import { parseRecord } from '../../../src/election/record/record.js';
+import { parseEntry } from '../../../src/queue/names-and-order.js';
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import { parseOwned } from '../../../src/shards/nodes/owned-data.js';
 import type { ShardList } from '../../../src/shards/nodes/shard-list.js';

@@ -1,4 +1,4 @@
-import { parseLockEntry } from '../../../src/lock/queue/order.js';
+import { parseLockEntry } from '../../../src/queue/names-and-order.js';
 import { GroupPaths, nodeNameOf } from '../../../src/shards/nodes/group-paths.js';
 import { parseHome } from '../../../src/shards/nodes/home-data.js';
 import { type Pins, parsePins } from '../../../src/shards/nodes/pins-data.js';

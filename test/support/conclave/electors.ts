@@ -1,7 +1,7 @@
 import { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
 import type { Term } from '../../../src/election/term/term.js';
-import { queueOf } from '../../../src/lock/queue/order.js';
+import { queueOf } from '../../../src/queue/names-and-order.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../events.mjs';
 

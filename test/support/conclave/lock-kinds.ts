@@ -1,6 +1,6 @@
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import type { Lock } from '../../../src/lock/lock.js';
-import { MultiLock } from '../../../src/lock/multi-lock.js';
+import { MultiLock } from '../../../src/lock/multi-lock/multi-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';
 import type { Session } from '../../../src/session/session.js';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { parseRecord, type ReadRecord, serializeRecord } from '../../../src/election/nodes/record.js';
+import { parseRecord, type ReadRecord, serializeRecord } from '../../../src/election/record/record.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import type { Session } from '../../../src/session/session.js';
 import { joinGroup, leaveGroup } from '../../../src/shards/members/membership.js';

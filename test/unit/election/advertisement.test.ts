@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Advertisement } from '../../../src/election/advertisement.js';
-import { parseCandidate, serializeCandidate } from '../../../src/election/nodes/candidate.js';
-import { parseRequest, withRequest } from '../../../src/election/nodes/candidate-request.js';
+import { parseCandidate, serializeCandidate } from '../../../src/election/candidates/candidate.js';
+import { parseRequest, withRequest } from '../../../src/election/requests/candidate-request.js';
 import { BadVersionError, NodeLostError, NoNodeError, SessionClosedError } from '../../../src/errors.js';
-import type { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
-import { parseEntry, type QueueEntry } from '../../../src/lock/queue/order.js';
+import type { OwnNode } from '../../../src/lease/own-node.js';
 import { type Abortable, LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import { deferred } from '../../../src/platform/async/promises.js';
+import { parseEntry, type QueueEntry } from '../../../src/queue/names-and-order.js';
 import type { Session } from '../../../src/session/session.js';
 
 const NODE = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
@@ -34,7 +34,7 @@ function setUp(data = serializeCandidate('me', 'first')) {
     },
   };
   const lost = new LazyAbortController<Error>();
-  const own = { path: `/election/${NODE}`, lost } as EphemeralNode;
+  const own = { path: `/election/${NODE}`, lost } as OwnNode;
   const advertisement = new Advertisement('me', 'first');
   const publish = (signal?: Abortable) => advertisement.publish(session as unknown as Session, own, signal);
   const advertised = () => parseCandidate(entry, 0, node.data).data;

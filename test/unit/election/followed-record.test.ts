@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionRecords } from '../../../src/election/election-records.js';
 import { FollowedRecord } from '../../../src/election/followed-record.js';
-import { serializeRecord } from '../../../src/election/nodes/record.js';
+import { ElectionRecords } from '../../../src/election/record/election-records.js';
+import { serializeRecord } from '../../../src/election/record/record.js';
 import { MISSING } from '../../../src/lease/silence.js';
-import { heartbeatNodeOf } from '../../../src/lock/queue/heartbeat-node.js';
-import { joinQueue } from '../../../src/lock/queue/join.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
+import { heartbeatNodeOf } from '../../../src/queue/heartbeat-name.js';
+import { joinQueue } from '../../../src/queue/join.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';

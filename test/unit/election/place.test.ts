@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
-import { parseRecord } from '../../../src/election/nodes/record.js';
+import { parseRecord } from '../../../src/election/record/record.js';
 import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/silence.js';
-import { heartbeatPathOf } from '../../../src/lock/queue/heartbeat-node.js';
+import { heartbeatPathOf } from '../../../src/queue/heartbeat-name.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import { nextEvent } from '../../support/events.mjs';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../../src/election/elector.js';
-import { parseRecord } from '../../../src/election/nodes/record.js';
+import { parseRecord } from '../../../src/election/record/record.js';
 import { RejoinBackoff } from '../../../src/election/rejoin-backoff.js';
 import type { DemotionReason } from '../../../src/errors.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';

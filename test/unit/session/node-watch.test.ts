@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../../src/errors.js';
-import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
+import { OwnNode } from '../../../src/lease/own-node.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { NodeWatch } from '../../../src/session/node-watch.js';
@@ -125,7 +125,7 @@ describe('a node of a session that is over', () => {
   it('is lost from the beginning', async () => {
     const { clock, session } = await setUp();
     await clock.advanceUntil(session.close());
-    expect(EphemeralNode.of(session, '/node').lost.reason).toBeInstanceOf(SessionClosedError);
+    expect(OwnNode.of(session, '/node').lost.reason).toBeInstanceOf(SessionClosedError);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type CommandRun, EXIT, exitCodeOfRun } from '../../../../src/cli/process/exit-codes.js';
-import type { CommandOutcome } from '../../../../src/cluster/command/keeper-handle.js';
+import type { CommandOutcome } from '../../../../src/cluster/run-command/keeper-handle.js';
 
 const uneventful: CommandRun = { forwarded: new Set() };
 const exited = (code: number): CommandOutcome => ({ kind: 'ended', code, signal: null });

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { ElectionNodes } from '../../../../src/cli/prune/election-nodes.js';
 import { decide } from '../../../../src/cli/prune/removable.js';
 import type { ReadNode } from '../../../../src/cli/prune/walk.js';
-import { serializeRecord } from '../../../../src/election/nodes/record.js';
+import { serializeRecord } from '../../../../src/election/record/record.js';
 import { takeoverDelayMs } from '../../../../src/lease/silence.js';
-import { serializeSeats } from '../../../../src/lock/queue/seats.js';
 import { serializeLastRun } from '../../../../src/node-cron/firing.js';
+import { serializeSeats } from '../../../../src/queue/agreed-number.js';
 
 const HOUR_MS = 3_600_000;
 const NOW = 1000 * HOUR_MS;

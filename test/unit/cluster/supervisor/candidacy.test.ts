@@ -3,9 +3,9 @@ import type { SessionLoss } from '../../../../src/cluster/supervisor/cleanup-hoo
 import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
 import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/supervisor-options.js';
 import type { Term } from '../../../../src/election/term/term.js';
-import { heartbeatPathOf } from '../../../../src/lock/queue/heartbeat-node.js';
 import { type Deferred, deferred } from '../../../../src/platform/async/promises.js';
 import { sleep } from '../../../../src/platform/time/clock.js';
+import { heartbeatPathOf } from '../../../../src/queue/heartbeat-name.js';
 import { nextEvent } from '../../../../src/testing/index.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 

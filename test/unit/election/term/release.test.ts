@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../../../src/election/elector.js';
-import { serializeRecord } from '../../../../src/election/nodes/record.js';
+import { serializeRecord } from '../../../../src/election/record/record.js';
 import type { Claim } from '../../../../src/election/term/claim.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import type { Session } from '../../../../src/session/session.js';

@@ -4,7 +4,7 @@ import {
   decodeChildMessage,
   decodeGuardianMessage,
   encodeGuardianMessage,
-} from '../../../../src/cluster/guardian/guardian-messages.js';
+} from '../../../../src/cluster/dead-children/guardian-messages.js';
 import { Measurements } from '../../../../src/metrics/model/measurements.js';
 import {
   decodeAnswer,

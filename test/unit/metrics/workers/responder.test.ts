@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { encodeGuardianMessage } from '../../../../src/cluster/guardian/guardian-messages.js';
+import { encodeGuardianMessage } from '../../../../src/cluster/dead-children/guardian-messages.js';
 import type { Snapshot } from '../../../../src/metrics/model/series.js';
 import { decodeAnswer, encodeRequest } from '../../../../src/metrics/workers/metrics-messages.js';
 import { Responder } from '../../../../src/metrics/workers/responder.js';

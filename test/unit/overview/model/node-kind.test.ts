@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { candidateUuid } from '../../../../src/election/nodes/candidate-uuid.js';
-import { serializeRecord } from '../../../../src/election/nodes/record.js';
-import { entryPrefix, type Purpose } from '../../../../src/lock/queue/order.js';
-import { serializeSeats } from '../../../../src/lock/queue/seats.js';
+import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
+import { serializeRecord } from '../../../../src/election/record/record.js';
 import { furtherNames, kindOf, type NodeKind } from '../../../../src/overview/model/node-kind.js';
+import { serializeSeats } from '../../../../src/queue/agreed-number.js';
+import { entryPrefix, type Purpose } from '../../../../src/queue/names-and-order.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 
 const UUID = '01234567-89ab-4def-8123-456789abcdef';

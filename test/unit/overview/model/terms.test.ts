@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Beginning, ReadRecord } from '../../../../src/election/nodes/record.js';
+import type { Beginning, ReadRecord } from '../../../../src/election/record/record.js';
 import { takeoverDelayMs } from '../../../../src/lease/silence.js';
 import { endOf, type SeatFacts, SeatTerms } from '../../../../src/overview/model/terms.js';
 

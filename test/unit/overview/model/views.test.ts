@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QueueEntry } from '../../../../src/lock/queue/order.js';
 import { holdersAmong, lockViewOf } from '../../../../src/overview/model/lock-view.js';
 import { ServerClock } from '../../../../src/overview/model/server-clock.js';
-import { parseServerStatus } from '../../../../src/overview/model/server-status.js';
 import { shownData, shownId } from '../../../../src/overview/model/text.js';
+import { parseServerStatus } from '../../../../src/overview/reading/server-poll.js';
+import type { QueueEntry } from '../../../../src/queue/names-and-order.js';
 
 const UUID = '01234567-89ab-4def-8123-456789abcdef';
 const entry = (purpose: QueueEntry['purpose'], sequence = 0): QueueEntry => ({

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { candidateUuid } from '../../../../src/election/nodes/candidate-uuid.js';
-import { serializeRecord } from '../../../../src/election/nodes/record.js';
-import { heartbeatNodeOf } from '../../../../src/lock/queue/heartbeat-node.js';
+import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
+import { serializeRecord } from '../../../../src/election/record/record.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../../src/platform/async/promises.js';
+import { heartbeatNodeOf } from '../../../../src/queue/heartbeat-name.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
 import { GroupMember, type GroupMemberListener } from '../../../../src/shards/group-member.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';

@@ -1,0 +1,92 @@
+import { NoNodeError, SeatsMismatchError } from '../../errors.js';
+import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
+import { queueOf } from '../../queue/names-and-order.js';
+import type { ReadOptions } from '../../session/operations.js';
+import { hasSession, type NodeData } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import { type Candidate, parseCandidate } from '../candidates/candidate.js';
+import { recordPath, severalSeatsOf } from './record.js';
+import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './snapshot.js';
+
+/** Reads the candidates and the leader of an election from the servers. Writes nothing. */
+export class ElectionReader {
+  readonly #session: Session;
+  readonly #path: string;
+  readonly #record: string;
+
+  /** @param seat - in an election with several seats: the seat whose leader is read */
+  constructor(session: Session, path: string, seat?: number) {
+    this.#session = session;
+    this.#path = path;
+    this.#record = recordPath(path, seat);
+  }
+
+  /** The node with the record; `undefined` if there is none. */
+  record(): Promise<NodeData | undefined> {
+    return this.#read(() => this.#session.getData(this.#record));
+  }
+
+  /** The candidates, in the order of the queue; none if there is no such election. */
+  async queue(): Promise<Candidate[]> {
+    const children = await this.#read(() => this.#session.getChildren(this.#path));
+    const read = queueOf(children ?? []).map(async (entry) => {
+      const node = await this.#read(() => this.#session.getData(`${this.#path}/${entry.node}`));
+      return node !== undefined && hasSession(node.stat) ? [{ entry, data: node.data }] : [];
+    });
+    const nodes = (await Promise.all(read)).flat();
+    return nodes.map(({ entry, data }, position) => parseCandidate(entry, position, data));
+  }
+
+  /**
+   * The candidate that holds the current term by the record, if its node is still there.
+   * @throws SeatsMismatchError as {@link ElectionReader.snapshot} does
+   */
+  async leader(): Promise<Candidate | undefined> {
+    return leaderOf(await this.snapshot());
+  }
+
+  /**
+   * The record and its holder's node. It takes two reads at most, whatever the number of candidates.
+   * @param watch - reports the next change of a node that was read. If the election is missing, nothing is watched
+   * @throws SeatsMismatchError if the election has several seats, and the reader was given none
+   */
+  async snapshot(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
+    const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
+    const election = await readNode(this.#record);
+    const seats = election && this.#record === this.#path ? severalSeatsOf(election) : undefined;
+    if (seats !== undefined) throw new SeatsMismatchError(this.#path, 1, seats);
+    const held = election === undefined ? undefined : holderOf(election);
+    return snapshotOf(
+      election,
+      held === undefined ? undefined : await readNode(`${this.#path}/${held.entry.node}`),
+    );
+  }
+
+  /**
+   * When the newest heartbeat of this leader was committed, in milliseconds since 1970 by the clock of the server that
+   * leads the ensemble. `undefined` if its heartbeats raise no version. Then only the end of the leader's session shows
+   * the leader's end.
+   */
+  async heartbeatAtMs({ node }: Pick<Candidate, 'node'>): Promise<number | undefined> {
+    const path = `${this.#path}/${heartbeatNodeOf(node)}`;
+    return (await this.#session.retryUntilAnswered(() => this.#session.exists(path)))?.modifiedAtMs;
+  }
+
+  /**
+   * Brings the server up to date: after it, a read shows at least the state that any client has read before. It commits
+   * a write, and then the server has everything that was committed earlier. It needs no permission but to read.
+   */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    await this.#read(() => this.#session.commit([{ kind: 'check', path: this.#path }]), signal);
+  }
+
+  /** `undefined` for a node that doesn't exist. */
+  async #read<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
+    try {
+      return await this.#session.retryUntilAnswered(operation, signal);
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+}

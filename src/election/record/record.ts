@@ -1,0 +1,112 @@
+import { MOST_SEATS } from '../../platform/checks.js';
+import { parseJsonObject } from '../../platform/json.js';
+import { parseSeats } from '../../queue/agreed-number.js';
+import { parseEntry } from '../../queue/names-and-order.js';
+import type { NodeData } from '../../session/protocol/records.js';
+
+/**
+ * How a term began, which says how the one before it ended. `vacant`: the record named no candidate. `handover`: the former leader released
+ * its term to the new one, or its guardian did. `failover`: the former leader's node had gone without a release. `takeover`: the former
+ * leader was silent, and the write that began the term deleted its node.
+ */
+export type Beginning = (typeof BEGINNINGS)[number];
+
+const BEGINNINGS = ['vacant', 'handover', 'failover', 'takeover'] as const;
+
+/**
+ * The election's record: it says which candidate holds the current term, or that the last term ended cleanly. It is the
+ * data of the election's own node. Only claims and releases write it. A release makes it vacant, or held by the
+ * successor. The node's stat says when it was written (`mtime`).
+ */
+export type ElectionRecord =
+  | {
+      readonly state: 'vacant';
+      readonly term: number;
+    }
+  | {
+      readonly state: 'held';
+      readonly term: number;
+      /**
+       * The id of the leader, if the client that wrote the record knew it. The leader's node has it, too; nothing
+       * depends on this copy.
+       */
+      readonly id?: string;
+      /** The name of the leader's node in the queue. */
+      readonly node: string;
+      /** How long the leader's lease lasts at most, in milliseconds: a candidate that finds the node gone waits longer. */
+      readonly leaseMs: number;
+      /** Other clients may not say it. No candidate decides by it. */
+      readonly began?: Beginning;
+      /** Given if the leader may be silent for longer than its lease before it is replaced: for how long, in milliseconds. */
+      readonly silentMs?: number;
+    };
+
+/** The result of reading the node: a record, or data that can't be read as one. */
+export type ReadRecord = ElectionRecord | { readonly state: 'unreadable' };
+
+/** The path of the record: the election's own node, or, with several seats, the node of the seat. */
+export function recordPath(path: string, seat?: number): string {
+  return seat === undefined ? path : `${path}/seat-${seat}`;
+}
+
+const FORMAT = 1;
+/** No session timeout is longer, so no leader has written a record with a longer lease. */
+export const LONGEST_LEASE_MS = 24 * 60 * 60 * 1000;
+
+export function serializeRecord(record: ElectionRecord): Buffer {
+  return Buffer.from(JSON.stringify({ format: FORMAT, ...record }));
+}
+
+/**
+ * Reads a record. A node without data that was never written, at version 0, is a new election: vacant, term 0. Any client
+ * may have written the node: data that isn't exactly a record is unreadable, and counts as held.
+ */
+export function parseRecord(data: Buffer, version: number): ReadRecord {
+  const unreadable = { state: 'unreadable' } as const;
+  if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
+  const value = parseJsonObject(data);
+  if (value === undefined || value.format !== FORMAT) return unreadable;
+  const { state, term, id, node, leaseMs, silentMs } = value;
+  const began = BEGINNINGS.find((each) => each === value.began);
+  if (!isTerm(term)) return unreadable;
+  if (state === 'vacant') return { state, term };
+  if (state !== 'held') return unreadable;
+  if (id !== undefined && typeof id !== 'string') return unreadable;
+  if (!isNode(node)) return unreadable;
+  if (!isLease(leaseMs)) return unreadable;
+  if (silentMs !== undefined && !isLease(silentMs)) return unreadable;
+  const known = { ...(id !== undefined && { id }), ...(began !== undefined && { began }) };
+  return { state, term, ...known, node, leaseMs, ...(silentMs !== undefined && { silentMs }) };
+}
+
+/**
+ * The number of seats of an election with several, by the data of its node. `undefined` for an election with one seat,
+ * whose node has its record.
+ */
+export function severalSeatsOf({ data, stat }: NodeData): number | undefined {
+  const seats = parseRecord(data, stat.version).state === 'unreadable' ? parseSeats(data) : undefined;
+  return seats !== undefined && seats > 1 && seats <= MOST_SEATS ? seats : undefined;
+}
+
+/** Whether a lease may have this length, in milliseconds. */
+export function isLease(value: unknown): value is number {
+  return typeof value === 'number' && value > 0 && value <= LONGEST_LEASE_MS;
+}
+
+function isNode(value: unknown): value is string {
+  return typeof value === 'string' && parseEntry(value) !== undefined;
+}
+
+function isTerm(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** A record as it was read. */
+export interface SeenRecord<R extends ReadRecord = ReadRecord> {
+  readonly value: R;
+  readonly version: number;
+  /** The transaction that wrote it. */
+  readonly zxid: bigint;
+  /** The number of the session's connection over which it was read; `undefined` if unknown. */
+  readonly connection: number | undefined;
+}

@@ -1,0 +1,117 @@
+import { ignore } from '../platform/async/promises.js';
+import { isWithin, runWithin, WorkContext } from '../platform/async/work-context.js';
+import type { Clock, Timer } from '../platform/time/clock.js';
+import type { OwnNode } from './own-node.js';
+
+/**
+ * The work that runs while a term is held. The term isn't given back before all of the work has settled. Until then the node
+ * stays, and its lease goes on.
+ */
+export class OpenWork<Kind extends string> {
+  readonly #node: OwnNode;
+  readonly #clock: Clock;
+  readonly #hold: { readonly signal: AbortSignal };
+  readonly #onFailed: (cause: unknown) => void;
+  /** The work that still has to settle. */
+  readonly #unsettled = new Map<Promise<void>, Kind>();
+  /** Shows whether a caller belongs to the holder's own work. */
+  readonly #context = new WorkContext();
+
+  /**
+   * @param hold - the hold; its signal aborts when it ends
+   * @param onFailed - called when work has rejected for a reason other than the end of the hold
+   */
+  constructor(
+    hold: { readonly signal: AbortSignal },
+    node: OwnNode,
+    clock: Clock,
+    onFailed: (cause: unknown) => void,
+  ) {
+    this.#hold = hold;
+    this.#node = node;
+    this.#clock = clock;
+    this.#onFailed = onFailed;
+  }
+
+  /**
+   * Adds `work` to the work that has to settle. A function is counted before it is called, since it may ask for the end before it
+   * returns a promise.
+   * @throws the reason of the hold's signal if {@link settled} was called and all work has settled
+   */
+  add(work: Promise<unknown> | (() => unknown), kind: Kind): void {
+    if (this.#context.hasEnded) throw this.#hold.signal.reason;
+    const promise =
+      typeof work === 'function' ? Promise.resolve().then(() => this.run(work)) : Promise.resolve(work);
+    const settled: Promise<void> = promise
+      .then(ignore, (cause: unknown) => {
+        if (!this.#isItsEnd(cause)) this.#onFailed(cause);
+      })
+      .finally(() => this.#unsettled.delete(settled));
+    this.#unsettled.set(settled, kind);
+  }
+
+  /** Calls `work`, which may begin more work. Until all work has settled, {@link isAround} is true in the code that it calls. */
+  run<T>(work: () => T): T {
+    return runWithin(this.#context, work);
+  }
+
+  /** Whether the caller belongs to this work. */
+  get isAround(): boolean {
+    return isWithin(this.#context);
+  }
+
+  get count(): number {
+    return this.#unsettled.size;
+  }
+
+  /** How many pieces of that kind still have to settle. */
+  countOf(kind: Kind): number {
+    return [...this.#unsettled.values()].filter((each) => each === kind).length;
+  }
+
+  /**
+   * Resolves when all work has settled, including work that was added meanwhile.
+   * @param by - the time by which the work has to settle, by the clock
+   * @param onOverrun - called once if the lease is over, or that time has come, before the work has settled. If the work has
+   *   blocked the event loop past that, no timer says so before it has settled: then it is called when it has
+   * @param mayBeReplaced - whether the lease has been over for so long that another holder may act
+   */
+  async settled(by: number, onOverrun: () => void, mayBeReplaced: () => boolean): Promise<void> {
+    if (this.#unsettled.size > 0) {
+      const watch = this.#watchOverrun(onOverrun, by);
+      while (this.#unsettled.size > 0) await Promise.all(this.#unsettled.keys());
+      watch.end(mayBeReplaced());
+    }
+    this.#context.finish();
+  }
+
+  #watchOverrun(onOverrun: () => void, by: number): { end(hasOverrun: boolean): void } {
+    let timer: Timer;
+    let isReported = false;
+    const report = () => {
+      isReported = true;
+      onOverrun();
+    };
+    // Heartbeats extend the lease meanwhile: only its real end counts.
+    const leftMs = () => Math.min(this.#node.remainingMs(), Math.max(0, by - this.#clock.now()));
+    const arm = () => {
+      timer = this.#clock.after(leftMs(), () => {
+        if (leftMs() > 0) arm();
+        else if (this.#unsettled.size > 0) report();
+      });
+    };
+    arm();
+    const end = (hasOverrun: boolean) => {
+      timer.clear();
+      if (hasOverrun && !isReported) report();
+    };
+    return { end };
+  }
+
+  /** Whether work has ended as it should: after the abort it rejected with the signal's reason, or with any abort error. */
+  #isItsEnd(cause: unknown): boolean {
+    const { signal } = this.#hold;
+    if (!signal.aborted) return false;
+    return cause === signal.reason || (cause instanceof Error && cause.name === 'AbortError');
+  }
+}

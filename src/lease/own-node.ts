@@ -1,0 +1,320 @@
+import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
+import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
+import { ignore, microtask } from '../platform/async/promises.js';
+import type { LeaseInstant } from '../platform/time/clock.js';
+import { sleep } from '../platform/time/clock.js';
+import type { Reply } from '../session/connection/reply.js';
+import type { ProvenNode } from '../session/keep-alive/proof-batch.js';
+import { type NodeListener, NodeWatch } from '../session/node-watch.js';
+import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
+import type { Session } from '../session/session.js';
+import { HeartbeatNode } from './heartbeat-node.js';
+import { Lease } from './lease.js';
+
+/** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
+export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
+
+/** What is known of a node when it has been created or found. */
+export interface NodeOrigin {
+  /** When the write that created the node was sent, if known. */
+  readonly sentAt?: LeaseInstant | undefined;
+  /** The path of the heartbeat node that was created with the node, if there is one. */
+  readonly heartbeatPath?: string | undefined;
+}
+
+/**
+ * An ephemeral node of this session: the session is its `ephemeralOwner`, and another session's node at the path is another node.
+ * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that.
+ *
+ * With a heartbeat node beside it, a lease begins with the sending of a proof, and with nothing else. A proof is a transaction that
+ * checks the node and raises the heartbeat node's version. So other sessions see every lease, see src/election/README.md. Without a
+ * heartbeat node, as of a lock, a lease begins with any write that found the node.
+ */
+export class OwnNode implements ProvenNode, NodeListener {
+  readonly path: string;
+  /** The path with the chroot. */
+  readonly absolutePath: string;
+  readonly #session: Session;
+  readonly #lease: Lease;
+  readonly #lost = new LazyAbortController<Error>();
+  /** Whether the node is lost or released. */
+  #hasEnded = false;
+  #lastRead: NodeContent | undefined;
+  #onRead: (content: NodeContent) => void = ignore;
+  #onChanging: () => void = ignore;
+  #onConfirmed: () => void = ignore;
+  #watch: NodeWatch | undefined;
+  /** The heartbeat node, if there is one. */
+  readonly raised: HeartbeatNode | undefined;
+
+  static of(session: Session, path: string, origin?: NodeOrigin): OwnNode {
+    return new OwnNode(session, path, origin);
+  }
+
+  private constructor(session: Session, path: string, { sentAt, heartbeatPath }: NodeOrigin = {}) {
+    this.path = path;
+    this.absolutePath = session.absolute(path);
+    this.#session = session;
+    this.#lease = new Lease(session);
+    if (heartbeatPath !== undefined)
+      this.raised = new HeartbeatNode(heartbeatPath, session.absolute(heartbeatPath), (why, cause) =>
+        this.lose(new NodeLostError(`${path} is given up: ${why}`, { cause })),
+      );
+    else if (sentAt !== undefined) this.extendLease(sentAt);
+    if (session.ended.aborted) this.handleEvent();
+    else session.ended.addEventListener('abort', this);
+  }
+
+  /** @internal The session has ended. */
+  handleEvent(): void {
+    this.lose(this.#session.ended.reason as Error);
+  }
+
+  /**
+   * Aborts when the node is known to be gone, unless it was released before: with `NodeLostError`, or with the error that ended
+   * the session.
+   */
+  get lost(): LazyAbortController<Error> {
+    return this.#lost;
+  }
+
+  /** {@link OwnNode.lost}, for callers that need an AbortSignal. */
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Whether the node is known to be gone, with or without its session. */
+  get isGone(): boolean {
+    return this.#lost.aborted || this.#session.ended.aborted;
+  }
+
+  /** How much of the lease is left, in milliseconds, even if the node is lost or released. */
+  remainingMs(): number {
+    return this.#lease.remainingMs();
+  }
+
+  /** See {@link Lease.remainingAtMostMs}. Never decide by it whether to act. */
+  remainingAtMostMs(): number {
+    return this.#lease.remainingAtMostMs();
+  }
+
+  /** How long a lease lasts now, in milliseconds. */
+  get leaseMs(): number {
+    return this.#session.leaseMs;
+  }
+
+  /** See {@link Lease.proofAgeMs}. */
+  proofAgeMs(): number {
+    return this.#lease.proofAgeMs();
+  }
+
+  /** Whether, at this very moment, the lease lasts and the node is neither lost nor released. */
+  isHeld(): boolean {
+    return !this.#hasEnded && this.#lease.isHeld();
+  }
+
+  /** @internal A write with which a lease begins was sent at `sentAt` and committed. */
+  extendLease(sentAt: LeaseInstant): void {
+    if (this.#lost.aborted) return;
+    this.#lease.confirmed(sentAt);
+    this.#onConfirmed();
+  }
+
+  /** Calls `listener` whenever the lease may have been extended. */
+  whenConfirmed(listener: () => void): void {
+    this.#onConfirmed = listener;
+  }
+
+  /** From now on sends heartbeats for the node, which extend its lease again and again. */
+  keepAlive(): void {
+    const { keepAlive } = this.#session;
+    if (!this.#hasEnded && !keepAlive.has(this)) keepAlive.add(this);
+  }
+
+  /**
+   * A heartbeat sent at `sentAt` found the node. The first one begins a watch: a holder of a lock that was free has mostly
+   * released it by then, and needs none.
+   */
+  confirmed(sentAt: LeaseInstant): void {
+    if (this.#hasEnded) return; // The node was released while the reply was on its way.
+    this.extendLease(sentAt);
+    this.watch();
+  }
+
+  /** A reply has shown that the node is gone. */
+  gone(): void {
+    const why = `${this.path} was deleted, by another client or because its session has expired`;
+    this.#loseFor(() => new NodeLostError(why));
+  }
+
+  /**
+   * @internal The session may not read the node, so no heartbeat can prove it. The node counts as lost before its lease is over.
+   */
+  unreadable(cause: Error): void {
+    if (this.#hasEnded) return;
+    const why = `the session can no longer prove that ${this.absolutePath} exists (${describe(cause)}), so it gives the node up. The access list of the node has to let the session read it: find out who changed the list`;
+    const error = new NodeLostError(why, { cause });
+    this.#session.report(error, "a node of this session can't be read");
+    this.lose(error);
+  }
+
+  /**
+   * Proves now that the node exists, as a heartbeat does, and extends its lease. After a lost reply it is a barrier, too: the
+   * servers have carried out a write that was sent before it, over any connection of this session, or never will.
+   * @throws NodeLostError if the node is gone, the error that ended the session, or the signal's reason
+   */
+  async renew(signal?: Abortable): Promise<void> {
+    await this.#session.retryUntilAnswered(() => this.prove([]), signal);
+  }
+
+  /**
+   * Writes `parts` in one transaction with a proof of the node. The lease begins with the sending of it.
+   * @returns the results of `parts`
+   * @throws as {@link commit} does
+   */
+  async prove(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
+    const { raised } = this;
+    if (raised === undefined) return await this.commit(parts);
+    try {
+      const reply = await this.#commitGuarded([raised.raise, ...parts], [this]);
+      const [proof, ...value] = reply.value;
+      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);
+      this.#lost.throwIfAborted();
+      return { ...reply, value };
+    } catch (error) {
+      if (!raised.raiseRefused(error)) throw error;
+      raised.refused(error);
+      throw this.#lost.reason ?? error;
+    }
+  }
+
+  /**
+   * Writes `parts` in one transaction, which the servers carry out only while the node exists. A lease begins with it only if there is
+   * no heartbeat node: no other session would see a lease that began with a write which doesn't raise a version.
+   * @param others - further nodes of this session that have to exist
+   * @throws NodeLostError if one of the nodes is gone; then nothing is written
+   * @throws the errors of `Session.commit`
+   */
+  async commit(
+    parts: readonly TransactionPart[],
+    others: readonly OwnNode[] = [],
+  ): Promise<Reply<PartResult[]>> {
+    const guards = [this, ...others];
+    const reply = await this.#commitGuarded(parts, guards);
+    for (const guard of guards) if (guard.raised === undefined) guard.extendLease(reply.sentAt);
+    return reply;
+  }
+
+  /** The parts of a transaction that delete the node and its heartbeat node, the node first. */
+  get deletions(): TransactionPart[] {
+    return [{ kind: 'delete', path: this.path }, ...(this.raised?.deletion ?? [])];
+  }
+
+  async #commitGuarded(
+    parts: readonly TransactionPart[],
+    guards: readonly OwnNode[],
+  ): Promise<Reply<PartResult[]>> {
+    for (const { lost } of guards) lost.throwIfAborted();
+    try {
+      const checks = guards.map(({ path }) => ({ kind: 'check', path }) as const);
+      const reply = await this.#session.commit([...checks, ...parts]);
+      return { ...reply, value: reply.value.slice(checks.length) };
+    } catch (error) {
+      if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
+      const missing = guards.find((guard) => guard.absolutePath === error.path);
+      if (missing === undefined) throw error; // It is about a node of another session, which the parts check.
+      throw missing.#goneError();
+    }
+  }
+
+  #goneError(): Error {
+    this.gone();
+    return this.#lost.reason ?? new NodeLostError(`${this.path} is gone`);
+  }
+
+  /**
+   * Calls `listener` with the node's data, as soon as they are known and after each change.
+   * @param onChanging - called when the node has changed, before it is read
+   */
+  whenRead(listener: (content: NodeContent) => void, onChanging = ignore): void {
+    this.#onRead = listener;
+    this.#onChanging = onChanging;
+    this.watch();
+    if (this.#lastRead !== undefined) listener(this.#lastRead);
+  }
+
+  /** The holder is about to delete the node, or has deleted it. The heartbeats end, and the end of the node isn't a loss. */
+  release(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#watch?.stop();
+    // The next contender waits for the deletion, which the caller sends next. The rest follows while the deletion is on its way.
+    microtask(() => {
+      this.#session.keepAlive.remove(this);
+      this.#session.ended.removeEventListener('abort', this);
+    });
+  }
+
+  /**
+   * Deletes the node and its heartbeat node, and retries until both are gone or the session is over. The session reports the
+   * first refusal, because every contender behind the node waits as long as it stays. Never rejects.
+   */
+  async deleteForSure(): Promise<void> {
+    const paths = this.deletions.map(({ path }) => path);
+    await Promise.all(paths.map((path) => deleteForSure(this.#session, path)));
+  }
+
+  /** The node is gone. The first reason counts. */
+  lose(reason: Error): void {
+    this.#loseFor(() => reason);
+  }
+
+  #loseFor(reason: () => Error): void {
+    if (this.#hasEnded) return;
+    this.release();
+    this.#lost.abortFor(reason);
+  }
+
+  /** Watches the node from now on, if it isn't watched yet. Without this call the first heartbeat begins the watch. */
+  watch(): void {
+    if (!this.#hasEnded) this.#watch ??= new NodeWatch(this.#session, this.path, this);
+  }
+
+  /** @internal */
+  changing(): void {
+    if (!this.#hasEnded) this.#onChanging();
+  }
+
+  /** @internal The node's data and stat, first after the watch began and then after each change. */
+  read({ data, stat }: NodeData): void {
+    if (!this.#session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
+    this.#lastRead = { data, version: stat.version };
+    if (!this.#hasEnded) this.#onRead(this.#lastRead);
+  }
+
+  /** @internal The node can no longer be read. */
+  failed(error: unknown): void {
+    if (error instanceof ZooKeeperError) this.unreadable(error);
+    else this.lose(error as Error);
+  }
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Deletes a node of this session, and retries until it is gone or the session is over. The session reports the first
+ * refusal. Never rejects.
+ */
+export async function deleteForSure(session: Session, path: string): Promise<void> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return await session.retryUntilAnswered(() => session.remove(path));
+    } catch (error) {
+      if (error instanceof NoNodeError || session.ended.aborted) return; // The node was gone, or has gone with the session.
+      if (pauseMs === FIRST_PAUSE_MS)
+        session.report(error as Error, "a node can't be deleted: still retrying");
+      await sleep(session.clock, pauseMs, session.ended).catch(ignore); // The next try sees the session's end.
+    }
+  }
+}

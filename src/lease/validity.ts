@@ -1,0 +1,110 @@
+import { type HoldEndReason, NodeLostError, SessionClosedError } from '../errors.js';
+import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import type { Clock, Timer } from '../platform/time/clock.js';
+import { nextTick } from '../platform/time/timers.js';
+import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
+import type { OwnNode } from './own-node.js';
+
+/** The reasons for the end of a hold that its holder hasn't caused. */
+export type LossReason = Exclude<HoldEndReason, 'released'>;
+
+/**
+ * The time during which a lock or a term is held. It begins with the grant and ends once, for one reason. It is a value with a
+ * lifetime and not a flag. It asks the clock, since after a stall of the event loop the lease is over before any callback says
+ * so.
+ */
+export abstract class Validity {
+  readonly #node: OwnNode;
+  readonly #clock: Clock;
+  readonly #ended = new LazyAbortController<Error>();
+  readonly #unsubscribe: () => void;
+  #over: Promise<void> | undefined; // Made when it is asked for: most holds are never asked.
+  #timer: Timer | undefined;
+
+  /** @param node - a node that isn't lost. A caller that has awaited anything has to check that again */
+  constructor(node: OwnNode, clock: Clock) {
+    this.#node = node;
+    this.#clock = clock;
+    // The caller that waits for the hold continues first. No timer could fire earlier, and by then many locks are released again.
+    nextTick(() => {
+      if (!this.#ended.aborted) this.#watchLease();
+    });
+    this.#unsubscribe = onAbort(node.lost, () => {
+      const reason = node.lost.reason as Error;
+      this.onLoss(lossReason(reason), reason);
+    });
+  }
+
+  /** Called when the hold is lost, for this reason. Must call {@link Validity.endHold}. */
+  protected abstract onLoss(reason: LossReason, cause?: Error): void;
+
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  get ended(): Promise<void> {
+    this.#over ??= new Promise((resolve) => onAbort(this.#ended, resolve));
+    return this.#over;
+  }
+
+  /** The answer that {@link Validity.isHeld} would give, for logs and inspection. It doesn't end the hold if the lease is over. */
+  get seemsHeld(): boolean {
+    return !this.#ended.aborted && this.#node.isHeld();
+  }
+
+  isHeld(): boolean {
+    if (this.#ended.aborted) return false;
+    if (this.#node.isHeld()) return true;
+    // A caller has learned that the lease is over, so it stays over: a late reply to a heartbeat must not bring it back.
+    this.onLoss('lease-expired');
+    return false;
+  }
+
+  assertHeld(): void {
+    if (!this.isHeld()) throw this.#ended.reason;
+  }
+
+  remainingMs(): number {
+    return this.isHeld() ? this.#node.remainingMs() : 0;
+  }
+
+  /** @internal How long ago the newest committed heartbeat was sent, in milliseconds. */
+  get proofAgeMs(): number {
+    return this.#node.proofAgeMs();
+  }
+
+  transaction(): GuardedTransaction {
+    return new HolderTransaction([this.#node], () => {
+      this.isHeld(); // Ends the hold, unless it has ended already.
+      return this.#ended.reason as Error;
+    });
+  }
+
+  /** Calls `listener` when the hold ends, before the listeners of its signal. */
+  whenEnded(listener: () => void): void {
+    onAbort(this.#ended, listener);
+  }
+
+  /** Ends the hold. The first reason counts, and becomes the signal's reason. */
+  protected endHold(reason: () => Error): void {
+    if (this.#ended.aborted) return;
+    this.#ended.abortFor(reason);
+    // The next holder waits for the release, which is sent before this. Until then the timer and the listener have no effect.
+    nextTick(() => {
+      this.#timer?.clear();
+      this.#unsubscribe();
+    });
+  }
+
+  /** Sets a timer for the lease's end. The timer keeps the process running, because the end of a hold must be noticed. */
+  #watchLease(): void {
+    this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => {
+      if (this.isHeld()) this.#watchLease();
+    });
+  }
+}
+
+function lossReason(error: Error): LossReason {
+  if (error instanceof NodeLostError) return 'node-deleted';
+  return error instanceof SessionClosedError ? 'session-closed' : 'session-expired';
+}

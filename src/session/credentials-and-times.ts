@@ -1,0 +1,64 @@
+import type { HeartbeatTimes } from './keep-alive/keep-alive.js';
+import { type Handshake, type HandshakeReply, NEW_SESSION } from './protocol/requests.js';
+import type { ResolvedSessionOptions } from './session-options.js';
+
+/** Proves to the servers that a session is the caller's own. */
+export type SessionCredentials = Pick<Handshake, 'id' | 'password'>;
+
+/**
+ * The data that a session shows to a server, and the times that the servers have granted. The password has one character for each
+ * byte, because a Buffer takes six times as much memory.
+ */
+export interface Identity extends HeartbeatTimes {
+  /** 0 before the servers have given an id, and after a server has closed the session. */
+  readonly id: bigint;
+  readonly password: string;
+  /** The greatest `Connection.lastZxid` of all its connections. */
+  readonly lastZxid: bigint;
+  /** The `Connection.repliedZxid` of its last connection. */
+  readonly repliedZxid: bigint;
+}
+
+type AskedTimes = Pick<ResolvedSessionOptions, 'sessionTimeoutMs' | 'leaseMs'>;
+
+const PASSWORD_ENCODING = 'latin1';
+
+/** The identity of a session before its first handshake. For a session that is taken over, give its `credentials`. */
+export function newIdentity(asked: AskedTimes, credentials: SessionCredentials = NEW_SESSION): Identity {
+  const { sessionTimeoutMs, leaseMs = sessionTimeoutMs / 3 } = asked;
+  return { ...encoded(credentials), lastZxid: 0n, repliedZxid: 0n, sessionTimeoutMs, leaseMs };
+}
+
+export function credentialsOf({ id, password }: Identity): SessionCredentials {
+  return { id, password: Buffer.from(password, PASSWORD_ENCODING) };
+}
+
+export function isKnown({ id }: Identity): boolean {
+  return id !== NEW_SESSION.id;
+}
+
+export function granted(identity: Identity, reply: HandshakeReply, { leaseMs }: AskedTimes): Identity {
+  const sessionTimeoutMs = reply.timeoutMs;
+  const fitting = leaseMs !== undefined && leaseMs < sessionTimeoutMs ? leaseMs : sessionTimeoutMs / 3;
+  // A lease never grows: other clients wait by the length that the record or the candidate's name says.
+  const grantedMs = isKnown(identity) ? Math.min(identity.leaseMs, fitting) : fitting;
+  return { ...identity, ...encoded(reply), sessionTimeoutMs, leaseMs: grantedMs };
+}
+
+export function withZxidsOf(
+  identity: Identity,
+  { lastZxid, repliedZxid }: Pick<Identity, 'lastZxid' | 'repliedZxid'>,
+): Identity {
+  return { ...identity, lastZxid: lastZxid > identity.lastZxid ? lastZxid : identity.lastZxid, repliedZxid };
+}
+
+/**
+ * The identity after a server has closed the session. Its `lastZxid` stays, because the owner's next session is compared with it.
+ */
+export function withoutCredentials(identity: Identity): Identity {
+  return { ...identity, ...encoded(NEW_SESSION), repliedZxid: 0n };
+}
+
+function encoded({ id, password }: SessionCredentials): Pick<Identity, 'id' | 'password'> {
+  return { id, password: password.toString(PASSWORD_ENCODING) };
+}

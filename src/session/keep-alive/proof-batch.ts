@@ -1,0 +1,111 @@
+import { NoNodeError, type ZooKeeperError } from '../../errors.js';
+import type { LeaseInstant } from '../../platform/time/clock.js';
+import type { Reply } from '../connection/reply.js';
+import type { PartResult, TransactionPart } from '../protocol/records.js';
+import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
+
+/** A node that heartbeats prove. */
+export interface ProvenNode {
+  /** The absolute path, with the chroot. */
+  readonly absolutePath: string;
+  /** The version that its heartbeats raise; `undefined` if they only check that the node exists. */
+  readonly raised?: RaisedVersion | undefined;
+  /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
+  confirmed(sentAt: LeaseInstant): void;
+  gone(): void;
+  /** The node's access list no longer lets the session read it, so no heartbeat can confirm it. */
+  unreadable(error: Error): void;
+}
+
+/** The version of a node beside a proven node. Each heartbeat raises it, and other sessions read it. */
+export interface RaisedVersion {
+  /** The write that raises the version. */
+  absoluteRaise(): TransactionPart;
+  /** The servers have carried that write out. @returns whether a lease begins with it */
+  written(result: PartResult, zxid: bigint): boolean;
+  /** The servers refused that write, and with it the heartbeat. The node is of no use any more, and is removed. */
+  refused(error: ZooKeeperError): void;
+}
+
+const NODES_PER_REQUEST = 200;
+const BYTES_PER_REQUEST = 900_000; // A request must stay under the 1 MB of a server, and a path may have 4 KB.
+const BYTES_BESIDE_PATH = 100; // The rest of a part: its kind, its length, and the version.
+
+/** A part of a heartbeat, and the node that it proves. */
+interface OwnedPart {
+  readonly node: ProvenNode;
+  readonly part: TransactionPart;
+}
+
+/** The nodes that one request proves. The request is made once and sent again and again. */
+export class ProofBatch {
+  readonly nodes: readonly ProvenNode[];
+  readonly request: Request<readonly PartResult[]>;
+  readonly #parts: readonly OwnedPart[];
+
+  /** The batches for these nodes. */
+  static of(nodes: readonly ProvenNode[]): ProofBatch[] {
+    const batches: ProofBatch[] = [];
+    let parts: OwnedPart[] = [];
+    let [count, bytes] = [0, 0];
+    for (const node of nodes) {
+      const own = partsOf(node);
+      const ownBytes = bytesOf(own);
+      if (count === NODES_PER_REQUEST || bytes + ownBytes > BYTES_PER_REQUEST) {
+        batches.push(new ProofBatch(parts));
+        [parts, count, bytes] = [[], 0, 0];
+      }
+      parts.push(...own);
+      [count, bytes] = [count + 1, bytes + ownBytes];
+    }
+    if (count > 0) batches.push(new ProofBatch(parts));
+    return batches;
+  }
+
+  private constructor(parts: readonly OwnedPart[]) {
+    this.#parts = parts;
+    this.nodes = parts.filter(({ part }) => part.kind === 'check').map(({ node }) => node);
+    this.request = heartbeatRequest(parts.map(({ part }) => part));
+  }
+
+  /** The servers have committed the request. @param isMember - whether heartbeats are still sent for the node */
+  confirmed(
+    { value: results, sentAt, zxid }: Reply<readonly PartResult[]>,
+    isMember: (node: ProvenNode) => boolean,
+  ) {
+    const unseen = new Set<ProvenNode>();
+    for (const [at, { node, part }] of this.#parts.entries()) {
+      if (part.kind === 'check' || !isMember(node)) continue;
+      if (node.raised?.written(results[at] as PartResult, zxid) === false) unseen.add(node);
+    }
+    for (const node of this.nodes) if (isMember(node) && !unseen.has(node)) node.confirmed(sentAt);
+  }
+
+  /** The servers have refused the request because of one node. @throws any other error; then the connection may be of no use */
+  refused(error: unknown, remove: (node: ProvenNode) => void): void {
+    const at = error instanceof TransactionError ? this.#parts[error.failedPart] : undefined;
+    if (!(error instanceof TransactionError) || at === undefined) throw error;
+    const { node, part } = at;
+    const cause = error.error;
+    if (part.kind !== 'check') {
+      remove(node);
+      return node.raised?.refused(cause);
+    }
+    if (!(cause instanceof NoNodeError || cause.code === 'NO_AUTH')) throw error;
+    remove(node);
+    if (cause instanceof NoNodeError) node.gone();
+    else node.unreadable(cause);
+  }
+}
+
+/** The check comes first, so that a node that is gone is found to be gone, whatever the state of the node beside it. */
+function partsOf(node: ProvenNode): OwnedPart[] {
+  const check: OwnedPart = { node, part: { kind: 'check', path: node.absolutePath } };
+  if (node.raised === undefined) return [check];
+  return [check, { node, part: node.raised.absoluteRaise() }];
+}
+
+/** An upper bound of the bytes that are sent for these parts. */
+function bytesOf(parts: readonly OwnedPart[]): number {
+  return parts.reduce((sum, { part }) => sum + Buffer.byteLength(part.path) + BYTES_BESIDE_PATH, 0);
+}

@@ -1,0 +1,497 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
+import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
+import type { Connection } from '../../../../src/session/connection/connection.js';
+import type { Reply } from '../../../../src/session/connection/reply.js';
+import {
+  type AccompanyingReads,
+  heartbeatIntervalMs,
+  KeepAlive,
+  replyWithinMs,
+} from '../../../../src/session/keep-alive/keep-alive.js';
+import type { ProvenNode } from '../../../../src/session/keep-alive/proof-batch.js';
+import { existsRequest, type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
+import { FakeClock, settle } from '../../../support/fake-clock.js';
+import { instantAt, msOf } from '../../../support/lease-instant.js';
+import { SILENT } from '../../../support/silent-logger.mjs';
+
+const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
+
+/** A connection that keeps each sent request until the test answers it. */
+class FakeConnection {
+  readonly sent: { name: string; at: number; answer: () => void; fail: (error: Error) => void }[] = [];
+  destroyed: Error | undefined;
+  onSend: (request: Request<unknown>) => void = () => undefined;
+  /** How often the heartbeat has asked it to end. */
+  ends = 0;
+  readonly #clock: FakeClock;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  send(request: Request<unknown>): Promise<Reply<unknown>> {
+    this.onSend(request);
+    return new Promise((resolve, reject) => {
+      const at = this.#clock.now();
+      this.sent.push({
+        name: request.name,
+        at,
+        answer: () => resolve({ value: undefined, zxid: 1n, sentAt: instantAt(at) }),
+        fail: reject,
+      });
+    });
+  }
+
+  ping(): Promise<Reply<unknown>> {
+    return this.send({ name: 'ping' } as Request<unknown>);
+  }
+
+  destroy(reason: Error): void {
+    this.destroyed ??= reason;
+    this.ends++;
+  }
+}
+
+function setUp() {
+  const clock = new FakeClock();
+  const connection = new FakeConnection(clock);
+  const warnings: object[] = [];
+  const warn = (details: object) => void warnings.push(details);
+  const heartbeat = new KeepAlive(clock, { ...SILENT, warn });
+  const start = (times = TIMES) => heartbeat.start(connection as unknown as Connection, times);
+  return { clock, connection, heartbeat, start, warnings };
+}
+
+class FakeNode implements ProvenNode {
+  readonly sentAts: number[] = [];
+  lost = 0;
+  constructor(readonly absolutePath: string) {}
+  confirmed(sentAt: LeaseInstant): void {
+    this.sentAts.push(msOf(sentAt));
+  }
+  gone(): void {
+    this.lost++;
+  }
+  readonly refusals: Error[] = [];
+  unreadable(error: Error): void {
+    this.refusals.push(error);
+  }
+}
+
+/** Reads of a node that is there, and what was told of their answers. */
+function idleReads(path: string): [AccompanyingReads, string[]] {
+  const told: string[] = [];
+  const read = {
+    request: existsRequest(path),
+    answered: () => void told.push('answered'),
+    refused: ({ code }: ZooKeeperError) => void told.push(String(code)),
+  };
+  return [{ nextRead: () => read }, told];
+}
+
+describe('the heartbeat', () => {
+  it('proves the nodes four times a lease, counting from when it was sent', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    for (let beat = 0; beat < 5; beat++) {
+      await clock.advance(beat === 0 ? 0 : 250);
+      connection.sent.at(-1)?.answer();
+      await settle();
+    }
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'multi 0',
+      'multi 250',
+      'multi 500',
+      'multi 750',
+      'multi 1000',
+    ]);
+    expect(node.sentAts).toEqual([0, 250, 500, 750, 1000]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('proves many nodes in several requests at once, so that each fits, and each node once', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = Array.from({ length: 450 }, (_, index) => new FakeNode(`/${index}`));
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'multi', 'multi']);
+    for (const { answer } of connection.sent) answer();
+    await settle();
+    expect(nodes.filter(({ sentAts }) => sentAts.length === 1)).toHaveLength(450);
+  });
+
+  it('sends nothing but a ping, five times a session timeout, while there is nothing to prove', async () => {
+    const { clock, connection, start } = setUp();
+    start();
+    await clock.advance(599);
+    expect(connection.sent).toHaveLength(0);
+    await clock.advance(1);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['ping']);
+  });
+
+  it('sends idle reads in the place of a ping, until they are removed', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const [reads, told] = idleReads('/ahead');
+    heartbeat.addIdleReads(reads);
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.answer();
+    await clock.advance(600);
+    heartbeat.removeIdleReads(reads);
+    connection.sent[1]?.answer();
+    await clock.advance(600);
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'exists 600',
+      'exists 1200',
+      'ping 1800',
+    ]);
+    expect([told, connection.ends]).toEqual([['answered', 'answered'], 0]);
+  });
+
+  it('takes an idle read that is refused for an answer: the link is alive', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const [reads, told] = idleReads('/ahead');
+    heartbeat.addIdleReads(reads);
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.fail(new ZooKeeperError(-102, 'NO_AUTH', 'exists', '/ahead'));
+    await clock.advance(600);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['exists', 'exists']);
+    expect([told, connection.ends]).toEqual([['NO_AUTH'], 0]);
+  });
+
+  it('gives up a connection over which an idle read is lost', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.addIdleReads(idleReads('/ahead')[0]);
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.fail(new ConnectionLossError('the reply can not be read'));
+    await settle();
+    expect(connection.ends).toBe(1);
+  });
+
+  it('sends idle reads no more often while it proves nodes, which it does more often', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/own'));
+    heartbeat.addIdleReads(idleReads('/ahead')[0]);
+    start();
+    for (let beat = 0; beat < 5; beat++) {
+      await clock.advance(beat === 0 ? 0 : 250);
+      for (const { answer } of connection.sent) answer();
+      await settle();
+    }
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'multi 0',
+      'exists 0',
+      'multi 250',
+      'multi 500',
+      'exists 500',
+      'multi 750',
+      'multi 1000',
+      'exists 1000',
+    ]);
+  });
+
+  it('sends twenty of many idle reads at once, and all in turn', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const seen: string[] = [];
+    connection.onSend = ({ path }) => void seen.push(path as string);
+    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    for (const path of paths) heartbeat.addIdleReads(idleReads(path)[0]);
+    start();
+    for (let beat = 1; beat <= 3; beat++) {
+      await clock.advance(600);
+      for (const { answer } of connection.sent) answer();
+      await settle();
+      expect(seen).toHaveLength(20 * beat);
+    }
+    expect(new Set(seen)).toEqual(new Set(paths));
+  });
+
+  it('begins at once with a node that is added while it was only pinging', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    start();
+    await clock.advance(500);
+    heartbeat.add(new FakeNode('/a'));
+    await clock.advance(0);
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 500']);
+  });
+
+  it.each([
+    [1, 'at once', 600],
+    [2, 'no sooner than others', 850],
+  ])('is sent for a read that is wanted soon, with %d nodes to prove, %s', async (count, _, at) => {
+    const { clock, connection, heartbeat, start } = setUp();
+    start();
+    await clock.advance(600); // The session sends a ping.
+    connection.sent[0]?.answer();
+    await settle();
+    for (let number = 0; number < count; number++) heartbeat.add(new FakeNode(`/${number}`));
+    const request = existsRequest('/record');
+    const reads = { nextRead: () => ({ request, answered: () => undefined, refused: () => undefined }) };
+    heartbeat.addReads(reads, true);
+    await clock.advance(250);
+    expect(connection.sent.slice(1).map((each) => `${each.name} ${each.at}`)).toEqual([
+      `multi ${at}`,
+      `exists ${at}`,
+    ]);
+    for (const { answer } of connection.sent) answer();
+    await clock.advance(250);
+    expect(connection.sent[3]?.at).toBe(at + 250);
+  });
+
+  it('carries all reads in turn, however many there are, and not more than 64 at once', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const asked = new Map<number, number>();
+    for (let number = 0; number < 100; number++) {
+      const request = existsRequest(`/${number}`);
+      const nextRead = () => {
+        asked.set(number, (asked.get(number) ?? 0) + 1);
+        return { request, answered: () => undefined, refused: () => undefined };
+      };
+      heartbeat.addReads({ nextRead });
+    }
+    start();
+    const counts: number[] = [];
+    for (let beat = 0; beat < 4; beat++) {
+      const before = connection.sent.length;
+      await clock.advance(TIMES.leaseMs / 4);
+      const sent = connection.sent.slice(before);
+      counts.push(sent.length);
+      for (const { answer } of sent) answer();
+      await settle();
+    }
+    expect(counts).toEqual([64, 64, 64, 64]);
+    expect([asked.size, ...new Set([...asked.values()].sort())]).toEqual([100, 2, 3]);
+  });
+
+  it('does not call a link dead whose reply came while this process was stopped', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    clock.jump(5000);
+    await clock.advance(0); // Due timers run before the process reads anything.
+    connection.sent[0]?.answer();
+    await clock.advance(200);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('never overlaps with itself: a late reply is waited for', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(900);
+    expect(connection.sent).toHaveLength(1);
+    connection.sent[0]?.answer();
+    await clock.advance(0);
+    expect(connection.sent).toHaveLength(2);
+  });
+
+  it('waits for a late reply also when a node is added meanwhile', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(300);
+    heartbeat.add(new FakeNode('/b'));
+    await clock.advance(600);
+    expect(connection.sent).toHaveLength(1);
+  });
+
+  it('has nothing to do with what an earlier connection still reports', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    heartbeat.stop();
+    const next = new FakeConnection(clock);
+    heartbeat.start(next as unknown as Connection, TIMES);
+    await clock.advance(0);
+    connection.sent[0]?.fail(new ConnectionLossError('gone'));
+    await clock.advance(900);
+    expect([connection.ends, next.ends, next.sent.length]).toEqual([0, 0, 1]);
+  });
+
+  it('sends nothing before it is started, and after it was stopped', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.stop();
+    heartbeat.add(new FakeNode('/a'));
+    expect(clock.running).toBe(0);
+    start();
+    heartbeat.stop();
+    heartbeat.add(new FakeNode('/b'));
+    await clock.advance(10_000);
+    expect(clock.running).toBe(0);
+    expect(connection.sent).toEqual([]);
+  });
+
+  it('keeps a connection whose replies come later than a short lease lasts', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start({ leaseMs: 300, sessionTimeoutMs: 6000 });
+    for (let beat = 1; beat <= 3; beat++) {
+      await clock.advance(1999);
+      connection.sent.at(-1)?.answer();
+      await clock.advance(0);
+      expect(connection.sent).toHaveLength(beat + 1);
+    }
+    expect(node.sentAts).toEqual([0, 1999, 3998]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('ends a connection over which no reply comes within a third of the session timeout', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(999);
+    expect(connection.destroyed).toBeUndefined();
+    await clock.advance(1);
+    expect(connection.destroyed?.message).toContain('1000 ms');
+  });
+
+  it('finds a dead link soon enough to find another server within the session, whatever the lease', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 10, max: 100_000 }),
+        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+        (sessionTimeoutMs, share) => {
+          const times = { sessionTimeoutMs, leaseMs: sessionTimeoutMs * share };
+          for (const nodes of [0, 1]) {
+            expect(heartbeatIntervalMs(nodes, times) + replyWithinMs(times)).toBeLessThan(
+              (8 / 15) * sessionTimeoutMs * (1 + 1e-9),
+            );
+          }
+          expect(heartbeatIntervalMs(1, times)).toBeLessThanOrEqual(times.leaseMs / 4);
+        },
+      ),
+    );
+  });
+
+  it('warns once of a lease that replies can not keep, also with further connections', async () => {
+    const { clock, connection, heartbeat, start, warnings } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    for (let connected = 1; connected <= 2; connected++) {
+      start({ leaseMs: 300, sessionTimeoutMs: 6000 });
+      await clock.advance(0);
+      for (let beat = 1; beat <= 4; beat++) {
+        expect(warnings).toHaveLength(connected === 1 && beat <= 3 ? 0 : 1);
+        await clock.advance(200);
+        connection.sent.at(-1)?.answer();
+        await clock.advance(0);
+      }
+      heartbeat.stop();
+    }
+    expect(warnings).toEqual([{ leaseMs: 300, replyMs: 200 }]);
+  });
+
+  it('warns of no late replies while there is no node to prove: no lease depends on them', async () => {
+    const { clock, connection, start, warnings } = setUp();
+    start({ leaseMs: 300, sessionTimeoutMs: 6000 });
+    for (let beat = 1; beat <= 5; beat++) {
+      await clock.advance(1200);
+      connection.sent.at(-1)?.answer();
+    }
+    expect(connection.sent).toHaveLength(5);
+    expect(warnings).toEqual([]);
+  });
+
+  it('reports a node that is gone, and proves the others in the same beat', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = [new FakeNode('/a'), new FakeNode('/b'), new FakeNode('/c')];
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.fail(new TransactionError(1, new NoNodeError(-101, 'NO_NODE', 'multi[check]', '/b')));
+    await settle();
+    connection.sent[1]?.answer();
+    await settle();
+    expect(nodes.map(({ lost }) => lost)).toEqual([0, 1, 0]);
+    expect(nodes.map(({ sentAts }) => sentAts)).toEqual([[0], [], [0]]);
+    expect(connection.destroyed).toBeUndefined();
+  });
+
+  it('proves the others when one may not be read any more, and keeps the connection', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = ['/a', '/b', '/c'].map((path) => new FakeNode(path));
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    const refusal = new ZooKeeperError(-102, 'NO_AUTH', 'multi[check]', '/b');
+    connection.sent[0]?.fail(new TransactionError(1, refusal));
+    await settle();
+    connection.sent[1]?.answer();
+    await settle();
+    expect(nodes.map(({ refusals }) => refusals)).toEqual([[], [refusal], []]);
+    expect(nodes.map(({ lost }) => lost)).toEqual([0, 0, 0]);
+    expect(nodes.map(({ sentAts }) => sentAts)).toEqual([[0], [], [0]]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('gives up a connection over which a proof is refused for any other reason', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    const refusal = new ZooKeeperError(-1, 'SYSTEM_ERROR', 'multi[check]', '/a');
+    connection.sent[0]?.fail(new TransactionError(0, refusal));
+    await settle();
+    expect(node.refusals).toEqual([]);
+    expect(connection.ends).toBe(1);
+  });
+
+  it('asks no more when the only node is gone, or the others were taken off meanwhile', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = [new FakeNode('/a'), new FakeNode('/b')] as const;
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    heartbeat.remove(nodes[1]);
+    connection.sent[0]?.fail(new TransactionError(0, new NoNodeError(-101, 'NO_NODE', 'multi[check]', '/a')));
+    await clock.advance(599);
+    expect(connection.sent).toHaveLength(1);
+    expect(nodes.map(({ lost }) => lost)).toEqual([1, 0]);
+    await clock.advance(1);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'ping']);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('neither confirms nor loses a node that was removed while the reply was on its way', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    heartbeat.remove(node);
+    connection.sent[0]?.answer();
+    await settle();
+    expect(node).toMatchObject({ sentAts: [], lost: 0 });
+  });
+
+  it('gives up a connection that answers with anything it does not expect', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.fail(new ZooKeeperError(-125, 'QUOTA_EXCEEDED', 'multi'));
+    await settle();
+    expect(connection.destroyed).toBeDefined();
+  });
+
+  it('leaves no timer when it is stopped', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.answer();
+    await settle();
+    heartbeat.stop();
+    expect(clock.running).toBe(0);
+  });
+});
