@@ -17,6 +17,7 @@ const ROOMS = [
   ['session/connection'],
   ['session/keep-alive'],
   ['session'],
+  ['session/observation'],
   ['lease'],
   ['queue'],
   ['lock'],

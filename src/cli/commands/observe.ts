@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { ElectionObserver } from '../../election/observer/observer.js';
-import { resolveSource } from '../../election/observer/observer-options.js';
 import { describe, SeatsMismatchError } from '../../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { systemEnvironment } from '../../platform/environment.js';
+import { resolveSource } from '../../session/observation/observer-source.js';
 import { SharedSessions } from '../../session/successive-sessions.js';
 import { withElection } from '../options/arguments.js';
 import {

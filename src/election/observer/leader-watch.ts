@@ -2,11 +2,11 @@ import { onAbort } from '../../platform/async/lazy-abort.js';
 import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
+import { onStale } from '../../session/observation/staleness.js';
 import type { Session } from '../../session/session.js';
 import { ElectionReader } from '../record/election-reader.js';
 import { isInDoubt, type LeaderSnapshot } from '../record/snapshot.js';
 import { lastReadOf, type ObserverState } from './observer-state.js';
-import { onStale } from './staleness.js';
 
 /** The observer, as a {@link LeaderWatch} uses it. */
 export interface LeaderWatchPort {

@@ -6,11 +6,11 @@ import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { ObserverLife } from '../../session/observation/observer-life.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
 import type { Candidate } from '../candidates/candidate.js';
 import { LeaderWatch } from './leader-watch.js';
-import { ObserverLife } from './observer-life.js';
 import { type ElectionObserverOptions, resolveObserverOptions } from './observer-options.js';
 import {
   type ElectionObserverEvents,

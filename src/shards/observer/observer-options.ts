@@ -1,6 +1,6 @@
-import { type ObserverSource, resolveSource } from '../../election/observer/observer-options.js';
 import { checkOptions } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
+import { type ObserverSource, resolveSource } from '../../session/observation/observer-source.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 
 /** Options of a `ShardObserver`. */

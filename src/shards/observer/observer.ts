@@ -1,6 +1,5 @@
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
-import { ObserverLife } from '../../election/observer/observer-life.js';
 import { describe, InvalidStateError, type ListenerError } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
 import type { StartOptions } from '../../platform/async/starting.js';
@@ -9,6 +8,7 @@ import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js
 import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { EnsembleHistory } from '../../session/ensemble-history.js';
+import { ObserverLife } from '../../session/observation/observer-life.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
 import { GroupPaths } from '../nodes/group-paths.js';

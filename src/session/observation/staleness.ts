@@ -1,5 +1,5 @@
 import type { Timer } from '../../platform/time/clock.js';
-import type { Session } from '../../session/session.js';
+import type { Session } from '../session.js';
 
 /**
  * Reports when the session has had no server for a session timeout, after which nothing it has read can be trusted; and when

@@ -1,8 +1,8 @@
 import { InvalidStateError, SessionClosedError, SessionExpiredError } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
 import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
-import type { Session } from '../../session/session.js';
-import type { ObserverSource } from './observer-options.js';
+import type { Session } from '../session.js';
+import type { ObserverSource } from './observer-source.js';
 
 /** An observer of any kind, as its {@link ObserverLife} uses it. */
 export interface ObserverPort {

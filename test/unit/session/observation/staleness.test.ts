@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { onStale } from '../../../../src/election/observer/staleness.js';
 import { SafeEmitter } from '../../../../src/platform/safe-emitter.js';
+import { onStale } from '../../../../src/session/observation/staleness.js';
 import type { Session } from '../../../../src/session/session.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
