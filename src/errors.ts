@@ -114,9 +114,8 @@ export class ConnectionLossError extends ConclaveError {
   readonly code = 'CONNECTION_LOSS';
   override readonly retryable = true;
   /**
-   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with
-   * it. A server ends the connection at a request that is larger than its `jute.maxbuffer`. `undefined`
-   * otherwise.
+   * The size of the request in bytes, if the server ended the connection, and no larger request was lost with it. A server ends the
+   * connection at a request that is larger than its `jute.maxbuffer`. `undefined` otherwise.
    */
   readonly requestBytes: number | undefined;
 
@@ -400,9 +399,8 @@ export class TermEndedError extends ConclaveError {
 }
 
 /**
- * Why a member no longer owns a shard. Clean ends are `moved` (the plan gives the shard to another member),
- * `stopped`, and `failed` (the shard's work has failed too often in this member). The others are losses: the
- * member didn't give the shard back.
+ * Why a member no longer owns a shard. Clean ends are `moved` (the plan gives the shard to another member), `stopped`, and `failed` (the
+ * shard's work has failed too often in this member). The others are losses: the member didn't give the shard back.
  */
 export type ShardEndReason =
   | 'moved'
@@ -413,10 +411,7 @@ export type ShardEndReason =
   | 'node-deleted'
   | 'superseded';
 
-/**
- * This member no longer owns the shard. Code that gets this error must not act for the shard. It is also the reason of
- * `shard.signal`.
- */
+/** This member no longer owns the shard. Code that gets this error must not act for the shard. It is also the reason of `shard.signal`. */
 export class ShardEndedError extends ConclaveError {
   readonly code = 'SHARD_ENDED';
 

@@ -41,10 +41,7 @@ export function adviceOnCopies(value: unknown): string {
   return ` of this copy (${VERSION}); \`npm ls conclave\` shows which package brings which copy; give all the same version and run \`npm dedupe\`, so that one copy is left`;
 }
 
-/**
- * As `value instanceof type`, but also true for a value of another copy's class of that name, or of a class that is derived from
- * it.
- */
+/** As `value instanceof type`, but also true for a value of another copy's class of that name, or of a class that is derived from it. */
 export function isInstanceInAnyCopy(type: { readonly prototype: object }, value: unknown): boolean {
   if (Object.prototype.isPrototypeOf.call(type.prototype, value as object)) return true;
   // A class that the application has derived from a class of this copy is known only in this copy.

@@ -6,9 +6,8 @@ const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 type Inspect = (value: object, options: object) => string;
 
 /**
- * Sets which parts `JSON.stringify` and `console.log` show of the objects of a class, instead of fields that say little or that
- * JSON can't write. Both show the same, except that 64-bit numbers are strings in JSON. The methods are on the prototype, so
- * objects don't grow.
+ * Sets which parts `JSON.stringify` and `console.log` show of the objects of a class, instead of fields that say little or that JSON can't
+ * write. Both show the same, except that 64-bit numbers are strings in JSON. The methods are on the prototype, so objects don't grow.
  *
  * @param parts - returns the parts to show. It must be cheap and must not change anything
  */

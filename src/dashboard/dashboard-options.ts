@@ -23,9 +23,8 @@ export interface DashboardOptions {
   /** The path to show: this node and all nodes below it. @default '/' */
   readonly root?: string;
   /**
-   * Decides whether the visitor that sends a request may act. Without it the dashboard is read-only, and
-   * answers only visitors on this machine. With it visitors on this machine may read, and `authorize` decides
-   * on all other requests.
+   * Decides whether the visitor that sends a request may act. Without it the dashboard is read-only, and answers only visitors on this
+   * machine. With it visitors on this machine may read, and `authorize` decides on all other requests.
    */
   readonly authorize?: Authorize;
   /** Whether `authorize` also decides on visitors on this machine that only read. Set it behind a proxy on this machine. @default false */

@@ -9,16 +9,13 @@ export interface DashboardHandler {
 }
 
 /**
- * Serves a page on which operators see the elections, locks and groups of shards below a root, live, and the
- * JSON of that page. It is one handler, which you can mount in any server that uses web-standard requests.
- * For node:http see `toNodeListener`.
+ * Serves a page on which operators see the elections, locks and groups of shards below a root, live, and the JSON of that page. It is one
+ * handler, which you can mount in any server that uses web-standard requests. For node:http see `toNodeListener`.
  *
- * It begins to read at once, and shows events since then. Many visitors cost the ZooKeeper servers no more
- * than one.
+ * It begins to read at once, and shows events since then. Many visitors cost the ZooKeeper servers no more than one.
  *
- * **Security.** Without `authorize` it is read-only, and answers only visitors on this machine. An action is
- * a POST request from the dashboard's own origin that `authorize` allows. See
- * https://github.com/conclave-js/conclave/blob/main/docs/operations/dashboard.md.
+ * **Security.** Without `authorize` it is read-only, and answers only visitors on this machine. An action is a POST request from the
+ * dashboard's own origin that `authorize` allows. See https://github.com/conclave-js/conclave/blob/main/docs/operations/dashboard.md.
  *
  * @throws InvalidOptionError if an option is wrong
  *

@@ -17,8 +17,7 @@ const GROUP = /^groups\/(.+?)\/(move|pin|unpin)$/s;
 /**
  * What the path of a request asks for. A pure decision. The handler may be mounted anywhere, and a proxy may have changed what is before:
  * only the end of the path counts, unless the place of the mount was given. The paths of elections are encoded, so that they hold no slash;
- * one that a
- * framework or a proxy has decoded is understood as well.
+ * one that a framework or a proxy has decoded is understood as well.
  * @param pathname - of the request's URL
  * @param mount - where the handler is mounted, if that was given, without a slash at its end
  */

@@ -6,11 +6,10 @@ import type { Claim } from './term/claim.js';
 /**
  * Finds out why a leader's node is gone. The term ended as soon as the elector saw that.
  *
- * The deletion may be another client's, or the first sign of the session's end: a server that ends a session deletes
- * its nodes first. Whether it notifies the session of that before it ends the connection is a race, which goes either
- * way with ZooKeeper 3.8 and 3.9. An answer over the same connection shows that the session lives, because events and
- * answers keep their order. The record shows whether another candidate took over: that candidate wrote the record in
- * the transaction that deleted the node.
+ * The deletion may be another client's, or the first sign of the session's end: a server that ends a session deletes its nodes first.
+ * Whether it notifies the session of that before it ends the connection is a race, which goes either way with ZooKeeper 3.8 and 3.9. An
+ * answer over the same connection shows that the session lives, because events and answers keep their order. The record shows whether
+ * another candidate took over: that candidate wrote the record in the transaction that deleted the node.
  */
 export class Demotion {
   readonly #session: Session;
@@ -18,10 +17,7 @@ export class Demotion {
   #announce: ((reason: DemotionReason) => void) | undefined;
   #wasSuperseded = false;
 
-  /**
-   * @param announce - called once, when the reason is known, or after a lease with the reason that is most likely by
-   *   then
-   */
+  /** @param announce - called once, when the reason is known, or after a lease with the reason that is most likely by then */
   constructor(session: Session, claim: Claim, announce: (reason: DemotionReason) => void) {
     this.#session = session;
     this.#announce = announce;

@@ -178,8 +178,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
 
   /** See {@link CampaignHost.lead}. If the application never hears of the term, there is none to log. */
   async lead(place: Place, claim: Claim): Promise<MarkedSuccessor | undefined> {
-    // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application
-    // has heard of it.
+    // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
       if (!this.#stop.aborted && !place.node.isGone) this.rejoinBackoff.termLostAtOnce();
       return undefined;
@@ -212,9 +211,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     return term.ending.successor;
   }
 
-  /**
-   * Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done.
-   */
+  /** Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done. */
   async #untilSettled(term: ElectedTerm, { node }: Place): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));

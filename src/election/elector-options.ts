@@ -40,13 +40,11 @@ export interface CandidacyOptions {
    * When other candidates may replace a leader that is silent. `lease`: when its lease is surely over and no heartbeat
    * of it has come meanwhile. `session`: when nothing was heard of it for a session timeout.
    *
-   * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice matters for work
-   * that doesn't ask. If a leader hangs for longer than a lease and then goes on, such work acts once more
-   * before the leader notices. With `session` no other candidate leads by then, unless the leader hung for
-   * longer than the session timeout.
+   * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice matters for work that doesn't ask.
+   * If a leader hangs for longer than a lease and then goes on, such work acts once more before the leader notices. With `session` no other
+   * candidate leads by then, unless the leader hung for longer than the session timeout.
    *
-   * A leader's own choice applies to its terms. A candidate that chooses `session` also lets any other leader be silent
-   * for that long.
+   * A leader's own choice applies to its terms. A candidate that chooses `session` also lets any other leader be silent for that long.
    * @default 'lease'
    */
   readonly takeover?: 'lease' | 'session';
@@ -60,9 +58,8 @@ export interface CandidacyOptions {
    * term's lease. Nothing else can stop such a process, and its next action would be that of a replaced leader. Use the
    * watchdog for work that may block and can't be fenced. It also kills a process that was paused for that long.
    *
-   * The thread runs none of the application's `--import` and `--require`. Before it ends the process, it says
-   * so on standard error. A standard error that accepts no output can't prevent that. A file or a terminal
-   * whose writes hang delays it by 100 ms.
+   * The thread runs none of the application's `--import` and `--require`. Before it ends the process, it says so on standard error. A
+   * standard error that accepts no output can't prevent that. A file or a terminal whose writes hang delays it by 100 ms.
    *
    * If the thread can't be started, or ends, the elector emits a `WatchdogFailedError` as `error`. The
    * present term then goes on without a watchdog, and the elector's later terms have none either.
@@ -70,23 +67,20 @@ export interface CandidacyOptions {
    */
   readonly watchdog?: boolean;
   /**
-   * From 0 to 255. At each change of the leader the candidate with the highest priority leads next, wherever it is in
-   * the queue. Among equals the queue decides. No leader has to step down for a higher priority. A candidate's priority
-   * counts once its `start()` has resolved. Two candidates may have to wait for the change after that: one that joins
-   * while a term is being given back, and one whose session may not write the leader's node. @default 0
+   * From 0 to 255. At each change of the leader the candidate with the highest priority leads next, wherever it is in the queue. Among
+   * equals the queue decides. No leader has to step down for a higher priority. A candidate's priority counts once its `start()` has
+   * resolved. A candidate that joins while a term is being given back may have to wait for the change after that. @default 0
    */
   readonly priority?: number;
   /**
-   * How many candidates lead at once, each with its own seat number and terms: for pools of active workers. Give all
-   * candidates of an election the same number, and never change it: the `start()` of a candidate with another number
-   * rejects with `SeatsMismatchError`. With several seats the queue alone decides which candidate leads next, so
-   * `priority` isn't allowed. @default 1
+   * How many candidates lead at once, each with its own seat number and terms: for pools of active workers. Give all candidates of an
+   * election the same number, and never change it: the `start()` of a candidate with another number rejects with `SeatsMismatchError`. With
+   * several seats the queue alone decides which candidate leads next, so `priority` isn't allowed. @default 1
    */
   readonly seats?: number;
   /**
-   * Decides whether to step down when `revokeLeader` asks. To refuse, return `false` or a promise of `false`. You may
-   * use the request's grace to finish work. If the function throws, or hasn't answered by the end of the grace, the
-   * term ends.
+   * Decides whether to step down when `revokeLeader` asks. To refuse, return `false` or a promise of `false`. You may use the request's
+   * grace to finish work. If the function throws, or hasn't answered by the end of the grace, the term ends.
    * @default the leader steps down at once
    */
   readonly onRevoke?: (revocation: Revocation) => boolean | undefined | Promise<boolean | undefined>;

@@ -17,8 +17,7 @@ import type { Term } from './term/term.js';
  * - `ending`: the term has ended, and its work still has to settle.
  * - `stopped`, `expired`: final.
  *
- * idle → starting → waiting (if others are ahead) → claiming → leading → ending → joining → …; any → stopped; any →
- * expired.
+ * idle → starting → waiting (if others are ahead) → claiming → leading → ending → joining → …; any → stopped; any → expired.
  */
 export type ElectorState<T extends Term = Term> =
   | { readonly name: 'idle' }
@@ -31,16 +30,10 @@ export type ElectorState<T extends Term = Term> =
   | { readonly name: 'stopped' }
   | { readonly name: 'expired' };
 
-/**
- * What an elector notes for `conclave/metrics` beside its events: it waits for the lease of a leader that ended without
- * a release.
- */
+/** What an elector notes for `conclave/metrics` beside its events: it waits for the lease of a leader that ended without a release. */
 export type ElectorNote = 'takeoverWait';
 
-/**
- * The public state, and what an elector keeps to itself: a `demotion`, from when the leader's node is gone until the
- * reason is known.
- */
+/** The public state, and what an elector keeps to itself: a `demotion`, from when the leader's node is gone until the reason is known. */
 export type LifecycleState =
   | ElectorState<ElectedTerm>
   | (Extract<ElectorState<ElectedTerm>, { name: 'ending' }> & { readonly demotion: Demotion });
@@ -57,9 +50,7 @@ export function holdUpOf(state: LifecycleState): StopWait {
   return { by: 'servers', what: 'the place in the election still has to be given back' };
 }
 
-/**
- * The events of a `LeaderElector`. They only inform. To act safely as a leader, use `term.signal` and `term.isHeld()`.
- */
+/** The events of a `LeaderElector`. They only inform. To act safely as a leader, use `term.signal` and `term.isHeld()`. */
 export interface LeaderElectorEvents {
   /** Other candidates are ahead: how many, and the name of the nearest one's node. */
   waiting(place: QueuePosition): void;
@@ -72,10 +63,7 @@ export interface LeaderElectorEvents {
   demoted(term: Term, reason: DemotionReason): void;
   /** The session has expired, and this elector with it. Final. */
   expired(): void;
-  /**
-   * The elector has left the election, by `stop()` or because its session was closed. Final; never emitted after
-   * `expired`.
-   */
+  /** The elector has left the election, by `stop()` or because its session was closed. Final; never emitted after `expired`. */
   stopped(): void;
   /**
    * Something went wrong: the leader's work failed, a listener threw, a server refused. The elector goes on, except
@@ -96,9 +84,8 @@ export const ELECTOR_EVENTS: EventNames<LeaderElectorEvents> = {
 
 /**
  * Called at the end of each term, between the end of its work and its release. Must not reject.
- * @param lostFor - why the term is lost: its lease was over, or its node was gone, before the work had settled. The term may have
- *   ended before that for another reason. `undefined` if the term is given back as its leader held it; `stopped` if the session
- *   was closed
+ * @param lostFor - why the term is lost: its lease was over, or its node was gone, before the work had settled. The term may have ended
+ *   before that for another reason. `undefined` if the term is given back as its leader held it; `stopped` if the session was closed
  */
 export type BeforeRelease = (term: ElectedTerm, lostFor: DemotionReason | undefined) => Promise<void>;
 

@@ -87,9 +87,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Takes part in the election. Resolves once the elector has a place in the queue and watches the node ahead of it. A second
-   * call returns the promise of the first. Handle a rejection, as with any promise. A rejection because the elector was stopped
-   * needn't be handled.
+   * Takes part in the election. Resolves once the elector has a place in the queue and watches the node ahead of it. A second call returns
+   * the promise of the first. Handle a rejection, as with any promise. A rejection because the elector was stopped needn't be handled.
    *
    * @throws InvalidOptionError if an option is wrong
    * @throws the reason of `options.signal` if that aborts before
@@ -108,9 +107,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Ends the elector's term cleanly. The elector then goes to the back of the queue. Resolves once it has a place there
-   * or has stopped. Called from inside the leader's work, it resolves as soon as the term's signal has aborted. Does
-   * nothing unless the elector leads.
+   * Ends the elector's term cleanly. The elector then goes to the back of the queue. Resolves once it has a place there or has stopped.
+   * Called from inside the leader's work, it resolves as soon as the term's signal has aborted. Does nothing unless the elector leads.
    *
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
@@ -119,9 +117,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Ends the elector's term cleanly and gives the next term to a candidate of your choice, anywhere in the queue. That
-   * candidate holds the next term from then on, and the candidates ahead of it keep their places. Resolves as {@link
-   * LeaderElector.resign} does.
+   * Ends the elector's term cleanly and gives the next term to a candidate of your choice, anywhere in the queue. That candidate holds the
+   * next term from then on, and the candidates ahead of it keep their places. Resolves as {@link LeaderElector.resign} does.
    *
    * Not guaranteed: that the candidate leads. If it has left the queue by then, the queue decides. If it is there and
    * does nothing, because its process is stopped for example, other candidates replace it like any leader that ends
@@ -130,8 +127,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    * @param candidate - its id or the name of its node; if several have that id, the first in the queue
    * @throws InvalidStateError unless the elector leads, and still leads when it has found the candidate
    * @throws InvalidStateError in an election with several seats
-   * @throws NoCandidateError if there is no such candidate, or the node is another client's (Curator's, for example);
-   *   the term goes on
+   * @throws NoCandidateError if there is no such candidate, or the node is another client's (Curator's, for example); the term goes on
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
   handOver(candidate: string): Promise<void> {
@@ -139,14 +135,12 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over.
-   * While no server can be reached, the wait for the node takes a lease and a half at most, and the session deletes the
-   * node as soon as it reaches a server. Called from inside the leader's work (`lead`, or a function given to
-   * `waitUntil`), it resolves once the term's signal has aborted.
+   * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over. While no server can be
+   * reached, the wait for the node takes a lease and a half at most, and the session deletes the node as soon as it reaches a server.
+   * Called from inside the leader's work (`lead`, or a function given to `waitUntil`), it resolves once the term's signal has aborted.
    *
-   * The elector waits for the work as long as that takes. It gives nothing back before, since the work may still be
-   * acting. If the work takes longer than a lease, the elector emits `error` once. If the call rejects because of
-   * `timeoutMs`, the stop goes on.
+   * The elector waits for the work as long as that takes. It gives nothing back before, since the work may still be acting. If the work
+   * takes longer than a lease, the elector emits `error` once. If the call rejects because of `timeoutMs`, the stop goes on.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; the error says what still runs
    * @throws InvalidOptionError if an option is wrong; the elector then isn't stopped
@@ -158,10 +152,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await this.#lifecycle.stopping.wait(left, timeoutMs);
   }
 
-  /**
-   * Stops as {@link LeaderElector.stop} does, for a supervisor, which reports by itself what it waits for. Never
-   * rejects. @internal
-   */
+  /** Stops as {@link LeaderElector.stop} does, for a supervisor, which reports by itself what it waits for. Never rejects. @internal */
   withdraw(): Promise<void> {
     return this.#lifecycle.withdraw();
   }
@@ -186,8 +177,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Whether the work of a term goes on though the elector was asked to stop a lease ago. Until it ends, no candidate
-   * can lead. @internal
+   * Whether the work of a term goes on though the elector was asked to stop a lease ago. Until it ends, no candidate can lead. @internal
    */
   get isOverdue(): boolean {
     const { state, stopping } = this.#lifecycle;

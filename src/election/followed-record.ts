@@ -26,9 +26,8 @@ export interface FollowedRecordHost {
 }
 
 /**
- * All that one candidate knows of one record and of the candidate that the record names, and the reads that show it. It decides nothing.
- * No decision rests on a single read, either: the servers refuse a claim if the record has changed or the holder has sent another
- * heartbeat.
+ * All that one candidate knows of one record and of the candidate that the record names, and the reads that show it. It decides nothing. No
+ * decision rests on a single read, either: the servers refuse a claim if the record has changed or the holder has sent another heartbeat.
  */
 export class FollowedRecord implements AccompanyingReads {
   readonly seat: number;

@@ -131,10 +131,7 @@ export class Place implements FollowedRecordHost {
     return this.contender.node;
   }
 
-  /**
-   * Writes the data that the elector advertises on the node, unless the node has it already. @throws as
-   * `Advertisement.publish` does
-   */
+  /** Writes the data that the elector advertises on the node, unless the node has it already. @throws as `Advertisement.publish` does */
   publish(signal?: Abortable): Promise<void> {
     return this.#host.advertisement.publish(this.#host.session, this.node, signal);
   }
@@ -174,9 +171,7 @@ export class Place implements FollowedRecordHost {
     for (const each of this.#followed) each.stop();
   }
 
-  /**
-   * The contender's node has changed, mostly because a leader handed its term over. With several seats no term is handed over.
-   */
+  /** The contender's node has changed, mostly because a leader handed its term over. With several seats no term is handed over. */
   mayLead(): void {
     if (this.#followed.length === 1) this.#followed[0]?.mayHaveChanged();
   }
@@ -348,8 +343,7 @@ export class Place implements FollowedRecordHost {
   }
 
   /**
-   * Gives the term and the place back, in one write. Resolves when the write has begun; {@link leave} waits for its
-   * end.
+   * Gives the term and the place back, in one write. Resolves when the write has begun; {@link leave} waits for its end.
    * @param named - the candidate that is to lead next
    */
   async release(claim: Claim, named?: MarkedSuccessor): Promise<void> {

@@ -33,28 +33,21 @@ export class RejoinBackoff {
     this.#logger = logger;
   }
 
-  /**
-   * Notes whether a term, or an attempt to join, came to nothing at once. Work that returns at once must not make the
-   * election spin.
-   */
+  /** Notes whether a term, or an attempt to join, came to nothing at once. Work that returns at once must not make the election spin. */
   note(fruitless: boolean): void {
     this.#failedAttempts = fruitless ? this.#failedAttempts + 1 : 0;
   }
 
-  /**
-   * A term has ended now. If another client deleted the leader's node, that says nothing about the leader, so it
-   * doesn't count.
-   */
+  /** A term has ended now. If another client deleted the leader's node, that says nothing about the leader, so it doesn't count. */
   termEnded(reason: DemotionReason | undefined, lastedMs: number, leaseMs: number): void {
     if (lastedMs >= AT_ONCE * leaseMs) this.#lostTerms = 0;
     else if (reason !== undefined && isLoss(reason) && reason !== 'node-deleted') this.termLostAtOnce();
   }
 
   /**
-   * A term was lost at once, perhaps before the application heard of it. The first loss has no effect: it may be the
-   * fault of the network, and without another candidate every wait is an outage. From the second loss in a row on the
-   * candidate stays out. If it can't keep a term, for example because its lease is too short for the replies, it
-   * mustn't take one again and again.
+   * A term was lost at once, perhaps before the application heard of it. The first loss has no effect: it may be the fault of the network,
+   * and without another candidate every wait is an outage. From the second loss in a row on the candidate stays out. If it can't keep a
+   * term, for example because its lease is too short for the replies, it mustn't take one again and again.
    */
   termLostAtOnce(): void {
     const { clock, random } = this.#environment;
@@ -71,10 +64,7 @@ export class RejoinBackoff {
     this.notBefore(now + cooldownMs);
   }
 
-  /**
-   * Keeps the candidate from joining before `atMs`, by the environment's clock. Of several such times the latest
-   * counts.
-   */
+  /** Keeps the candidate from joining before `atMs`, by the environment's clock. Of several such times the latest counts. */
   notBefore(atMs: number): void {
     this.#notBefore = Math.max(this.#notBefore, atMs);
   }

@@ -16,8 +16,7 @@ export interface RequestHandlerPort {
   /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
   findSuccessor(candidate: string): Promise<MarkedSuccessor>;
   /**
-   * Ends the term as revoked, and hands it over to `successor` if there is one. Its work has time until `settleBy`, by
-   * the session's clock.
+   * Ends the term as revoked, and hands it over to `successor` if there is one. Its work has time until `settleBy`, by the session's clock.
    */
   stepDown(term: ElectedTerm, settleBy: number, successor?: MarkedSuccessor): void;
   report(error: Error): void;
@@ -28,17 +27,12 @@ type Answer =
   | { readonly agrees: true; readonly successor: MarkedSuccessor | undefined }
   | { readonly agrees: false; readonly reason?: RefusalReason };
 
-/**
- * Handles the messages that other clients write on a candidate's node: a term was handed over to it, or it is to step
- * down.
- */
+/** Handles the messages that other clients write on a candidate's node: a term was handed over to it, or it is to step down. */
 export class RequestHandler {
   readonly #session: Session;
   readonly #onRevoke: ResolvedElectorOptions['onRevoke'];
   readonly #port: RequestHandlerPort;
-  /**
-   * The key of the last request to step down that was considered. A request stays on the node until the node is gone.
-   */
+  /** The key of the last request to step down that was considered. A request stays on the node until the node is gone. */
   #lastConsidered: string | undefined;
 
   constructor(session: Session, onRevoke: ResolvedElectorOptions['onRevoke'], port: RequestHandlerPort) {
@@ -110,8 +104,7 @@ export class RequestHandler {
 }
 
 /**
- * Whether a leader steps down: its policy `onRevoke` decides. It also steps down if the policy fails (`onFailure`) or
- * outlasts the grace.
+ * Whether a leader steps down: its policy `onRevoke` decides. It also steps down if the policy fails (`onFailure`) or outlasts the grace.
  */
 async function stepsDown(
   onRevoke: LeaderElectorOptions['onRevoke'],

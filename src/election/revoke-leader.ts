@@ -46,15 +46,12 @@ export interface RevocationOptions {
  * Resolves with the leader that was asked when that leader's node is gone, for whatever reason. Resolves with
  * `undefined` if no candidate leads.
  *
- * Not guaranteed: that the leader goes in time. As long as its session lives, no candidate replaces it before its work
- * has settled. The leader reports work that overruns the grace as `WorkOverrunError`. Also not guaranteed: that the
- * candidate `to` leads next. If that candidate leaves while the leader's work settles, or the leader loses its term,
- * the queue decides.
+ * Not guaranteed: that the leader goes in time. As long as its session lives, no candidate replaces it before its work has settled. The
+ * leader reports work that overruns the grace as `WorkOverrunError`. Also not guaranteed: that the candidate `to` leads next. If that
+ * candidate leaves while the leader's work settles, or the leader loses its term, the queue decides.
  *
- * @throws NoCandidateError if there is no candidate `to` beside the leader, now or when the leader looks; the term goes
- *   on
- * @throws RevocationRefusedError if the leader refuses, or its node is still there a session timeout after the grace is
- *   over
+ * @throws NoCandidateError if there is no candidate `to` beside the leader, now or when the leader looks; the term goes on
+ * @throws RevocationRefusedError if the leader refuses, or its node is still there a session timeout after the grace is over
  * @throws ZooKeeperError if the server doesn't let this session write the request
  * @throws SessionExpiredError, SessionClosedError if the session ends before
  * @throws the signal's reason if it aborts before

@@ -9,9 +9,7 @@ import type { OwnNode } from './own-node.js';
  * If you give a part a `version` and its node has another version, the servers refuse the whole transaction.
  */
 export interface GuardedTransaction {
-  /**
-   * Adds a part that creates a persistent node. @param data - no data by default @throws InvalidStateError after {@link commit}
-   */
+  /** Adds a part that creates a persistent node. @param data - no data by default @throws InvalidStateError after {@link commit} */
   create(path: string, data?: string | Uint8Array): this;
   /**
    * Adds a part that writes the data of a node. @param version - the version that the node must have; any by default @throws

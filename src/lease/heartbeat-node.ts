@@ -44,8 +44,7 @@ export class HeartbeatNode implements RaisedVersion {
   }
 
   /**
-   * @param zxid - the transaction that wrote the node. Two writes may be under way, and the answer to the earlier one may be
-   *   handled later.
+   * @param zxid - the transaction that wrote the node. Two writes may be under way, and the answer to the earlier one may be handled later.
    */
   written({ stat }: PartResult, zxid: bigint): boolean {
     if (zxid < this.#newest.zxid) return true;

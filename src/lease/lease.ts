@@ -42,9 +42,8 @@ export class Lease {
   }
 
   /**
-   * As {@link remainingMs}, or longer by the time for which the machine was suspended since the clock was last asked. It costs
-   * less. Use it for timers, which also stop during a suspension, and for renewals in good time. Never decide
-   * by it whether to act.
+   * As {@link remainingMs}, or longer by the time for which the machine was suspended since the clock was last asked. It costs less. Use it
+   * for timers, which also stop during a suspension, and for renewals in good time. Never decide by it whether to act.
    */
   remainingAtMostMs(): number {
     const { clock, leaseMs } = this.#terms;

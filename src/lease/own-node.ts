@@ -147,9 +147,7 @@ export class OwnNode implements ProvenNode, NodeListener {
     this.#loseFor(() => new NodeLostError(why));
   }
 
-  /**
-   * @internal The session may not read the node, so no heartbeat can prove it. The node counts as lost before its lease is over.
-   */
+  /** @internal The session may not read the node, so no heartbeat can prove it. The node counts as lost before its lease is over. */
   unreadable(cause: Error): void {
     if (this.#hasEnded) return;
     const why = `the session can no longer prove that ${this.absolutePath} exists (${describe(cause)}), so it gives the node up. The access list of the node has to let the session read it: find out who changed the list`;

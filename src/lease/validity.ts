@@ -9,9 +9,8 @@ import type { OwnNode } from './own-node.js';
 export type LossReason = Exclude<HoldEndReason, 'released'>;
 
 /**
- * The time during which a lock or a term is held. It begins with the grant and ends once, for one reason. It is a value with a
- * lifetime and not a flag. It asks the clock, since after a stall of the event loop the lease is over before any callback says
- * so.
+ * The time during which a lock or a term is held. It begins with the grant and ends once, for one reason. It is a value with a lifetime and
+ * not a flag. It asks the clock, since after a stall of the event loop the lease is over before any callback says so.
  */
 export abstract class Validity {
   readonly #node: OwnNode;

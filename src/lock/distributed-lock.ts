@@ -8,9 +8,8 @@ import { QueueLock } from './queue-lock.js';
  * A fair lock among all processes that use the same path. They hold it one after the other, in the order in which they asked.
  * Each holder has a higher token than the one before.
  *
- * Guaranteed: at the servers at most one node is first in the queue. Not guaranteed: that a holder whose process was paused
- * notices in time that its node is no longer the first. So check `hold.isHeld()` right before you act, and fence the protected
- * resource with `hold.token`.
+ * Guaranteed: at the servers at most one node is first in the queue. Not guaranteed: that a holder whose process was paused notices in time
+ * that its node is no longer the first. So check `hold.isHeld()` right before you act, and fence the protected resource with `hold.token`.
  *
  * Curator's InterProcessMutex and go-zookeeper's Lock may wait in the same queue.
  *

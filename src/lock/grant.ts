@@ -86,8 +86,7 @@ export class LockGrant {
   #notifyOfRequest(): void {
     const notify = this.#onRevoke ?? ignore;
     this.#onRevoke = undefined;
-    // As with event listeners, the call isn't on the stack of the code that has read the node, and an error that it throws is
-    // reported.
+    // As with event listeners, the call isn't on the stack of the code that has read the node, and an error that it throws is reported.
     void Promise.resolve()
       .then(notify)
       .catch((cause: unknown) =>
@@ -119,9 +118,7 @@ export class LockGrant {
     }
   }
 
-  /**
-   * `false` if another client has written meanwhile, or if this write was carried out and its reply was lost. Then read again.
-   */
+  /** `false` if another client has written meanwhile, or if this write was carried out and its reply was lost. Then read again. */
   async #markAsDowngraded(): Promise<boolean> {
     const { session, contender } = this;
     const { path } = contender.node;

@@ -7,10 +7,7 @@ import { type LossReason, Validity } from '../lease/validity.js';
 import { deferred, whenSettled } from '../platform/async/promises.js';
 import type { LockGrant, Mode } from './grant.js';
 
-/**
- * One hold on a lock. Check {@link LockHold.isHeld} right before each act, and give {@link LockHold.token} to the protected
- * resource.
- */
+/** One hold on a lock. Check {@link LockHold.isHeld} right before each act, and give {@link LockHold.token} to the protected resource. */
 export interface LockHold {
   /**
    * The fencing token, which rises from one hold of the lock to the next. Give it to the resource that the lock protects, and let
@@ -30,9 +27,8 @@ export interface LockHold {
   /** Begins a transaction in ZooKeeper that the servers carry out only while this hold's node exists. */
   transaction(): GuardedTransaction;
   /**
-   * Releases the lock; calling it again is harmless. Resolves when the node is gone or the session is over. While no server can
-   * be reached, it resolves after one lease at most, and the session deletes the node as soon as it reaches a server. Never
-   * rejects.
+   * Releases the lock; calling it again is harmless. Resolves when the node is gone or the session is over. While no server can be reached,
+   * it resolves after one lease at most, and the session deletes the node as soon as it reaches a server. Never rejects.
    */
   release(): Promise<void>;
   /** Releases the lock, for `await using`: the same as `release()`. */

@@ -37,8 +37,7 @@ export interface LockOptions {
    */
   readonly data?: string | Uint8Array;
   /**
-   * The access list of the contenders' nodes. The lock's path gets it, too, if the lock creates that path. @default the session's
-   * `access`
+   * The access list of the contenders' nodes. The lock's path gets it, too, if the lock creates that path. @default the session's `access`
    */
   readonly access?: Access;
   /**

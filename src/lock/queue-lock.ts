@@ -83,8 +83,7 @@ export abstract class QueueLock implements Lock {
    * @throws NodeLostError if another client deletes the contender's node
    * @throws UnprotectedPathError if any client could delete or write the lock's nodes; see the option `allowUnprotectedPaths` of
    *   the session
-   * @throws UnreadableNodeError if the session may not read a node ahead, so that the servers would never notify it of that
-   *   node's end
+   * @throws UnreadableNodeError if the session may not read a node ahead, so that the servers would never notify it of that node's end
    * @throws SeatsMismatchError from a `Semaphore`, if this process was given another number of seats
    * @throws InvalidStateError from a write lock, within the work of the read lock
    * @throws the reason of `options.signal` if that aborts before
@@ -152,9 +151,8 @@ export abstract class QueueLock implements Lock {
   }
 
   /**
-   * Asks a contender, by default the first in the queue, to release the lock. Resolves with the contender when its node is gone,
-   * for whatever reason. Resolves with `undefined` if there is no contender to ask. A contender without `onRevoke` ignores the
-   * request.
+   * Asks a contender, by default the first in the queue, to release the lock. Resolves with the contender when its node is gone, for
+   * whatever reason. Resolves with `undefined` if there is no contender to ask. A contender without `onRevoke` ignores the request.
    *
    * The request is the same as that of Curator's Revoker: it overwrites the data of the contender's node.
    *

@@ -18,8 +18,7 @@ class Resized extends Error {}
  * calls reject with `SeatsMismatchError`. `resize` changes the number for all, including waiting contenders and holders. Give the
  * new number to each process that you start afterwards.
  *
- * Guaranteed: at the servers at most `seats` nodes are first in the queue. The other guarantees are those of
- * {@link DistributedLock}.
+ * Guaranteed: at the servers at most `seats` nodes are first in the queue. The other guarantees are those of {@link DistributedLock}.
  *
  * @example
  * ```ts
@@ -40,8 +39,7 @@ export class Semaphore extends QueueLock {
    * The number of seats on which all processes agree.
    *
    * @throws SeatsMismatchError if this process was given another number
-   * @throws UnprotectedPathError if any client could delete or write the path's node; see the option `allowUnprotectedPaths` of
-   *   the session
+   * @throws UnprotectedPathError if any client could delete or write the path's node; see the option `allowUnprotectedPaths` of the session
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws ZooKeeperError if a server refuses
    */

@@ -124,10 +124,9 @@ export class LeaderRunCoordinator {
    * Runs missed firings of a task from now on, while this process leads: firings since the last one that a process has run, or since
    * a leader called this method for the first time. Call it in each replica, right after you have scheduled the task.
    *
-   * Guaranteed: each missed firing runs once at most, like any other firing. Missed firings run in their order, one at a time, and
-   * later firings run after them. node-cron reports these runs as executions that were invoked: `context.date` is the time of the run,
-   * and {@link LeaderRunCoordinator.scheduledFor} gives the time of the firing. If the leader is lost meanwhile, the next leader
-   * goes on.
+   * Guaranteed: each missed firing runs once at most, like any other firing. Missed firings run in their order, one at a time, and later
+   * firings run after them. node-cron reports these runs as executions that were invoked: `context.date` is the time of the run, and {@link
+   * LeaderRunCoordinator.scheduledFor} gives the time of the firing. If the leader is lost meanwhile, the next leader goes on.
    *
    * Not guaranteed: that a firing runs again if its job failed or was cut off. Firings from before a change of the task's expression
    * don't count as missed. A process in which the task is stopped catches up nothing. Catching up ends when the task is destroyed.

@@ -31,8 +31,7 @@ export interface Reader {
   read(bytes: Buffer): void;
 }
 
-// As much as Node reads at once. One buffer is enough for all sockets, because each socket's bytes are copied before the next
-// socket reads.
+// As much as Node reads at once. One buffer is enough for all sockets, because each socket's bytes are copied before the next socket reads.
 const READ_BYTES = 65_536;
 let readInto: Buffer | undefined;
 

@@ -29,19 +29,13 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   /** @internal A getter, since there may be very many emitters. */
   protected abstract get knownEvents(): EventNames<Events>;
 
-  /**
-   * Calls `listener` at every `event` from now on. @throws InvalidOptionError if there is no such event, or `listener` isn't a
-   * function
-   */
+  /** Calls `listener` at every `event` from now on. @throws InvalidOptionError if there is no such event, or `listener` isn't a function */
   on<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     this.#made.on(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
-  /**
-   * Calls `listener` only at the next `event`. @throws InvalidOptionError if there is no such event, or `listener` isn't a
-   * function
-   */
+  /** Calls `listener` only at the next `event`. @throws InvalidOptionError if there is no such event, or `listener` isn't a function */
   once<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     this.#made.once(event, this.#wrap(event, listener as unknown as Listener));
     return this;

@@ -50,9 +50,7 @@ export class Contender {
   /** The queue's path. */
   readonly queue: string;
   readonly entry: QueueEntry;
-  /**
-   * The transaction that created the node. It rises from one contender to the next, even if the queue was deleted in between.
-   */
+  /** The transaction that created the node. It rises from one contender to the next, even if the queue was deleted in between. */
   readonly czxid: bigint;
   /** The contender's node, and its lease. */
   readonly node: OwnNode;
@@ -144,8 +142,7 @@ export class Contender {
   }
 
   /**
-   * @internal The entries ahead that block this contender by the rule, the nearest last. @throws as {@link Contender.untilGone}
-   *   does
+   * @internal The entries ahead that block this contender by the rule, the nearest last. @throws as {@link Contender.untilGone} does
    * @param listing - a listing of the queue that has just been sent. If its reply is lost, the queue is listed again
    */
   async listBlocking(

@@ -44,8 +44,7 @@ export interface JoinOptions {
  * {@link withdraw} with the promise, since the node may exist already.
  * @throws the signal's reason if it aborts while there is certainly no node
  * @throws RequestTooLargeError if the server ended the connection each time that it was asked to create the node; there is no node then
- * @throws UnprotectedPathError if the queue's path isn't protected, the error that ended the session, or a server's
- *   `ZooKeeperError`
+ * @throws UnprotectedPathError if the queue's path isn't protected, the error that ended the session, or a server's `ZooKeeperError`
  */
 export async function joinQueue(
   session: Session,
@@ -68,8 +67,7 @@ export async function joinQueue(
         heartbeatPath === undefined
           ? session.createSequential(prefix, data, access)
           : createBoth(session, { prefix, data, access, heartbeatPath });
-      // Both requests are sent together. The server carries out a session's requests in order, so the listing includes the new
-      // node.
+      // Both requests are sent together. The server carries out a session's requests in order, so the listing includes the new node.
       const listing = new SentListing(session.listChildren(queue, true));
       const confirming = session.guard.confirm(queue);
       confirming?.catch(ignore); // `stayIf` handles it, unless the creation fails.

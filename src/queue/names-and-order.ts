@@ -34,9 +34,7 @@ const PURPOSES = new Map(
 /** The server writes the number with `%010d`. */
 const NUMBER = String.raw`(\d{10}|-\d{9,10})`;
 
-/**
- * `_c_<uuid>-lock-<number>`, as Curator's InterProcessMutex (hyphens in the uuid) and go-zookeeper's Lock (no hyphens) write it.
- */
+/** `_c_<uuid>-lock-<number>`, as Curator's InterProcessMutex (hyphens in the uuid) and go-zookeeper's Lock (no hyphens) write it. */
 const ENTRY = new RegExp(
   `^_c_([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})-(lock-|__READ__|__WRIT__)${NUMBER}$`,
   'i',
@@ -87,10 +85,9 @@ function literally(text: string): string {
 const LAST_NUMBER = 2 ** 31 - 1;
 
 /**
- * Whether the number may not show the order of creation. When a node has had 2^31 children, the counter of
- * servers since 3.6 stays the same: later children get 2147483647, but some children that are created at the
- * same time get -2147483648 and so on. Two contenders with the same number would both be first. (Older servers
- * count on, and there the order is right.)
+ * Whether the number may not show the order of creation. When a node has had 2^31 children, the counter of servers since 3.6 stays the
+ * same: later children get 2147483647, but some children that are created at the same time get -2147483648 and so on. Two contenders with
+ * the same number would both be first. (Older servers count on, and there the order is right.)
  */
 export function isOverflowed({ sequence }: QueueEntry): boolean {
   return sequence === LAST_NUMBER || sequence < 0;

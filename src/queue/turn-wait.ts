@@ -28,8 +28,7 @@ export interface WaitOptions {
   /** As {@link PredecessorListener.insteadOfProbe}. */
   insteadOfProbe?(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
   /**
-   * Called when a node ahead has gone, before the queue is listed again. A request that is sent now is answered right before the
-   * listing.
+   * Called when a node ahead has gone, before the queue is listed again. A request that is sent now is answered right before the listing.
    */
   beforeListing?(): void;
   /** Called when that listing has been sent. */
@@ -77,9 +76,8 @@ export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRu
 }
 
 /**
- * The state of a wait. `listing`: the queue is being listed. `blocked`: when a node goes, the queue has to be listed again, because
- * several nodes have to go, or another may be there in its place. `next`: when a node goes, the turn has come. `ended`: the wait is
- * over.
+ * The state of a wait. `listing`: the queue is being listed. `blocked`: when a node goes, the queue has to be listed again, because several
+ * nodes have to go, or another may be there in its place. `next`: when a node goes, the turn has come. `ended`: the wait is over.
  */
 type WaitState = 'listing' | 'blocked' | 'next' | 'ended';
 
@@ -168,8 +166,7 @@ class TurnWait implements PredecessorListener {
     const { node, queue, session } = this.#contender;
     const nearest = entries.map((entry) => entry.node);
     this.#predecessors ??= new PredecessorWatch(session, queue, this, this.#rule.noLongerBlocks);
-    // This comes before the watch on the predecessor, so that the contender hears of its own node's end before it could take its
-    // turn.
+    // This comes before the watch on the predecessor, so that the contender hears of its own node's end before it could take its turn.
     node.watch();
     if (missing === 1) node.keepAlive();
     const position = { position: missing, ahead: nearest.at(-1) as string };

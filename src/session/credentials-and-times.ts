@@ -52,9 +52,7 @@ export function withZxidsOf(
   return { ...identity, lastZxid: lastZxid > identity.lastZxid ? lastZxid : identity.lastZxid, repliedZxid };
 }
 
-/**
- * The identity after a server has closed the session. Its `lastZxid` stays, because the owner's next session is compared with it.
- */
+/** The identity after a server has closed the session. Its `lastZxid` stays, because the owner's next session is compared with it. */
 export function withoutCredentials(identity: Identity): Identity {
   return { ...identity, ...encoded(NEW_SESSION), repliedZxid: 0n };
 }

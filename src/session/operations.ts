@@ -236,10 +236,7 @@ export abstract class Operations<
     return !this.watches.remove(target, watcher) || this.removeUnusedWatch(path);
   }
 
-  /**
-   * @internal Has the server remove its watch of a path, if no watcher waits for a change there any more. `false` without a
-   *   connection.
-   */
+  /** @internal Has the server remove its watch of a path, if no watcher waits for a change there any more. `false` without a connection. */
   removeUnusedWatch(path: string): boolean {
     const target = this.#chroot.below(path);
     return this.watches.has(target) || this.#creations.has(target) || this.outbox.unwatch(target);
@@ -274,8 +271,7 @@ export abstract class Operations<
   }
 
   /**
-   * @internal Whether the node exists, even if the session may not read it: from 3.8.4 and 3.9.2 on, servers then refuse to show
-   *   its stat.
+   * @internal Whether the node exists, even if the session may not read it: from 3.8.4 and 3.9.2 on, servers then refuse to show its stat.
    */
   isThere(path: string): Promise<boolean> {
     return this.#isThereAt(this.absolute(path));

@@ -23,10 +23,7 @@ export class OwnerlessNodes {
     return true;
   }
 
-  /**
-   * Whether a read has shown that this child of `queue` is ownerless. It may be another node by now, unless its name is used only
-   * once.
-   */
+  /** Whether a read has shown that this child of `queue` is ownerless. It may be another node by now, unless its name is used only once. */
   has(queue: string, child: string): boolean {
     return this.#paths?.has(`${queue}/${child}`) === true;
   }

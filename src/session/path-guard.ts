@@ -29,10 +29,9 @@ type Validity = 'for-good' | 'while-used';
  * Checks that the paths of queues are protected. The access list of a node's *parent* decides which clients may delete the node.
  * So if any client may delete the children of a path, it can also delete nodes to which only their creator has access.
  *
- * The same holds for the path itself. While it has children, it can't be deleted. Without children, every client to which the
- * parent gives that permission can delete it. By default any client may delete the children of the root. So a path directly below
- * the root isn't refused. It is checked again for each contender, when the contender's node exists: from then on the path can't
- * be exchanged.
+ * The same holds for the path itself. While it has children, it can't be deleted. Without children, every client to which the parent gives
+ * that permission can delete it. By default any client may delete the children of the root. So a path directly below the root isn't
+ * refused. It is checked again for each contender, when the contender's node exists: from then on the path can't be exchanged.
  */
 export class PathGuard {
   readonly #operations: PathOperations;
@@ -79,8 +78,7 @@ export class PathGuard {
   }
 
   /**
-   * Checks a record below a checked path, if it exists, since any client may have created it. @throws the errors of
-   * {@link PathGuard.check}
+   * Checks a record below a checked path, if it exists, since any client may have created it. @throws the errors of {@link PathGuard.check}
    */
   async checkRecord(path: string): Promise<void> {
     if (this.#protected === undefined || this.#protected.has(path)) return;

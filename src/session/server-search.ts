@@ -141,10 +141,7 @@ export class ServerSearch {
     }
   }
 
-  /**
-   * Has a server close the ended session within `limitMs`, over `connection` or over one that is found in this time. Never
-   * rejects.
-   */
+  /** Has a server close the ended session within `limitMs`, over `connection` or over one that is found in this time. Never rejects. */
   async close(connection: Connection | undefined, limitMs: number, reason: Error): Promise<void> {
     const leaving = connection === undefined ? this.#search : this.#leave(connection);
     if (leaving === undefined) return; // The session had ended before.
@@ -232,8 +229,7 @@ export class ServerSearch {
   }
 
   /**
-   * Reports that no server serves, unless the session was closed: no caller waits for such a session, and its owner's next
-   * session reports.
+   * Reports that no server serves, unless the session was closed: no caller waits for such a session, and its owner's next session reports.
    */
   #reportOutage(servers: number): void {
     if (this.#hasEnded) return;

@@ -19,27 +19,22 @@ import { type Access, checkAccess } from './protocol/acl.js';
 export interface SessionOptions {
   /**
    * How long the servers wait before they end a silent session, in milliseconds. The servers have bounds of their own, and
-   * `session.sessionTimeoutMs` is the timeout that they granted. With a short timeout, the locks of a dead host are free soon. (A
-   * dead leader is replaced by its lease, see `takeover` of the elections.) With a long timeout, a pause or a lost connection
-   * doesn't cost the session. A value below 100 is refused, because no server in use grants it, and the value
-   * is mostly meant in seconds.
+   * `session.sessionTimeoutMs` is the timeout that they granted. With a short timeout, the locks of a dead host are free soon. (A dead
+   * leader is replaced by its lease, see `takeover` of the elections.) With a long timeout, a pause or a lost connection doesn't cost the
+   * session. A value below 100 is refused, because no server in use grants it, and the value is mostly meant in seconds.
    * @default 6000
    */
   readonly sessionTimeoutMs?: number;
   /**
-   * How long a leader or a holder of a lock may act on one heartbeat, in milliseconds. It must be below the session timeout. A
-   * heartbeat is sent four times in a lease, but not before the last one is answered. So replies have to come within half a
-   * lease, even while this process is busy. If replies are later, terms and locks are lost, while the connection stays. If three
-   * replies in a row are late, Conclave warns once. Leases down to 300 ms work with any session timeout. A shorter lease isn't
-   * tested. A value below 100 is refused: heartbeats can't keep such a lease, and the value is mostly meant
-   * in seconds.
+   * How long a leader or a holder of a lock may act on one heartbeat, in milliseconds. It must be below the session timeout. A heartbeat is
+   * sent four times in a lease, but not before the last one is answered. So replies have to come within half a lease, even while this
+   * process is busy. If replies are later, terms and locks are lost, while the connection stays. If three replies in a row are late,
+   * Conclave warns once. Leases down to 300 ms work with any session timeout. A shorter lease isn't tested. A value below 100 is refused:
+   * heartbeats can't keep such a lease, and the value is mostly meant in seconds.
    * @default a third of the granted session timeout
    */
   readonly leaseMs?: number;
-  /**
-   * How long to wait for the first server that accepts the session, in milliseconds; `Infinity` waits
-   * forever. @default 10000
-   */
+  /** How long to wait for the first server that accepts the session, in milliseconds; `Infinity` waits forever. @default 10000 */
   readonly connectTimeoutMs?: number;
   /**
    * Credentials for the servers' authentication providers. For `digest` they are `user:password`, sent in plain text unless you
@@ -53,11 +48,10 @@ export interface SessionOptions {
    */
   readonly access?: Access;
   /**
-   * Whether to accept a path of a lock or an election that isn't protected though `access` isn't open to all. A path isn't
-   * protected if any client may write its node or delete the node's children: such a client can end a leader's term, whatever the
-   * access list of the leader's own node. It isn't protected either if any client may delete the children of its parent, unless
-   * the parent is the root: terms could start again from 1. Without this option, such a path is refused with
-   * `UnprotectedPathError`.
+   * Whether to accept a path of a lock or an election that isn't protected though `access` isn't open to all. A path isn't protected if any
+   * client may write its node or delete the node's children: such a client can end a leader's term, whatever the access list of the
+   * leader's own node. It isn't protected either if any client may delete the children of its parent, unless the parent is the root: terms
+   * could start again from 1. Without this option, such a path is refused with `UnprotectedPathError`.
    * @default false
    */
   readonly allowUnprotectedPaths?: boolean;
@@ -68,14 +62,10 @@ export interface SessionOptions {
    */
   readonly tls?: ConnectionOptions;
   /**
-   * Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL; without that variable, warnings and errors
-   * on stderr
+   * Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL; without that variable, warnings and errors on stderr
    */
   readonly logger?: Logger;
-  /**
-   * If it aborts before the session is open, the attempt to connect ends and rejects with the signal's reason. Later it has no
-   * effect.
-   */
+  /** If it aborts before the session is open, the attempt to connect ends and rejects with the signal's reason. Later it has no effect. */
   readonly signal?: AbortSignal;
   /** A clock, random numbers and a network in place of the machine's, for tests and simulations. @default the machine's */
   readonly environment?: Environment;

@@ -23,10 +23,7 @@ export function hasEnded(state: SessionState): boolean {
   return state.name === 'expired' || state.name === 'closed';
 }
 
-/**
- * The events of a `Session`, emitted at most once for each change. They only inform. To end work with the session, use its
- * `signal`.
- */
+/** The events of a `Session`, emitted at most once for each change. They only inform. To end work with the session, use its `signal`. */
 export interface SessionEvents {
   /** The connection is lost. Locks and terms stay held while their lease lasts. */
   suspended(): void;

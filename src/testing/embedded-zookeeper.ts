@@ -21,10 +21,9 @@ import type { SessionRecord } from './state/session-table.js';
  * protocol, so every client of a real server can use it. It starts in milliseconds, and a test can make it fail in ways that
  * are impossible with a real server.
  *
- * Guaranteed: the semantics of ZooKeeper 3.8, or with the option `dialect` of 3.9, as a client sees them: nodes, stats, access
- * lists, sessions, watches, transactions, error codes. Not guaranteed: anything about durability or performance; there is no
- * ensemble, no TLS, no SASL, no quota, no dynamic configuration. **Never use it in production**: its data is
- * gone when the process ends.
+ * Guaranteed: the semantics of ZooKeeper 3.8, or with the option `dialect` of 3.9, as a client sees them: nodes, stats, access lists,
+ * sessions, watches, transactions, error codes. Not guaranteed: anything about durability or performance; there is no ensemble, no TLS, no
+ * SASL, no quota, no dynamic configuration. **Never use it in production**: its data is gone when the process ends.
  *
  * @example
  * ```ts
@@ -175,8 +174,7 @@ export class EmbeddedZooKeeper {
   }
 
   /**
-   * Suspends the server, like a process that was stopped: connections are accepted, nothing is read, nothing is answered,
-   * no session ends.
+   * Suspends the server, like a process that was stopped: connections are accepted, nothing is read, nothing is answered, no session ends.
    */
   pause(): void {
     this.#server.faults.paused = true;
@@ -282,8 +280,7 @@ export class EmbeddedZooKeeper {
   }
 
   /**
-   * Answers requests with an error and doesn't carry them out. A handshake can't fail with an error: there the connection
-   * is cut.
+   * Answers requests with an error and doesn't carry them out. A handshake can't fail with an error: there the connection is cut.
    *
    * @param error - the name of ZooKeeper's error, or any code
    * @throws InvalidOptionError if there is no error of that name

@@ -8,10 +8,9 @@ const POLL_MS = 500;
 const READABLE = /^flags:\s+\d*[02]$/m;
 
 /**
- * Calls `task` when no process reads the pipe at this descriptor any more, unless `signal` has aborted. A writing process
- * learns of that by EPIPE only, so not before it writes, and Node reports it in no other way. So this function polls the
- * process table, where there is one (Linux). It never calls `task` if the descriptor isn't a pipe, or if no process that
- * this user may inspect reads it.
+ * Calls `task` when no process reads the pipe at this descriptor any more, unless `signal` has aborted. A writing process learns of that by
+ * EPIPE only, so not before it writes, and Node reports it in no other way. So this function polls the process table, where there is one
+ * (Linux). It never calls `task` if the descriptor isn't a pipe, or if no process that this user may inspect reads it.
  *
  * Resolves when it has looked for the reader. Write nothing before: the reader may wait for one line only, and end.
  */

@@ -22,8 +22,7 @@ export function electionJson({ terms: _, path, ...view }: ElectionView): object 
 }
 
 /**
- * One election in detail, as `status` prints it: the leaders, the age of their newest heartbeats, and the waiting
- * candidates.
+ * One election in detail, as `status` prints it: the leaders, the age of their newest heartbeats, and the waiting candidates.
  * @param view - `undefined`: there is no such election
  * @param seat - the seat to take the leader of. @default all seats
  * @param nowMs - the time by this machine's clock, in milliseconds since 1970

@@ -34,9 +34,8 @@ export interface SessionCleanup {
 const LONGEST_WAIT_MS = 600_000;
 
 /**
- * Gives back what a dead process led, and closes its session. Only for a process that has surely ended: it takes the
- * session from its client. Never rejects; ends within twice the session's own timeout, and 20 minutes at most, after which
- * there is nothing left to do.
+ * Gives back what a dead process led, and closes its session. Only for a process that has surely ended: it takes the session from its
+ * client. Never rejects; ends within twice the session's own timeout, and 20 minutes at most, after which there is nothing left to do.
  *
  * Only the process's own reports say what it led. So the guardian writes nothing before ZooKeeper has confirmed the report: the
  * node is the session's own and in the election's queue, and the record says that it leads. If either changes after that, the

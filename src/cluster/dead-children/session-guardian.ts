@@ -74,11 +74,10 @@ const LONGEST_PAUSE_MS = 10_000;
 const LAST_MESSAGES_MS = 100;
 
 /**
- * Closes the sessions of child processes when these have ended. So the next leader needn't wait for the end of a lease, nor the next
- * holder of a lock for a session timeout: a killed leader is replaced in milliseconds. Create the guardian in the parent. The
- * children report their sessions and terms to it over IPC on their own, if you start them with `fork` (of
- * `node:child_process` or `node:cluster`) and they use an `ElectionSupervisor`, or `registerWithGuardian` for
- * sessions of their own.
+ * Closes the sessions of child processes when these have ended. So the next leader needn't wait for the end of a lease, nor the next holder
+ * of a lock for a session timeout: a killed leader is replaced in milliseconds. Create the guardian in the parent. The children report
+ * their sessions and terms to it over IPC on their own, if you start them with `fork` (of `node:child_process` or `node:cluster`) and they
+ * use an `ElectionSupervisor`, or `registerWithGuardian` for sessions of their own.
  *
  * Guaranteed: the guardian does nothing to a process that lives, even if the process hangs or has closed its channel. A guardian
  * that dies or can't reach the servers changes nothing. It gives the terms of a dead process back cleanly. The dead process can no
@@ -123,8 +122,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   /**
-   * Guards a child process from now on, until it has ended. Does nothing if it has ended already, or is
-   * guarded.
+   * Guards a child process from now on, until it has ended. Does nothing if it has ended already, or is guarded.
    *
    * @throws InvalidOptionError if it isn't a child that was made with `fork`
    * @throws InvalidStateError if the guardian was closed

@@ -4,9 +4,8 @@
  * keeper ends the command and its descendants before the lease's end. So they end even if the runner is stopped, blocked or
  * cut off. If the runner is gone, the keeper ends them at once.
  *
- * The keeper exits when the command is gone, or without a command when the runner closes the channel. If the runner was
- * killed, the keeper first closes the session that the runner left behind: no leader acts any more, so the next one needn't
- * wait for the end of the lease.
+ * The keeper exits when the command is gone, or without a command when the runner closes the channel. If the runner was killed, the keeper
+ * first closes the session that the runner left behind: no leader acts any more, so the next one needn't wait for the end of the lease.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { describe } from '../../errors.js';

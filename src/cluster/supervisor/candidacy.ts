@@ -25,10 +25,7 @@ export interface Pauses {
   readonly backoff: RejoinBackoff;
 }
 
-/**
- * One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was
- * lost.
- */
+/** One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was lost. */
 export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
   readonly session: Session;
   readonly elector: LeaderElector;

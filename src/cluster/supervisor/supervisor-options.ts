@@ -23,10 +23,9 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   /** How each session is opened. */
   readonly session?: Omit<SessionOptions, 'signal'>;
   /**
-   * The clean-up hook. It is called after every lost term and every expired session, when the leader's work has settled, the
-   * session is closed, and before anything else. The supervisor joins the election again only when the hook has succeeded. A hook
-   * that throws is called again, with back-off. After the last attempt the supervisor stops with `CleanupFailedError`. The hook
-   * may return `'stop'`.
+   * The clean-up hook. It is called after every lost term and every expired session, when the leader's work has settled, the session is
+   * closed, and before anything else. The supervisor joins the election again only when the hook has succeeded. A hook that throws is
+   * called again, with back-off. After the last attempt the supervisor stops with `CleanupFailedError`. The hook may return `'stop'`.
    *
    * After a loss the hook is called at least once, even if you stop the supervisor meanwhile. After a stop it has
    * `cleanupTimeoutMs` in all, from the stop or from the call, whichever is later. The supervisor calls it once more at most. If

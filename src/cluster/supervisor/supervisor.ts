@@ -36,8 +36,7 @@ import { holdUpOf } from './supervisor-state.js';
  *
  * Guaranteed:
  * - no second candidacy begins before the hook has succeeded, and a hook that never succeeds stops the supervisor;
- * - after each lost term, and after each `expired`, the hook is called at least once before `stopped`, whenever you stop the
- *   supervisor;
+ * - after each lost term, and after each `expired`, the hook is called at least once before `stopped`, whenever you stop the supervisor;
  * - the order after a loss is: signal aborted, `demoted`, `expired` if the session has expired, the hook, `cleaned`, `restarting`,
  *   in time `elected`.
  *
@@ -131,12 +130,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * The session that is open, or else the next one as soon as there is one: for example for an
-   * `ElectionObserver` that should live as long as the supervisor. It remains the supervisor's: don't close
-   * it.
+   * The session that is open, or else the next one as soon as there is one: for example for an `ElectionObserver` that should live as long
+   * as the supervisor. It remains the supervisor's: don't close it.
    *
-   * @throws InvalidStateError if the supervisor has stopped, or stops before it has a session; or the
-   *   signal's reason
+   * @throws InvalidStateError if the supervisor has stopped, or stops before it has a session; or the signal's reason
    */
   session(signal?: AbortSignal): Promise<Session> {
     return this.#loop.sessions.current(signal);
@@ -233,10 +230,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * server can be reached, that takes one lease and 2 s at most, and what the work and the hook take. Called from inside the
    * leader's work, it resolves as soon as the term's signal has aborted; from inside the hook, at once.
    *
-   * It waits for the work as long as that takes. Until then the session is kept and nothing is released, because the work may
-   * still act. When that takes longer than a lease, `error` reports it once, and `health()` is no longer
-   * live. If the call rejects for its `timeoutMs`, the stop goes on: end the process, or call again to wait
-   * for it.
+   * It waits for the work as long as that takes. Until then the session is kept and nothing is released, because the work may still act.
+   * When that takes longer than a lease, `error` reports it once, and `health()` is no longer live. If the call rejects for its
+   * `timeoutMs`, the stop goes on: end the process, or call again to wait for it.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped
@@ -266,9 +262,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Ends the process in good order at the first of these signals: the leader's work stops and settles, `options.cleanup`
-   * runs, the term is given back, the session is closed, the process exits with `options.exitCode`. Without a call of this
-   * method Conclave handles no signal.
+   * Ends the process in good order at the first of these signals: the leader's work stops and settles, `options.cleanup` runs, the term is
+   * given back, the session is closed, the process exits with `options.exitCode`. Without a call of this method Conclave handles no signal.
    *
    * The process exits with
    * - 1 if `cleanup` has failed, or the supervisor's own clean-up after a loss;

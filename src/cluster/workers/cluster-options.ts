@@ -22,9 +22,8 @@ export interface ClusterOptions extends SessionGuardianOptions {
    */
   readonly fork?: (slot: number) => ChildProcess | Worker;
   /**
-   * Back-off of restarts, for each worker. After a worker has run for longer than the longest pause, its
-   * failure count starts again. After its last attempt it isn't restarted, and `error` reports that. @default
-   * forever, with pauses from 100 to 5000 ms
+   * Back-off of restarts, for each worker. After a worker has run for longer than the longest pause, its failure count starts again. After
+   * its last attempt it isn't restarted, and `error` reports that. @default forever, with pauses from 100 to 5000 ms
    */
   readonly restart?: RetryOptions;
   /** The signal that asks a worker to end; see `ElectionSupervisor.shutdownOn`. @default 'SIGTERM' */

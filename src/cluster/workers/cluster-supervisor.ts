@@ -132,8 +132,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
    * Replaces all workers, one after the other: each as soon as the new worker before it has a place in its election. The leader
    * comes last, so that there is one handover. A second call meanwhile returns the same promise.
    *
-   * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; workers that weren't
-   *   replaced keep running
+   * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; workers that weren't replaced keep running
    * @throws InvalidStateError if it is stopped, before or meanwhile
    */
   replaceWorkers(): Promise<void> {

@@ -11,17 +11,15 @@ export interface CandidateLease {
 }
 
 /**
- * The uuid of a candidate. It has version 8, which RFC 9562 leaves to its users, and carries the facts that a leader
- * needs about the candidate. So one request, a listing of the queue, shows which candidate may lead next, and with
- * which lease.
+ * The uuid of a candidate. It has version 8, which RFC 9562 leaves to its users, and carries the facts that a leader needs about the
+ * candidate. So one request, a listing of the queue, shows which candidate may lead next, and with which lease.
  *
  * xxxxxxxx-xxxx-8Fpp-Vxxx-LLLLSSSSxxxx
  *
  * `F` is the format. `pp` is the priority, `LLLL` the lease, `SSSS` how long the candidate may be silent. `V` has the variant's two
  * bits. 78 bits come from `random`.
  * @param random - a uuid of version 4
- * @param lease - the candidate's times. The times that are read from the uuid are as long, or longer by 0.1 % and 1 ms at
- *   most
+ * @param lease - the candidate's times. The times that are read from the uuid are as long, or longer by 0.1 % and 1 ms at most
  */
 export function candidateUuid(random: string, priority: number, lease: CandidateLease): string {
   const [first, second, , fourth = '', fifth = ''] = random.split('-');
@@ -47,9 +45,7 @@ const NONE = '0000';
 const GROUPS =
   /^[0-9a-f]{8}-[0-9a-f]{4}-8([0-9a-f])([0-9a-f]{2})-[89ab][0-9a-f]{3}-([0-9a-f]{4})([0-9a-f]{4})[0-9a-f]{4}$/;
 
-/**
- * The lease of a candidate, by its name. `undefined` for other clients: their uuids have other versions or no hyphens.
- */
+/** The lease of a candidate, by its name. `undefined` for other clients: their uuids have other versions or no hyphens. */
 export function leaseOf({ id }: QueueEntry): CandidateLease | undefined {
   const [, format, , lease = '', silent = ''] = GROUPS.exec(id) ?? [];
   const leaseMs = leaseOfBits(Number.parseInt(lease, 16));
@@ -72,10 +68,7 @@ const C = 0x63; // Heartbeat nodes have the same uuids, after `_h_`.
 const ZERO = 0x30;
 const EIGHT = 0x38;
 
-/**
- * Whether a candidate may have a priority. It reads four characters of the name, because parsing a thousand names takes
- * long.
- */
+/** Whether a candidate may have a priority. It reads four characters of the name, because parsing a thousand names takes long. */
 export const mayHavePriority: NameTest = (name, start, end) =>
   start + PRIORITY_AT + 1 < end &&
   name[start + VERSION_AT] === EIGHT &&
@@ -86,10 +79,7 @@ export const mayHavePriority: NameTest = (name, start, end) =>
 const MANTISSA_BITS = 11;
 const MANTISSA = 2 ** MANTISSA_BITS - 1;
 
-/**
- * The least number of this kind that is no shorter than the lease, since a shorter one would make two leaders. 0 if
- * there is none.
- */
+/** The least number of this kind that is no shorter than the lease, since a shorter one would make two leaders. 0 if there is none. */
 function leaseBits(leaseMs: number): number {
   if (!isLease(leaseMs)) return 0;
   let mantissa = Math.ceil(leaseMs);

@@ -14,10 +14,7 @@ export interface Candidate {
   readonly priority: number;
   /** The number of its node, from a signed 32-bit counter that wraps round. Don't use it as a fencing token. */
   readonly sequence: number;
-  /**
-   * What the candidate advertises: the string or bytes that it was given. Another client has written that, so don't
-   * trust it.
-   */
+  /** What the candidate advertises: the string or bytes that it was given. Another client has written that, so don't trust it. */
   readonly data: string | Uint8Array | undefined;
 }
 

@@ -6,8 +6,7 @@ import { priorityOf } from './candidate-uuid.js';
 export const HIGHEST_PRIORITY = 255;
 
 /**
- * The entry that leads next by its priority: the first one with the highest priority. `undefined` if that is the first
- * in the queue anyway.
+ * The entry that leads next by its priority: the first one with the highest priority. `undefined` if that is the first in the queue anyway.
  */
 export function preferredSuccessor(queue: readonly QueueEntry[]): QueueEntry | undefined {
   const highest = queue.reduce((most, entry) => Math.max(most, priorityOf(entry)), 0);
@@ -16,8 +15,7 @@ export function preferredSuccessor(queue: readonly QueueEntry[]): QueueEntry | u
 }
 
 /**
- * Candidates in the order in which they lead: the leaders, then those with the highest priority; among equals the queue
- * decides.
+ * Candidates in the order in which they lead: the leaders, then those with the highest priority; among equals the queue decides.
  * @param queue - the candidates in the order of the queue
  * @param leading - the nodes of the leaders
  */

@@ -79,10 +79,7 @@ export class SuccessorSearch {
     }
   }
 
-  /**
-   * A candidate behind `first`, the first in the queue, with a higher priority, except `after`. `undefined` if there is
-   * none.
-   */
+  /** A candidate behind `first`, the first in the queue, with a higher priority, except `after`. `undefined` if there is none. */
   async preferredTo({ entry: first }: Contender, after: string): Promise<MarkedSuccessor | undefined> {
     for (;;) {
       const names = await this.#list();

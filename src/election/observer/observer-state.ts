@@ -15,8 +15,7 @@ interface LastRead {
  *
  * - `unread`: nothing was read yet: `start()` hasn't resolved.
  * - `seeing`: `leader` leads, by the last read.
- * - `blind`: it can no longer read: it has no session, or no server for a session timeout, or a server
- *   refuses.
+ * - `blind`: it can no longer read: it has no session, or no server for a session timeout, or a server refuses.
  * - `stopped`: final.
  *
  * unread → seeing ⇄ blind; any → stopped.

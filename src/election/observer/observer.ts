@@ -28,11 +28,10 @@ const LONGEST_QUEUE = 1000;
  * Watches who leads an election without taking part in it. It only reads: it needs no right to write, and creates
  * nothing, not even a missing election, since that would get the wrong access list.
  *
- * Guaranteed: it shows leaders in the order in which they led, and never goes back to an earlier leader or to what a
- * leader advertised earlier, also when its sessions change or a server is behind; it shows nothing twice in a row. Not
- * guaranteed: every state in between. The record is vacant for a moment between two terms, unless a candidate takes over from
- * a leader that is silent, and a term may end before the observer has read it. So the `undefined` between two leaders may be
- * seen or not.
+ * Guaranteed: it shows leaders in the order in which they led, and never goes back to an earlier leader or to what a leader advertised
+ * earlier, also when its sessions change or a server is behind; it shows nothing twice in a row. Not guaranteed: every state in between.
+ * The record is vacant for a moment between two terms, unless a candidate takes over from a leader that is silent, and a term may end
+ * before the observer has read it. So the `undefined` between two leaders may be seen or not.
  *
  * It shows what the servers said a moment ago. It shows a leader whose lease has ended until the leader's node is gone,
  * so it is no proof of leadership: a leader asks its own `term`.
@@ -90,10 +89,9 @@ export class ElectionObserver
   }
 
   /**
-   * Begins to observe. Resolves after the first read, also if there is no such election; with a connect string or a
-   * supervisor, however long it takes until there is a session. A second call returns the promise of the
-   * first one. Handle its rejection, as with any promise. A rejection because the observer was stopped
-   * needn't be handled.
+   * Begins to observe. Resolves after the first read, also if there is no such election; with a connect string or a supervisor, however
+   * long it takes until there is a session. A second call returns the promise of the first one. Handle its rejection, as with any promise.
+   * A rejection because the observer was stopped needn't be handled.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was

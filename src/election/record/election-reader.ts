@@ -63,9 +63,8 @@ export class ElectionReader {
   }
 
   /**
-   * When the newest heartbeat of this leader was committed, in milliseconds since 1970 by the clock of the server that
-   * leads the ensemble. `undefined` if its heartbeats raise no version. Then only the end of the leader's session shows
-   * the leader's end.
+   * When the newest heartbeat of this leader was committed, in milliseconds since 1970 by the clock of the server that leads the ensemble.
+   * `undefined` if its heartbeats raise no version. Then only the end of the leader's session shows the leader's end.
    */
   async heartbeatAtMs({ node }: Pick<Candidate, 'node'>): Promise<number | undefined> {
     const path = `${this.#path}/${heartbeatNodeOf(node)}`;

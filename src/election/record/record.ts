@@ -26,10 +26,7 @@ export type ElectionRecord =
   | {
       readonly state: 'held';
       readonly term: number;
-      /**
-       * The id of the leader, if the client that wrote the record knew it. The leader's node has it, too; nothing
-       * depends on this copy.
-       */
+      /** The id of the leader, if the client that wrote the record knew it. The leader's node has it, too; nothing depends on this copy. */
       readonly id?: string;
       /** The name of the leader's node in the queue. */
       readonly node: string;

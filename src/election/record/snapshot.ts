@@ -5,19 +5,15 @@ import { type Candidate, parseCandidate } from '../candidates/candidate.js';
 import { parseRecord } from './record.js';
 
 /**
- * What one read of an election shows: its record, and the node of the candidate that the record names. It has the zxids
- * of the transactions that wrote the two. Zxids rise over the ensemble's whole life, even if nodes are deleted and
- * created anew.
+ * What one read of an election shows: its record, and the node of the candidate that the record names. It has the zxids of the transactions
+ * that wrote the two. Zxids rise over the ensemble's whole life, even if nodes are deleted and created anew.
  */
 export type LeaderSnapshot =
   /** There is no such election. */
   | { readonly kind: 'missing' }
   /** The record names no candidate: the last term ended cleanly, there was no term yet, or the record can't be read. */
   | { readonly kind: 'vacant'; readonly recordZxid: bigint }
-  /**
-   * The record names a candidate whose node is gone: its term ended uncleanly, and no candidate has claimed the next
-   * one yet.
-   */
+  /** The record names a candidate whose node is gone: its term ended uncleanly, and no candidate has claimed the next one yet. */
   | { readonly kind: 'gone'; readonly recordZxid: bigint }
   | {
       readonly kind: 'led';
@@ -37,10 +33,9 @@ export function holderOf(election: NodeData): { term: number; entry: QueueEntry 
 /**
  * Combines two reads, first of the election's node, then of its holder's. Time may pass between them.
  *
- * If the holder's node was there at the second read, the holder led then. A leader gives its term back in the
- * transaction that deletes its node. No candidate claims the next term while the node is there, except a takeover,
- * whose claim deletes the node. If the node was gone, it was deleted between the two reads. Right after that there was
- * no leader, or a candidate that took over, which the next read shows.
+ * If the holder's node was there at the second read, the holder led then. A leader gives its term back in the transaction that deletes its
+ * node. No candidate claims the next term while the node is there, except a takeover, whose claim deletes the node. If the node was gone,
+ * it was deleted between the two reads. Right after that there was no leader, or a candidate that took over, which the next read shows.
  * @param holder - the node of the entry that {@link holderOf} named, if it is there
  */
 export function snapshotOf(election: NodeData | undefined, holder: NodeData | undefined): LeaderSnapshot {
@@ -67,8 +62,7 @@ export function isInDoubt(now: LeaderSnapshot, before: LeaderSnapshot | undefine
   if (before === undefined) return false;
   if (now.kind === 'missing' || before.kind === 'missing') return now.kind !== before.kind;
   if (now.recordZxid !== before.recordZxid) return now.recordZxid < before.recordZxid;
-  // The same record has the same holder. The data of the holder's node only get newer, and in the end the node is gone
-  // for good.
+  // The same record has the same holder. The data of the holder's node only get newer, and in the end the node is gone for good.
   if (before.kind === 'gone') return now.kind !== 'gone';
   return now.kind === 'led' && before.kind === 'led' && now.nodeZxid < before.nodeZxid;
 }

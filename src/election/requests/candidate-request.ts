@@ -26,10 +26,7 @@ export type StepDownRequest = Extract<CandidateRequest, { kind: 'step-down' }>;
 
 const LONGEST_GRACE_MS = 24 * 60 * 60 * 1000;
 
-/**
- * The request on a candidate's node, if there is one. Any client may have written the node, so a malformed request
- * counts as none.
- */
+/** The request on a candidate's node, if there is one. Any client may have written the node, so a malformed request counts as none. */
 export function parseRequest(data: Buffer): CandidateRequest | undefined {
   const request = parseJsonObject(data)?.request;
   if (typeof request !== 'object' || request === null) return undefined;

@@ -7,10 +7,8 @@ import { type CandidateRequest, parseRequest, withRequest } from './candidate-re
 const RETRY_WITHIN_MS = 20;
 
 /**
- * Writes a request on a candidate's node, beside the data that the candidate advertises. It never overwrites a change
- * of that data.
- * @throws a `ZooKeeperError` if the server refuses, for lack of permission for example, or the error that ended the
- *   session
+ * Writes a request on a candidate's node, beside the data that the candidate advertises. It never overwrites a change of that data.
+ * @throws a `ZooKeeperError` if the server refuses, for lack of permission for example, or the error that ended the session
  */
 export async function writeRequest(
   session: Session,

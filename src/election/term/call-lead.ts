@@ -20,14 +20,12 @@ const checked = new WeakSet<Lead>();
 let checks = 0;
 
 /**
- * Calls `lead`. In the first term of each function, it warns if `lead` has returned at once and left work behind. Two
- * signs show that. First, right after the call the process has more timers, sockets, files or child processes than
- * right before it: no other code can have begun them. Second, the result settled before the event loop turned: `lead`
- * can't have waited for them.
+ * Calls `lead`. In the first term of each function, it warns if `lead` has returned at once and left work behind. Two signs show that.
+ * First, right after the call the process has more timers, sockets, files or child processes than right before it: no other code can have
+ * begun them. Second, the result settled before the event loop turned: `lead` can't have waited for them.
  *
- * Work that was given to `waitUntil` causes no warning. The check misses work that begins later, or that uses a socket
- * which was open before. A file that a logger writes to later, as pino does with `sync: false`, may be taken for such
- * work.
+ * Work that was given to `waitUntil` causes no warning. The check misses work that begins later, or that uses a socket which was open
+ * before. A file that a logger writes to later, as pino does with `sync: false`, may be taken for such work.
  */
 export async function callLead(lead: Lead, term: LedTerm, logger: Logger): Promise<void> {
   if (checked.has(lead) || checks === MOST_CHECKS) return void (await lead(term));

@@ -30,8 +30,7 @@ export interface Claim {
   /** The path of the leader's node. */
   readonly node: string;
   /**
-   * The number of the session's connection over which the claim was answered, or over which a read has shown it;
-   * `undefined` if unknown.
+   * The number of the session's connection over which the claim was answered, or over which a read has shown it; `undefined` if unknown.
    */
   readonly connection: number | undefined;
   /** Given for terms of elections. */

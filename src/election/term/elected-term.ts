@@ -88,10 +88,7 @@ export class ElectedTerm extends Validity implements Term {
     this.#work.add(work, 'lead');
   }
 
-  /**
-   * Calls `work`, which may begin the leader's work. Until the term is given back, {@link isAround} is true in all code
-   * that it calls.
-   */
+  /** Calls `work`, which may begin the leader's work. Until the term is given back, {@link isAround} is true in all code that it calls. */
   run<T>(work: () => T): T {
     return this.#work.run(work);
   }

@@ -37,18 +37,12 @@ export class Release {
     return this.#given;
   }
 
-  /**
-   * Gives the term back and leaves the queue. Goes on until the servers have answered or the session has ended. Never
-   * rejects.
-   */
+  /** Gives the term back and leaves the queue. Goes on until the servers have answered or the session has ended. Never rejects. */
   give(successor: Successor | undefined): Promise<void> {
     return this.#contender.leave(() => this.write(successor));
   }
 
-  /**
-   * As {@link give}, for a contender that is leaving already. @throws the servers' refusal, or the error that ended the
-   * session
-   */
+  /** As {@link give}, for a contender that is leaving already. @throws the servers' refusal, or the error that ended the session */
   async write(first: Successor | undefined): Promise<void> {
     const { session, node, queue } = this.#contender;
     const giveUpAt = session.clock.now() + session.leaseMs; // If a successor changes its node again and again, the queue decides in the end.
@@ -79,8 +73,7 @@ export class Release {
    * between a reply and the next request on one connection. Over another connection than the claim's, or after a lost
    * reply, the record is read first: this very node must hold it, at the claim's version. A node holds the record only
    * once. If a server is behind the state that a watch has shown to this session, a write brings it up to date.
-   * @throws an error if another holds the record, the servers' refusal, or the error that ended the session; then
-   *   nothing is written
+   * @throws an error if another holds the record, the servers' refusal, or the error that ended the session; then nothing is written
    */
   async #send(parts: readonly TransactionPart[]): Promise<void> {
     const { session, node, entry } = this.#contender;

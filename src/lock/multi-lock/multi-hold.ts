@@ -37,10 +37,7 @@ export class MultiHold implements LockHold {
     return this.#holds.map(({ grant }) => grant);
   }
 
-  /**
-   * Aborts with `LockLostError` as soon as one of the locks is no longer held. The other locks stay held until you call
-   * `release()`.
-   */
+  /** Aborts with `LockLostError` as soon as one of the locks is no longer held. The other locks stay held until you call `release()`. */
   get signal(): AbortSignal {
     return this.#ended.signal;
   }

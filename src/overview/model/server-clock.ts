@@ -4,9 +4,8 @@ const SAMPLES = 64;
 /**
  * How far the servers' clock is ahead of this process's clock, as far as reads show it. If a node was written at `t` by the servers' clock,
  * and then read, the servers' clock was at `t` at least. Of several samples the greatest difference is the best one. Only a read right
- * after a write,
- * such as a heartbeat, is a useful sample. The result is too small by no more than the shortest time between such a write and its read:
- * some milliseconds.
+ * after a write, such as a heartbeat, is a useful sample. The result is too small by no more than the shortest time between such a write
+ * and its read: some milliseconds.
  */
 export class ServerClock {
   readonly #samples: number[] = [];

@@ -21,10 +21,7 @@ export interface ElectionView {
   readonly candidates: readonly CandidateView[];
   /** The candidate that leads next, as far as that can be seen; `null` if there is none. */
   readonly next: NextView | null;
-  /**
-   * The terms of all seats that were seen, the oldest first, 100 at most. Gaps between two terms of a seat are times without a
-   * leader.
-   */
+  /** The terms of all seats that were seen, the oldest first, 100 at most. Gaps between two terms of a seat are times without a leader. */
   readonly terms: readonly TermView[];
 }
 

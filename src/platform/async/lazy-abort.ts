@@ -2,8 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { forEachOf, type SmallSet, sizeOf, withMember, withoutMember } from '../collections/small-set.js';
 
 /**
- * A function, or an object where there are very many listeners and a function for each would cost memory. `EventTarget` accepts
- * both, too.
+ * A function, or an object where there are very many listeners and a function for each would cost memory. `EventTarget` accepts both, too.
  */
 export type AbortListener = (() => void) | { handleEvent(): void };
 
@@ -12,8 +11,7 @@ export type AbortListener = (() => void) | { handleEvent(): void };
  * {@link Abortable}. They are called in the order in which they were added, before the listeners of the signal. They belong to
  * Conclave and must not throw.
  *
- * This saves some 20 µs for each signal with a listener. Signals and their errors were 16 % of the processor time of taking a
- * free lock.
+ * This saves some 20 µs for each signal with a listener. Signals and their errors were 16 % of the processor time of taking a free lock.
  */
 export class LazyAbortController<Reason = unknown> {
   #listeners: SmallSet<AbortListener>;

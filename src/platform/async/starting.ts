@@ -5,9 +5,8 @@ import { ignore } from './promises.js';
 /** The options of a `start()`. */
 export interface StartOptions {
   /**
-   * If it aborts before `start()` has resolved, the object stops for good, as after `stop()`. `start()` then rejects with the
-   * signal's reason. If it has aborted before the call, the object doesn't start. After `start()` has resolved, the signal has no
-   * effect.
+   * If it aborts before `start()` has resolved, the object stops for good, as after `stop()`. `start()` then rejects with the signal's
+   * reason. If it has aborted before the call, the object doesn't start. After `start()` has resolved, the signal has no effect.
    */
   readonly signal?: AbortSignal;
 }

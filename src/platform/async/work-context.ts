@@ -32,10 +32,7 @@ interface Frame {
 // One storage for all contexts, because Node before 24 asks each AsyncLocalStorage in use at every promise of the process, until
 // it is disabled. Meanwhile an `await` in a loop takes 0.11 µs instead of 0.04 µs.
 const frames = new AsyncLocalStorage<Frame>();
-/**
- * How many contexts are working. It is only a number, since a list would keep the contexts of work that
- * never ends in memory.
- */
+/** How many contexts are working. It is only a number, since a list would keep the contexts of work that never ends in memory. */
 let working = 0;
 
 /** Runs `work` in a context. All code that it calls or begins belongs to the context, too, until the context ends. */
@@ -67,10 +64,7 @@ export function isWithin(context: WorkContext): boolean {
   return workContexts().includes(context);
 }
 
-/**
- * The frame without contexts that have ended. Otherwise work that starts itself again at its end would keep all its former
- * contexts.
- */
+/** The frame without contexts that have ended. Otherwise work that starts itself again at its end would keep all its former contexts. */
 function unfinished(frame: Frame | undefined): Frame | undefined {
   if (frame === undefined) return undefined;
   const outer = unfinished(frame.outer);

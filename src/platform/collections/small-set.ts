@@ -1,6 +1,5 @@
 /**
- * A set that nearly always has one member. Then it is that member itself, which saves the 250 bytes of a `Set`, six times in each
- * waiter.
+ * A set that nearly always has one member. Then it is that member itself, which saves the 250 bytes of a `Set`, six times in each waiter.
  */
 export type SmallSet<T extends object> = T | Set<T> | undefined;
 

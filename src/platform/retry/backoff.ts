@@ -3,9 +3,7 @@ import { checkMs, checkOptions } from '../checks.js';
 
 /** How often and how soon to try again. The names and the arithmetic are those of p-retry. Times are in milliseconds. */
 export interface RetryOptions {
-  /**
-   * How many times to try again after the first try; may be `Infinity`. @default Infinity for restarts, 4 for the clean-up hook
-   */
+  /** How many times to try again after the first try; may be `Infinity`. @default Infinity for restarts, 4 for the clean-up hook */
   readonly retries?: number;
   /** How many times as long each pause is as the one before; 1 or more. @default 2 */
   readonly factor?: number;
@@ -59,9 +57,7 @@ export function backoffMs(
   return Math.min(shortest * (1 + random), maxTimeout);
 }
 
-/**
- * An {@link exponentialPauseMs} with a random second half, so that many clients don't come back at once. `random` is from [0, 1).
- */
+/** An {@link exponentialPauseMs} with a random second half, so that many clients don't come back at once. `random` is from [0, 1). */
 export function jitteredPauseMs(
   failures: number,
   random: number,

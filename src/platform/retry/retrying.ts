@@ -16,8 +16,7 @@ class FailedTry extends Error {}
  * it doesn't retry after a `TypeError`, replaces thrown values that aren't errors, and has its own error that ends the retries.
  * The caller makes the pauses, because time comes from the injected clock. The caller also watches any signal, because p-retry
  * drops a result that arrives while its signal aborts.
- * @param onFailure - called after each failed try, including the last one, and awaited before the next. If it throws, the retries
- *   end
+ * @param onFailure - called after each failed try, including the last one, and awaited before the next. If it throws, the retries end
  * @throws the error of the last try or of `onFailure`
  */
 export async function retrying<T>(

@@ -11,10 +11,7 @@ export interface Timer {
 
 /** Whether a timer keeps the process alive. */
 export interface TimerOptions {
-  /**
-   * With `true` the timer alone doesn't keep the process alive. Conclave never sets it for a timer that ends a lease. @default
-   * false
-   */
+  /** With `true` the timer alone doesn't keep the process alive. Conclave never sets it for a timer that ends a lease. @default false */
   readonly background?: boolean;
 }
 
@@ -239,9 +236,7 @@ export function machineInstantIn(
   return { monotonicMs: after(monotonicMs), uptimeMs: after(uptimeMs) };
 }
 
-/**
- * The time until `instant`, in milliseconds, including the time for which the machine is suspended; negative after the instant.
- */
+/** The time until `instant`, in milliseconds, including the time for which the machine is suspended; negative after the instant. */
 export function msUntil(
   { monotonicMs, uptimeMs }: MachineInstant,
   sources: TimeSources = systemSources,

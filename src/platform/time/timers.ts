@@ -1,9 +1,8 @@
 import * as timers from 'node:timers';
 
 /**
- * The process's own timers and clocks, as they were when Conclave was loaded. Fake timers of a test (of vitest, Jest, Sinon or
- * node:test) replace the globals. With them no heartbeat would be sent, and leases would use a stopped clock.
- * No other file uses the globals.
+ * The process's own timers and clocks, as they were when Conclave was loaded. Fake timers of a test (of vitest, Jest, Sinon or node:test)
+ * replace the globals. With them no heartbeat would be sent, and leases would use a stopped clock. No other file uses the globals.
  */
 
 // They come from the module, which most fakes don't replace. So it doesn't matter whether the fakes were installed before.

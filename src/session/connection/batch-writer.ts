@@ -22,10 +22,7 @@ export class BatchWriter {
     this.#clock = clock;
   }
 
-  /**
-   * The send time of the next write. The clock is read once for each write, so the time is early for the later requests. That is
-   * safe.
-   */
+  /** The send time of the next write. The clock is read once for each write, so the time is early for the later requests. That is safe. */
   sentAt(): LeaseInstant {
     if (this.#unwritten.length === 0 || this.#sentAt === undefined) this.#sentAt = leaseStart(this.#clock);
     return this.#sentAt;

@@ -1,6 +1,4 @@
-/**
- * A server says that the session no longer belongs to this connection: it has ended, or another connection has taken it.
- */
+/** A server says that the session no longer belongs to this connection: it has ended, or another connection has taken it. */
 export class SessionGoneError extends Error {
   constructor(readonly moved: boolean) {
     super('the server says that the session no longer belongs to this connection');

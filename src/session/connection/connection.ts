@@ -142,9 +142,8 @@ export class Connection {
   }
 
   /**
-   * Has the server watch the paths that an earlier connection watched. The server then reports at once the changes since
-   * `sinceZxid`, the `repliedZxid` of that connection. If this connection is lost before the answer, the next one has to do it.
-   * Each portion is one request.
+   * Has the server watch the paths that an earlier connection watched. The server then reports at once the changes since `sinceZxid`, the
+   * `repliedZxid` of that connection. If this connection is lost before the answer, the next one has to do it. Each portion is one request.
    */
   restoreWatches(portions: readonly requests.WatchPortion[], sinceZxid: bigint): void {
     this.#repliedZxid = sinceZxid;

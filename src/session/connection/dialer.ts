@@ -15,8 +15,7 @@ import { type Endpoint, openTransport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
-// This doesn't grow with the session timeout: a server that is starting stays silent, but answers a new connection a moment
-// later.
+// This doesn't grow with the session timeout: a server that is starting stays silent, but answers a new connection a moment later.
 const MAX_HANDSHAKE_MS = 5000;
 // A connection that lasted this long shows that its server serves. After its loss the first round follows without a pause.
 const SETTLED_AFTER_MS = 2000;
@@ -27,9 +26,8 @@ export function pauseMs(round: number, random: number): number {
 }
 
 /**
- * How long the handshake may take in the `round`th round (from 0), in milliseconds. At first it is so short that every address is
- * tried well before the session expires, because servers that are starting accept and stay silent. It is longer in each round,
- * for slow servers.
+ * How long the handshake may take in the `round`th round (from 0), in milliseconds. At first it is so short that every address is tried
+ * well before the session expires, because servers that are starting accept and stay silent. It is longer in each round, for slow servers.
  */
 export function handshakeTimeoutMs(round: number, addresses: number, sessionTimeoutMs: number): number {
   const longest = Math.min(MAX_HANDSHAKE_MS, Math.max(200, sessionTimeoutMs / 3));
@@ -100,10 +98,7 @@ export class Dialer {
     return this.#lastFailure;
   }
 
-  /**
-   * When a handshake for a known session was last sent and not answered, by the session's clock. That server may have the session
-   * now.
-   */
+  /** When a handshake for a known session was last sent and not answered, by the session's clock. That server may have the session now. */
   get handshakeLostAt(): number {
     return this.#handshakeLostAt;
   }

@@ -21,9 +21,8 @@ const THROTTLED_PAUSE_MS = 100;
 const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore }; // The outcome of a request whose answer doesn't matter.
 
 /**
- * The operations of a session on their way to a server. Without a connection they are held, in order, and sent over the next
- * connection. No operation is sent twice. Each one settles: with its reply, the loss of the reply, its own timeout, or the end of
- * the session.
+ * The operations of a session on their way to a server. Without a connection they are held, in order, and sent over the next connection. No
+ * operation is sent twice. Each one settles: with its reply, the loss of the reply, its own timeout, or the end of the session.
  */
 export class Outbox {
   readonly #environment: Pick<Environment, 'clock' | 'random'>;
@@ -209,16 +208,12 @@ class Deadlines {
     return this.#turnAt;
   }
 
-  /**
-   * Removes an operation. The timer keeps running and then finds nothing to do, because operations come and go much more often.
-   */
+  /** Removes an operation. The timer keeps running and then finds nothing to do, because operations come and go much more often. */
   remove(operation: Operation): void {
     this.#waiting.remove(operation);
   }
 
-  /**
-   * Clears the timer, which mustn't keep the process alive. No operation follows, and the connection settles those that are left.
-   */
+  /** Clears the timer, which mustn't keep the process alive. No operation follows, and the connection settles those that are left. */
   end(): void {
     this.#timer?.clear();
     this.#timerAt = Number.NEGATIVE_INFINITY;

@@ -20,10 +20,9 @@ export interface Transport {
 const NO_READER: Reader = { read: ignore };
 
 /**
- * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be valid for the server's name
- * (or its address, if the connect string has that), unless the options say otherwise. With TLS no bytes are written before
- * `secureConnect`, because earlier bytes could reach a server with a wrong certificate, and the handshake contains the session's
- * password.
+ * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be valid for the server's name (or its
+ * address, if the connect string has that), unless the options say otherwise. With TLS no bytes are written before `secureConnect`, because
+ * earlier bytes could reach a server with a wrong certificate, and the handshake contains the session's password.
  */
 export function openTransport(
   { server, address }: Endpoint,

@@ -60,8 +60,7 @@ export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
  * `multi[check(node)…]`. ZooKeeper's pings prove less, since a follower that lost its quorum answers them, too. Without a node to
  * confirm, a ping keeps the session and finds dead links. A read does the same, so idle reads replace the ping if there are any.
  *
- * Heartbeats never overlap. If a heartbeat isn't answered in time, the link is dead, whatever the socket says, and the connection
- * ends.
+ * Heartbeats never overlap. If a heartbeat isn't answered in time, the link is dead, whatever the socket says, and the connection ends.
  */
 export class KeepAlive {
   readonly #clock: Clock;
@@ -81,9 +80,7 @@ export class KeepAlive {
   readonly #lateReplies: LateReplies;
   readonly #onAnswered: (tookMs: number) => void;
 
-  /**
-   * @param onAnswered - called after each heartbeat that has proved nodes; must not throw
-   */
+  /** @param onAnswered - called after each heartbeat that has proved nodes; must not throw */
   constructor(clock: Clock, logger: Logger, onAnswered: (tookMs: number) => void = ignore) {
     this.#clock = clock;
     this.#logger = logger;
@@ -154,8 +151,7 @@ export class KeepAlive {
   }
 
   /**
-   * Sets the timer. A timer that is due too early keeps running and checks again, because locks are acquired and released much
-   * more often.
+   * Sets the timer. A timer that is due too early keeps running and checks again, because locks are acquired and released much more often.
    */
   #schedule(): void {
     const connection = this.#connection;
@@ -246,8 +242,7 @@ export class KeepAlive {
   }
 
   /**
-   * Confirms the nodes of `batch` in one committed write. Nodes that are gone or unreadable mustn't keep the others from being
-   * confirmed.
+   * Confirms the nodes of `batch` in one committed write. Nodes that are gone or unreadable mustn't keep the others from being confirmed.
    */
   async #confirm(batch: ProofBatch, connection: Connection): Promise<void> {
     try {

@@ -93,8 +93,7 @@ export function setDataRequest(
 }
 
 /**
- * A transaction: all parts or none, in one committed write. If it was refused, decoding the answer throws a
- * {@link TransactionError}.
+ * A transaction: all parts or none, in one committed write. If it was refused, decoding the answer throws a {@link TransactionError}.
  *
  * @param pathOf - gives the caller's path of a created node, by its absolute path
  */

@@ -6,8 +6,7 @@ import type { GroupView, OwnerChanges } from './group-view.js';
  *
  * - `unread`: nothing was read yet: `start()` hasn't resolved.
  * - `seeing`: `view` has who owns what, by the last reads.
- * - `blind`: it can no longer read: it has no session, or no server for a session timeout, or a server
- *   refuses.
+ * - `blind`: it can no longer read: it has no session, or no server for a session timeout, or a server refuses.
  * - `stopped`: final.
  *
  * unread → seeing ⇄ blind; any → stopped.

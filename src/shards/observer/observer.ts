@@ -27,17 +27,15 @@ type Owners = ReadonlyMap<string, ShardMember>;
 const NO_OWNERS: Owners = new Map();
 
 /**
- * Watches who owns which shard of a group without taking part in it: for processes that send work to the
- * owner of a key. It only reads: it needs no right to write, and creates nothing. If the group is missing,
- * the observer waits for it.
+ * Watches who owns which shard of a group without taking part in it: for processes that send work to the owner of a key. It only reads: it
+ * needs no right to write, and creates nothing. If the group is missing, the observer waits for it.
  *
  * **What it says is a hint, and may be outdated at once.** A shard may move between the answer and the use of it. So the receiver checks
  * `shard.isHeld()` before it acts, or the resource checks the shard's token.
  *
- * Guaranteed: after a change it shows, in the end, what the members have published; `change` has each shard
- * whose owner has changed, and no others. Not guaranteed: every state in between. Between two owners it may
- * show a shard without one, or not. It shows a silent member as the owner until another member has taken over
- * from it.
+ * Guaranteed: after a change it shows, in the end, what the members have published; `change` has each shard whose owner has changed, and no
+ * others. Not guaranteed: every state in between. Between two owners it may show a shard without one, or not. It shows a silent member as
+ * the owner until another member has taken over from it.
  *
  * While the connection is lost it keeps what it has read last, because a lost connection takes no shard from
  * its owner. When it can no longer know the owners it shows none: after a session timeout without a server,
@@ -89,9 +87,8 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   }
 
   /**
-   * The owners that the last `change` reported, by the ids of the shards, without the shards that have none.
-   * Empty if none is known, before `start` and after `stop`. This map stays as it is: the next change makes
-   * another one.
+   * The owners that the last `change` reported, by the ids of the shards, without the shards that have none. Empty if none is known, before
+   * `start` and after `stop`. This map stays as it is: the next change makes another one.
    */
   get owners(): ReadonlyMap<string, ShardMember> {
     return this.#view?.owners ?? NO_OWNERS;
@@ -125,18 +122,16 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   /**
    * The owner of the shard with this id. A hint: see {@link ShardObserver}.
    *
-   * @returns `undefined` if the shard has no owner, there is no such shard, or the owner isn't known, or no
-   *   longer known
+   * @returns `undefined` if the shard has no owner, there is no such shard, or the owner isn't known, or no longer known
    */
   ownerOfShard(id: string): ShardMember | undefined {
     return this.#view?.ownerOf(id);
   }
 
   /**
-   * Begins to observe. Resolves after the first read, also if there is no such group; with a connect string or a
-   * supervisor, however long it takes until there is a session. A second call returns the promise of the
-   * first one. Handle its rejection, as with any promise. A rejection because the observer was stopped
-   * needn't be handled.
+   * Begins to observe. Resolves after the first read, also if there is no such group; with a connect string or a supervisor, however long
+   * it takes until there is a session. A second call returns the promise of the first one. Handle its rejection, as with any promise. A
+   * rejection because the observer was stopped needn't be handled.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
@@ -162,9 +157,8 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   }
 
   /**
-   * Gives each iterator the present owners as soon as the first read is done, then all owners after every change. It ends
-   * without an error when the observer does, after the owners that still wait. A consumer that doesn't keep
-   * up gets only the newest ones.
+   * Gives each iterator the present owners as soon as the first read is done, then all owners after every change. It ends without an error
+   * when the observer does, after the owners that still wait. A consumer that doesn't keep up gets only the newest ones.
    */
   // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.
   [Symbol.asyncIterator](): AsyncIterator<ReadonlyMap<string, ShardMember>, undefined> &

@@ -227,8 +227,7 @@ export class ShardClaims {
     const { node } = this.#member;
     if (node.isGone) return;
     if (node.isHeld()) return this.#port.own(shard, claim);
-    // It hung, and its lease is over: others may own the shard by now. The record shows it, behind the next
-    // heartbeat.
+    // It hung, and its lease is over: others may own the shard by now. The record shows it, behind the next heartbeat.
     this.#open.open(shard, claim.version);
     this.#isDue = true;
   }

@@ -5,9 +5,8 @@ import type { Membership } from './membership.js';
 /** The condition of a `ShardSupervisor`, for a health check. */
 export interface ShardHealth {
   /**
-   * Whether it is a member, or on its way to being one again: it looks for a server, for any length of time,
-   * cleans up, or cools down. A supervisor isn't live if it has stopped, was never started, or can't join
-   * again because work of a lost membership still runs.
+   * Whether it is a member, or on its way to being one again: it looks for a server, for any length of time, cleans up, or cools down. A
+   * supervisor isn't live if it has stopped, was never started, or can't join again because work of a lost membership still runs.
    */
   readonly live: boolean;
   /** Whether it is a member, and has a server. */
@@ -17,9 +16,8 @@ export interface ShardHealth {
   /** Whether it is the group's planner. */
   readonly planner: boolean;
   /**
-   * The ids of shards whose work goes on although it was told to end a lease ago, or although the lease is
-   * over: other members wait for these shards, or may act beside this work. Only these shards are held up,
-   * unless `live` is false.
+   * The ids of shards whose work goes on although it was told to end a lease ago, or although the lease is over: other members wait for
+   * these shards, or may act beside this work. Only these shards are held up, unless `live` is false.
    */
   readonly stuck: readonly string[];
   /** The ids of shards that it should own and doesn't own yet: other members haven't given them back, or it is about to take them. */

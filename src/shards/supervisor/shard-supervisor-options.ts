@@ -55,9 +55,8 @@ export interface ShardSupervisorOptions {
    */
   readonly run?: (shard: Shard) => unknown;
   /**
-   * Called before this member takes a shard from another live member: to warm a cache, for example. The other
-   * member keeps working meanwhile. If the hook throws, the shard goes to another member. A shard without an
-   * owner is taken at once, without this hook.
+   * Called before this member takes a shard from another live member: to warm a cache, for example. The other member keeps working
+   * meanwhile. If the hook throws, the shard goes to another member. A shard without an owner is taken at once, without this hook.
    */
   readonly prepare?: (shard: ComingShard) => unknown;
   /**
@@ -71,10 +70,9 @@ export interface ShardSupervisorOptions {
    */
   readonly acquireConcurrency?: number;
   /**
-   * The clean-up hook: called when the member has lost its session or its node, when all its work has settled
-   * and before it joins again. It gets the shards that were lost. A hook that throws is called again, with
-   * back-off; after the last attempt the supervisor stops with `CleanupFailedError`. It may return `'stop'`.
-   * For a stop meanwhile see `ElectionSupervisorOptions.cleanup`.
+   * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It
+   * gets the shards that were lost. A hook that throws is called again, with back-off; after the last attempt the supervisor stops with
+   * `CleanupFailedError`. It may return `'stop'`. For a stop meanwhile see `ElectionSupervisorOptions.cleanup`.
    */
   readonly cleanup?: ShardCleanupHook;
   /** How long one attempt of the hook may take. @default 30000 */

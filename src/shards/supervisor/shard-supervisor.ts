@@ -168,17 +168,15 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
    * The session that is open, or else the next one as soon as there is one: for a `ShardObserver`, for
    * example. It remains the supervisor's: don't close it.
    *
-   * @throws InvalidStateError if the supervisor has stopped, or stops before it has a session; or the
-   *   signal's reason
+   * @throws InvalidStateError if the supervisor has stopped, or stops before it has a session; or the signal's reason
    */
   session(signal?: AbortSignal): Promise<Session> {
     return this.#loop.sessions.current(signal);
   }
 
   /**
-   * Resolves once the process is a member of the group, however long it takes until a server appears; it owns
-   * shards as soon as the plan gives it some. A second call returns the promise of the first. Handle its
-   * rejection, as with any promise. After `stop()` you needn't.
+   * Resolves once the process is a member of the group, however long it takes until a server appears; it owns shards as soon as the plan
+   * gives it some. A second call returns the promise of the first. Handle its rejection, as with any promise. After `stop()` you needn't.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile

@@ -94,8 +94,7 @@ export class TestClock implements Clock {
    * Lets time pass, from one timer to the next, until the promise `awaited` has settled, or the function `awaited`, which is
    * called after each step, returns a value that isn't falsy. Resolves with that value.
    *
-   * Code that uses this clock waits forever if you don't advance it. That includes `stop`: `await
-   * clock.advanceUntil(supervisor.stop())`.
+   * Code that uses this clock waits forever if you don't advance it. That includes `stop`: `await clock.advanceUntil(supervisor.stop())`.
    *
    * @throws InvalidOptionError if an argument is wrong
    * @throws InvalidStateError if it is advancing already

@@ -117,9 +117,8 @@ export class StateMachine {
   }
 
   /**
-   * Ends a session: deletes its ephemeral nodes, notifies other sessions that watch them, and ends its connection. Whether
-   * ZooKeeper notifies the session itself before that is a race: here it never does, so that a test always sees the same
-   * of an expiry.
+   * Ends a session: deletes its ephemeral nodes, notifies other sessions that watch them, and ends its connection. Whether ZooKeeper
+   * notifies the session itself before that is a race: here it never does, so that a test always sees the same of an expiry.
    */
   closeSession(session: SessionRecord, { timeMs }: Moment): void {
     const stamp = this.#nextStamp(timeMs);
