@@ -5,6 +5,7 @@ import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/sup
 import type { Term } from '../../src/election/term/term.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
+import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
@@ -20,7 +21,7 @@ const electedOf = (supervisor: ElectionSupervisor) => nextEvent<[Term]>(supervis
 
 /** Deletes all candidates' nodes, as an operator may. */
 async function deleteCandidates(session: Session, path: string): Promise<void> {
-  for (const node of await session.getChildren(path)) await session.remove(`${path}/${node}`);
+  for (const node of await candidateNodes(session, path)) await session.remove(`${path}/${node}`);
 }
 
 describe('a leader that has lost its term', () => {

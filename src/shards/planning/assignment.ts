@@ -32,7 +32,7 @@ const NONE: ReadonlyMap<string, string> = new Map();
  *
  * A member gets no other shards in the place of those that it refuses: it has fewer than its quota as long as it refuses them.
  *
- * A member that is awaited counts with its weight, and keeps those of its shards that have no owner. It gets no others, like a member that
+ * A member that is awaited counts with its weight, also if it owned nothing, and keeps those of its shards that have no owner. It gets no others, like a member that
  * refuses them. So nothing moves because it is away.
  *
  * The same input gives the same answer. If no member is awaited, a second assignment with this answer as the owners moves nothing.
@@ -42,7 +42,6 @@ export function assign(input: AssignmentInput): Map<string, string> {
   if (members.length === 0) return new Map();
   const ids = new Set(awaited.map(({ id }) => id));
   const waiting = new Map([...homes].filter(([shard, id]) => ids.has(id) && !owners.has(shard)));
-  const away = new Set(waiting.values());
   const byId = new Map(members.map((member) => [member.id, member]));
   const takes = (shard: string, id: string) => byId.get(id)?.refuses.has(shard) === false;
   const pins = new Map([...(input.pins ?? NONE)].filter(([shard, id]) => takes(shard, id)));
@@ -50,7 +49,7 @@ export function assign(input: AssignmentInput): Map<string, string> {
     shards: members.every(({ refuses }) => refuses.size > 0)
       ? shards.filter((shard) => members.some(({ refuses }) => !refuses.has(shard)))
       : shards,
-    members: [...members, ...awaited.filter(({ id }) => away.has(id))],
+    members: [...members, ...awaited],
     owners: waiting.size === 0 ? owners : new Map([...owners, ...waiting]),
     ...{ homes, pins },
   });

@@ -190,6 +190,7 @@ describe('an assignment', () => {
         const assigned = assign({ shards, members: others, awaited: [away], owners, homes });
         expect(assigned).toEqual(before);
       }),
+      { examples: [[[8, [1, 1, 1, 1, 1, 5, 1], 6]]] }, // One that owned nothing.
     );
   });
 
