@@ -98,26 +98,30 @@ async function leadWithNext(
 
 describe('a clean handover', () => {
   it.each([
-    ['stopped', (leader: LeaderElector) => leader.stop()],
-    ['resigned', (leader: LeaderElector) => leader.resign()],
-    ['revoked', (_: LeaderElector, other: Session) => revokeLeader(other, PATH)],
-  ] as const)('of a leader that has %s takes one write, and the next one claims nothing', async (_, end) => {
-    const { server, open, join, begin, asked } = await startElection();
-    const { leader, next } = await leadWithNext(server, begin, join);
-    const other = await open();
-    server.resetCounts();
-    const elected = nextEvent(next, 'elected');
-    const ended = end(leader, other);
-    await elected;
-    const requests = asked(leader).filter((request) => /multi|getChildren/.test(request));
-    expect(requests[0]).toBe('leader multi'); // It joins again behind that.
-    const writes = server.requests.filter(
-      ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
-    );
-    expect(writes).toHaveLength(1);
-    expect(asked(next).filter((request) => !/getData|exists|multi/.test(request))).toEqual([]);
-    await ended;
-  });
+    ['stopped', (leader: LeaderElector) => leader.stop(), 1],
+    ['resigned', (leader: LeaderElector) => leader.resign(), 1],
+    ['revoked', (_: LeaderElector, other: Session) => revokeLeader(other, PATH), 2], // Also of the leader's node, which has changed.
+  ] as const)(
+    'of a leader that has %s takes one write, and one read of the next one, which claims nothing',
+    async (_, end, reads) => {
+      const { server, open, join, begin, asked } = await startElection();
+      const { leader, next } = await leadWithNext(server, begin, join);
+      const other = await open();
+      server.resetCounts();
+      const elected = nextEvent(next, 'elected');
+      const askedBefore = elected.then(() => asked(next));
+      const ended = end(leader, other);
+      expect(await askedBefore).toEqual(Array.from({ length: reads }, () => 'next getData'));
+      const requests = asked(leader).filter((request) => /multi|getChildren/.test(request));
+      expect(requests[0]).toBe('leader multi'); // It joins again behind that.
+      const writes = server.requests.filter(
+        ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
+      );
+      expect(writes).toHaveLength(1);
+      expect(asked(next).filter((request) => !/getData|exists|multi/.test(request))).toEqual([]);
+      await ended;
+    },
+  );
 
   it('of a leader that alone has a priority, and has just been elected, takes a listing and one write', async () => {
     const { server, join, begin, asked } = await startElection();
