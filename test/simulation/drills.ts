@@ -1,3 +1,4 @@
+import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
 import { end, resign } from './disturbances.js';
 import { LATE_GUARDIANS } from './guarded.js';
 import { GUARDED_BOUND_MS, silentBoundMs } from './recovery.js';
@@ -108,12 +109,16 @@ function rankOfFirstToFollow(world: World, { candidate: { seat, leadingNode } }:
   const record = world.record(seat);
   if (record.state !== 'held' || record.silentMs !== undefined || !leadingNode?.endsWith(record.node))
     return undefined;
-  const { hosts, queue } = world;
+  const { hosts, queue, ensemble } = world;
+  // A candidate whose heartbeat node an operator has deleted notices that when it begins to prove, and joins again.
+  const canProve = (path: string) => ensemble.furthest.tree.get(heartbeatPathOf(path)) !== undefined;
   const waiting = queue.filter(
     (path) => !hosts.some(({ candidate }) => candidate.isActing && candidate.leadingNode === path),
   );
   const rank = waiting.findIndex((path) =>
-    hosts.some(({ candidate }) => candidate.takeover === 'lease' && candidate.placePath === path),
+    hosts.some(
+      ({ candidate }) => candidate.takeover === 'lease' && candidate.placePath === path && canProve(path),
+    ),
   );
   // The third in line doesn't always learn that it is the third if the leader isn't the first in the queue.
   return rank === 0 || (rank > 0 && queue[0] === leadingNode) ? rank : undefined;

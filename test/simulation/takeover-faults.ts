@@ -126,7 +126,7 @@ function heartbeatNodeOfLeader({ ensemble }: World, { candidate }: Host) {
   return version === undefined ? undefined : { path, version };
 }
 
-/** The leader's, or that of the next in line. */
+/** That of any candidate. */
 function deleteHeartbeatNode(world: World, random: Random): void {
   const { ensemble, ledger } = world;
   const nodes = [...(ensemble.furthest.tree.get(ELECTION)?.children ?? [])].filter(isHeartbeatNode);
