@@ -41,8 +41,13 @@ function crash(server: Server): () => void {
 /** Requests come within so many things that happen to a process while it begins, or goes on after a loss. */
 const STEPS = [1, 80] as const;
 
+/** Two faults may stop the same observer: then the timer of the later one would look like one that the observer has left behind. */
+const stoppedObservers = new WeakSet<ObserverHost['observer']>();
+
 async function stopAndReplaceObserver(world: World, observerHost: ObserverHost): Promise<void> {
   const { observer } = observerHost;
+  if (stoppedObservers.has(observer)) return;
+  stoppedObservers.add(observer);
   await observer.stop();
   await sleep(observer.environment.clock, CLOSED_WITHIN_MS);
   if (observerHost.observer === observer && !observer.isDead) world.retireObserver(observerHost);
