@@ -44,7 +44,7 @@ export class FollowedRecord implements AccompanyingReads {
   #holderWatch: NodeWatch | undefined;
   /** How often something has happened that may have changed the record: a read that was sent before that doesn't count. */
   #changes = 0;
-  #changedAt = 0;
+  #changedAt: number;
   /** See {@link formerEndedAt}. */
   #formerEndedAt = 0;
   #isFollowed = false;
@@ -54,6 +54,7 @@ export class FollowedRecord implements AccompanyingReads {
     this.host = host;
     this.seat = seat;
     this.path = host.records.pathOf(seat);
+    this.#changedAt = this.#session.clock.now();
     if (first !== undefined) this.learn(first);
   }
 
@@ -92,6 +93,7 @@ export class FollowedRecord implements AccompanyingReads {
   learn(seen: SeenRecord): void {
     if (seen.zxid !== this.#zxid) {
       this.#zxid = seen.zxid;
+      if (this.#record !== undefined) this.#changedAt = this.#session.clock.now(); // A read has shown that, and no event.
       this.#formerEndedAt = this.#holder.name === 'unseen' ? this.#changedAt : this.#holder.since;
       this.#holder = UNSEEN;
       this.#isProtected = false;
@@ -174,6 +176,7 @@ export class FollowedRecord implements AccompanyingReads {
   }
 
   stop(): void {
+    this.#changes++; // A read that is under way doesn't count any more: its answer could make the candidate follow again.
     this.unfollow();
     this.#unwatchHolder();
   }

@@ -11,7 +11,7 @@ import type { ListedSuccessor, SuccessorSearch } from './successor-search.js';
  *
  * A listing with a watch shows it ahead of time, a quarter of a lease after the beginning and after each change of the queue. So a release
  * mostly needs no listing, and a leader lists a queue that changes all the time four times in a lease at most. If the queue has changed
- * since, the leader lists it at the release. So a candidate counts as soon as the leader's session was notified of it.
+ * since, the leader lists it at the release. So a candidate counts if the leader's session was notified of it before that.
  */
 export class NextLeader implements Watcher {
   readonly #leader: Contender;
@@ -47,6 +47,7 @@ export class NextLeader implements Watcher {
   }
 
   async #list(): Promise<void> {
+    if (this.#leader.node.isGone) return; // There is nothing to hand over, and the end of that node wouldn't end the watch.
     const changes = this.#changes;
     try {
       const listed = this.#search.listed(this.#leader.entry, await this.#search.listAndWatch(this));

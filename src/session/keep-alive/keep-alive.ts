@@ -185,9 +185,7 @@ export class KeepAlive {
     const proves = this.#batches.length > 0;
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
-      ...[...this.#readsInTurn(), ...this.#dueIdleReads()].map((reads) =>
-        this.#read(reads.nextRead(), connection),
-      ),
+      ...[...this.#readsInTurn(), ...this.#dueIdleReads()].map((reads) => this.#read(reads, connection)),
     ];
     if (beats.length === 0) beats.push(connection.ping());
     const failures = (await Promise.allSettled(beats)).flatMap((beat) =>
@@ -231,7 +229,14 @@ export class KeepAlive {
     return reads;
   }
 
-  async #read(read: AccompanyingRead, connection: Connection): Promise<void> {
+  async #read(reads: AccompanyingReads, connection: Connection): Promise<void> {
+    let read: AccompanyingRead;
+    try {
+      read = reads.nextRead();
+    } catch {
+      // A server may have nodes whose paths are too long for requests of this client.
+      return void (await connection.ping());
+    }
     try {
       read.answered((await connection.send(read.request)).value);
     } catch (error) {

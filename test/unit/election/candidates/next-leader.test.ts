@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
+import { deferred } from '../../../../src/platform/async/promises.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -122,6 +123,26 @@ describe('a leader', () => {
     await clock.advance(200); // The answer comes together with the notification behind it.
     await clock.advanceUntil(leader.stop());
     await leads('high');
+  });
+
+  it('lists nothing while its work settles, if its node was deleted', async () => {
+    const { clock, server, lead, join } = await start();
+    const leader = await lead('leader');
+    const next = await join('next');
+    const work = deferred();
+    leader.term?.waitUntil(work.promise);
+    await clock.advance(LEASE_MS);
+    const node = `${PATH}/${(await clock.advanceUntil(leader.candidates()))[0]?.node}`;
+    await clock.advanceUntil(next.session.remove(node));
+    await clock.advanceUntil(() => leader.state.name === 'ending');
+    server.resetCounts();
+    await clock.advance(LEASE_MS);
+    const { id } = leader.session.credentials;
+    const listings = server.requests.filter(
+      ({ operation, session }) => operation === 'getChildren' && session?.id === id,
+    );
+    expect(listings).toEqual([]);
+    work.resolve();
   });
 
   it('with several seats lists nothing: the queue alone decides', async () => {

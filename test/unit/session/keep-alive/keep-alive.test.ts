@@ -165,6 +165,22 @@ describe('the heartbeat', () => {
     expect([told, connection.ends]).toEqual([['NO_AUTH'], 0]);
   });
 
+  it('sends a ping in the place of a read that can not be made: a server may have longer paths than a client may use', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.addIdleReads({
+      nextRead: () => {
+        throw new Error('the path is too long');
+      },
+    });
+    start();
+    for (let beat = 0; beat < 2; beat++) {
+      await clock.advance(600);
+      connection.sent[beat]?.answer();
+    }
+    expect(connection.sent.map(({ name }) => name)).toEqual(['ping', 'ping']);
+    expect(connection.ends).toBe(0);
+  });
+
   it('gives up a connection over which an idle read is lost', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.addIdleReads(idleReads('/ahead')[0]);
