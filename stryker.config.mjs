@@ -12,7 +12,7 @@ export default {
   mutate: [
     'src/platform/{collections/drop-oldest-queue,json,retry/backoff}.ts',
     'src/wire/frames.ts',
-    'src/session/{path-guard,session-options,watch-registry}.ts',
+    'src/session/{path-protection,session-options,watch-registry}.ts',
     'src/session/{connection/connect-string,keep-alive/keep-alive,protocol/acl}.ts',
     'src/lease/lease.ts',
     'src/queue/{names-and-order,creation-order,turn-rule}.ts',

@@ -1,7 +1,8 @@
 // Imports more than 20 modules: it is the public interface, and nothing else.
+
+export type { SessionCleanup } from './cluster/dead-children/give-back-terms.js';
 export type { ElectionRole } from './cluster/dead-children/guarded-process.js';
 export { registerWithGuardian } from './cluster/dead-children/guardian-link.js';
-export type { SessionCleanup } from './cluster/dead-children/session-cleanup.js';
 export {
   type CleanupReport,
   SessionGuardian,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { outliveTerminals } from '../cluster/run-command/lost-terminals.js';
+import { outliveTerminals } from '../cluster/run-command/outlive-terminal.js';
 import { runCommandLine } from './command-line.js';
 import { surviveBrokenStreams } from './process/broken-streams.js';
 

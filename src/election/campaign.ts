@@ -1,6 +1,6 @@
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
-import { Place, type PlaceHost } from './place.js';
+import { Place, type PlaceHost } from './place-in-queue.js';
 import type { Claim } from './term/claim.js';
 import type { GivenTerm } from './term/release.js';
 

@@ -28,7 +28,7 @@ import { Demotion } from './demotion.js';
 import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
-import type { Place } from './place.js';
+import type { Place } from './place-in-queue.js';
 import { ElectionRecords } from './record/election-records.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import type { Claim } from './term/claim.js';

@@ -4,7 +4,7 @@ import type { Abortable } from '../platform/async/lazy-abort.js';
 import { ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
 import { heartbeatNodeOf } from '../queue/heartbeat-name.js';
-import { isOwnerless } from '../queue/ownerless.js';
+import { isOwnerless } from '../queue/ownerless-nodes.js';
 import { orUnreadable } from '../queue/unreadable-node.js';
 import type { AccompanyingRead, AccompanyingReads } from '../session/keep-alive/keep-alive.js';
 import { NodeWatch } from '../session/node-watch.js';

@@ -14,7 +14,7 @@ import { parseEntry } from '../queue/names-and-order.js';
 import type { Change } from '../session/protocol/requests.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
-import { SuccessorSearch } from './candidates/successor-search.js';
+import { SuccessorSearch } from './candidates/find-next-leader.js';
 import { defaultId } from './elector-options.js';
 import { ElectionReader } from './record/election-reader.js';
 import { parseRequest, type StepDownRequest } from './requests/candidate-request.js';

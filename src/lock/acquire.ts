@@ -15,8 +15,8 @@ import { hasTurn } from '../queue/turn-check.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import { awaitTurn, type QueuePosition, type TurnWaiter, untilTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
-import { LockGrant, type Mode } from './grant.js';
 import { type AcquireOptions, type ResolvedLockOptions, tooLate } from './lock.js';
+import { LockGrant, type Mode } from './lock-grant.js';
 import { GrantHold } from './lock-hold.js';
 
 /** The properties of one kind of lock, apart from the queue. */

@@ -5,7 +5,7 @@ import type { GuardedTransaction } from '../lease/guarded-transaction.js';
 import type { OwnNode } from '../lease/own-node.js';
 import { type LossReason, Validity } from '../lease/validity.js';
 import { deferred, whenSettled } from '../platform/async/promises.js';
-import type { LockGrant, Mode } from './grant.js';
+import type { LockGrant, Mode } from './lock-grant.js';
 
 /** One hold on a lock. Check {@link LockHold.isHeld} right before each act, and give {@link LockHold.token} to the protected resource. */
 export interface LockHold {

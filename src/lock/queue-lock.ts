@@ -8,7 +8,6 @@ import { type EntryParser, lockEntryParser, type Purpose } from '../queue/names-
 import type { TurnRule } from '../queue/turn-rule.js';
 import { Session } from '../session/session.js';
 import { Acquisition, type LockKind } from './acquire.js';
-import type { LockGrant, Mode } from './grant.js';
 import {
   type AcquireOptions,
   checkAcquireOptions,
@@ -19,8 +18,9 @@ import {
   type RevokeOptions,
   resolveLockOptions,
 } from './lock.js';
+import type { LockGrant, Mode } from './lock-grant.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
-import { heldAround, runUnder } from './reentrant-place.js';
+import { heldAround, runUnder } from './reentrancy.js';
 import { revokeContender } from './revoke-contender.js';
 
 /**

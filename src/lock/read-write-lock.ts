@@ -3,8 +3,8 @@ import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
-import { DOWNGRADED, type LockGrant } from './grant.js';
 import type { LockOptions } from './lock.js';
+import { DOWNGRADED, type LockGrant } from './lock-grant.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
 import { QueueLock } from './queue-lock.js';
 

@@ -1,11 +1,11 @@
 import { NoNodeError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, anyAbort } from '../platform/async/promises.js';
-import { isOwnerless } from '../queue/ownerless.js';
+import { isOwnerless } from '../queue/ownerless-nodes.js';
 import { untilGone } from '../queue/predecessor-watch.js';
 import type { Session } from '../session/session.js';
-import { REVOKE } from './grant.js';
 import { checkRevokeOptions, type Lock, type QueuedContender, type RevokeOptions, tooLate } from './lock.js';
+import { REVOKE } from './lock-grant.js';
 
 /** Asks a contender of a lock to release it. @throws as {@link QueueLock.revoke} does */
 export async function revokeContender(

@@ -1,7 +1,7 @@
 import { mark } from '../classes/duplicate-install.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { checkSeats } from '../platform/checks.js';
-import { AgreedNumber } from '../queue/agreed-number.js';
+import { AgreedNumber } from '../queue/agreed-seat-count.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
 import type { LockOptions } from './lock.js';

@@ -2,7 +2,7 @@ import { checkOptions, checkPath } from '../platform/checks.js';
 import { systemEnvironment } from '../platform/environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
-import { type ObserverSource, resolveSource } from '../session/observation/observer-source.js';
+import { type ObserverSource, resolveSource } from '../session/observation/observer-sessions.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import { NO_PAST, type Past } from './model/overview-model.js';

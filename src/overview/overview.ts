@@ -12,7 +12,7 @@ import { logError } from '../platform/logging/logger.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
 import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
 import { sleep, type Timer } from '../platform/time/clock.js';
-import { EnsembleHistory } from '../session/ensemble-history.js';
+import { EnsembleHistory } from '../session/lost-data-check.js';
 import type { Session } from '../session/session.js';
 import type { SessionSource } from '../session/successive-sessions.js';
 import { OverviewModel } from './model/overview-model.js';

@@ -8,7 +8,7 @@ import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { inCreationOrder } from './creation-order.js';
 import { type EntryParser, type QueueEntry, withoutLater } from './names-and-order.js';
-import { isOwnerless } from './ownerless.js';
+import { isOwnerless } from './ownerless-nodes.js';
 import { untilGone } from './predecessor-watch.js';
 import type { TurnRule } from './turn-rule.js';
 

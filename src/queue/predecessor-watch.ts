@@ -7,7 +7,7 @@ import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData } from '../session/protocol/records.js';
 import { existsRequest } from '../session/protocol/requests.js';
 import type { Session } from '../session/session.js';
-import { isOwnerless } from './ownerless.js';
+import { isOwnerless } from './ownerless-nodes.js';
 import { orUnreadable } from './unreadable-node.js';
 
 /**

@@ -1,7 +1,7 @@
 import { NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Contender } from './contender.js';
 import type { QueueEntry } from './names-and-order.js';
-import { isOwnerless } from './ownerless.js';
+import { isOwnerless } from './ownerless-nodes.js';
 import { EXCLUSIVE, mayLeaveReader, type TurnRule, toWatch } from './turn-rule.js';
 
 /** Whether it is the contender's turn now. @throws NodeLostError if the contender's node is gone, or the error that ended the session */

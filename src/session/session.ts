@@ -16,7 +16,7 @@ import type { Connection } from './connection/connection.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './credentials-and-times.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
-import { PathGuard, pathPolicyOf } from './path-guard.js';
+import { PathGuard, pathPolicyOf } from './path-protection.js';
 import { ServerSearch, type SessionOwner } from './server-search.js';
 import {
   type CloseOptions,

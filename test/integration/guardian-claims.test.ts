@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { cleanUpSession } from '../../src/cluster/dead-children/give-back-terms.js';
 import { openSessionOf } from '../../src/cluster/dead-children/guarded-process.js';
 import {
   type ChildMessage,
   encodeChildMessage,
   sessionName,
 } from '../../src/cluster/dead-children/guardian-messages.js';
-import { cleanUpSession } from '../../src/cluster/dead-children/session-cleanup.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';

@@ -6,7 +6,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { EnsembleResetError, NoServerError, SessionExpiredError } from '../../src/errors.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import type { Logger } from '../../src/platform/logging/logger.js';
-import { EnsembleHistory } from '../../src/session/ensemble-history.js';
+import { EnsembleHistory } from '../../src/session/lost-data-check.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { nextEvent, recordEvents } from '../support/events.mjs';

@@ -150,7 +150,7 @@ export const MUTANTS = [
       'the number wraps round, begins anew when the election is deleted, and falls when a candidate leads out of turn',
     edits: [
       {
-        file: 'election/place.ts',
+        file: 'election/place-in-queue.ts',
         from: 'token: zxid,',
         to: 'token: BigInt(this.contender.entry.sequence),',
       },
@@ -337,7 +337,7 @@ export const MUTANTS = [
     danger: "the handover overwrites the successor's advertised data, and a candidate that is leaving leads",
     edits: [
       {
-        file: 'election/term/transitions.ts',
+        file: 'election/term/record-writes.ts',
         from: 'data: marked, version: successor.version }',
         to: 'data: marked }',
       },
@@ -351,7 +351,7 @@ export const MUTANTS = [
     danger: 'another candidate may have claimed since the record was read: two leaders',
     edits: [
       {
-        file: 'election/term/transitions.ts',
+        file: 'election/term/record-writes.ts',
         from: `return { kind: 'set', path, data: serializeRecord({ state: 'held', ...held }), version };`,
         to: `const data = serializeRecord({ state: 'held', ...held });
   return { kind: 'set', path, data, ...(version < 0 && { version }) };`,
@@ -381,7 +381,7 @@ export const MUTANTS = [
     danger: 'it has no lease, and gives the term back at once',
     edits: [
       {
-        file: 'election/place.ts',
+        file: 'election/place-in-queue.ts',
         from: 'if (cold) await node.renew(this.#ended);',
         to: '',
       },
@@ -541,7 +541,7 @@ export const MUTANTS = [
     danger: 'the leader may have sent another heartbeat since the version was read: two leaders',
     edits: [
       {
-        file: 'election/term/transitions.ts',
+        file: 'election/term/record-writes.ts',
         from: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\`, version }, own];`,
         to: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\` }, own];`,
       },
@@ -555,7 +555,7 @@ export const MUTANTS = [
     danger: 'nothing shows whether there was another heartbeat: two leaders',
     edits: [
       {
-        file: 'election/term/transitions.ts',
+        file: 'election/term/record-writes.ts',
         from: 'if (version === MISSING) return [own];',
         to: 'if (version >= MISSING) return [own];',
       },

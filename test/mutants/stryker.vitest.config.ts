@@ -8,7 +8,7 @@ export default defineConfig({
     include: [
       'test/unit/resolved-options.test.ts',
       'test/unit/{classes,lease,platform,wire}/**/*.test.ts',
-      'test/unit/session/{path-guard,watch-registry}.test.ts',
+      'test/unit/session/{path-protection,watch-registry}.test.ts',
       'test/unit/session/{connection/connect-string,keep-alive/keep-alive,protocol/acl}.test.ts',
       'test/unit/queue/*.test.ts',
       'test/unit/election/{advertisement,decide,candidates/*,record/*,requests/*,observer/*,term/*}.test.ts',

@@ -3,7 +3,7 @@ import { firstSuccessor, markedSuccessor, type Successor } from '../../src/elect
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { parseRecord } from '../../src/election/record/record.js';
-import { handOverParts } from '../../src/election/term/transitions.js';
+import { handOverParts } from '../../src/election/term/record-writes.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';
 import { heartbeatNodeOf } from '../../src/queue/heartbeat-name.js';
 import { joinQueue } from '../../src/queue/join.js';

@@ -4,7 +4,7 @@ import { ElectionObserver } from '../../election/observer/observer.js';
 import { describe, SeatsMismatchError } from '../../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { systemEnvironment } from '../../platform/environment.js';
-import { resolveSource } from '../../session/observation/observer-source.js';
+import { resolveSource } from '../../session/observation/observer-sessions.js';
 import { SharedSessions } from '../../session/successive-sessions.js';
 import { withElection } from '../options/arguments.js';
 import {

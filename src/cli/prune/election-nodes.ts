@@ -1,5 +1,5 @@
 import { parseRecord, type ReadRecord } from '../../election/record/record.js';
-import { parseSeats } from '../../queue/agreed-number.js';
+import { parseSeats } from '../../queue/agreed-seat-count.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { ReadNode } from './walk.js';
 

@@ -1,4 +1,4 @@
-import { parseSeats } from '../../queue/agreed-number.js';
+import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { ShardList } from '../../shards/nodes/shard-list.js';

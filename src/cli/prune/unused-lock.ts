@@ -1,5 +1,5 @@
 import { furtherNames, kindOf } from '../../overview/model/node-kind.js';
-import { parseSeats } from '../../queue/agreed-number.js';
+import { parseSeats } from '../../queue/agreed-seat-count.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { ReadFamily } from './walk.js';
 

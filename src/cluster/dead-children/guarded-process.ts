@@ -4,7 +4,7 @@ import type { Term } from '../../election/term/term.js';
 import type { SessionCredentials } from '../../session/credentials-and-times.js';
 import type { Session } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';
-import type { ReportedMember } from './member-burial.js';
+import type { ReportedMember } from './remove-shard-member.js';
 
 /** A session to clean up when its process has ended. */
 export interface OpenSession {

@@ -1,6 +1,6 @@
 import type { ReleasableClaim } from '../../election/term/claim.js';
 import type { SessionCredentials } from '../../session/credentials-and-times.js';
-import type { ReportedMember } from './member-burial.js';
+import type { ReportedMember } from './remove-shard-member.js';
 
 /**
  * The messages between a guardian and the processes that it guards, over the channel between a parent and its child. The

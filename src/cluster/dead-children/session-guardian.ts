@@ -11,6 +11,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import { type ConnectTarget, parseConnectString } from '../../session/connection/connect-string.js';
 import { resolveSessionOptions, type SessionOptions } from '../../session/session-options.js';
 import { isChildProcess } from './child-process.js';
+import { cleanUpSession, type SessionCleanup } from './give-back-terms.js';
 import { type ElectionRole, GuardedProcess, MOST_ELECTIONS, MOST_SESSIONS } from './guarded-process.js';
 import {
   type ChildReport,
@@ -18,7 +19,6 @@ import {
   encodeGuardianMessage,
   type GuardianMessage,
 } from './guardian-messages.js';
-import { cleanUpSession, type SessionCleanup } from './session-cleanup.js';
 
 /** How a {@link SessionGuardian} reaches the servers. */
 export interface SessionGuardianOptions {

@@ -13,7 +13,7 @@ import type {
   KeeperCommand,
   KeeperEvent,
 } from './keeper-messages.js';
-import { pauseBeforePollMs } from './poll-pause.js';
+import { pauseBeforePollMs } from './pause-between-looks.js';
 import { PosixSession } from './posix-session.js';
 import { hasVariable, readProcesses } from './process-table.js';
 

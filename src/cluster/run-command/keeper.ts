@@ -20,7 +20,7 @@ import type {
   KeeperEvent,
 } from './keeper-messages.js';
 import { KeptCommand } from './kept-command.js';
-import { outliveTerminals } from './lost-terminals.js';
+import { outliveTerminals } from './outlive-terminal.js';
 import { PosixSession } from './posix-session.js';
 import { readProcess } from './process-table.js';
 
@@ -121,7 +121,7 @@ function finish(event: KeeperEvent): void {
 async function exit(): Promise<never> {
   if (cleanup !== undefined && (await hasEnded(cleanup.parentPid))) {
     // Loaded only when needed, which is seldom: the keeper has to be small, and ready soon.
-    const { cleanUpSession } = await import('../dead-children/session-cleanup.js');
+    const { cleanUpSession } = await import('../dead-children/give-back-terms.js');
     const options = { ...cleanup.sessionOptions, logger: standardErrorLogger() };
     await cleanUpSession(cleanup.servers, cleanup.openSession, options);
   }

@@ -8,7 +8,7 @@ import { registerWithGuardian } from '../dead-children/guardian-link.js';
 import type { OpenCandidacy } from './candidacy-state.js';
 import type { TermLoss } from './cleanup-hook.js';
 import type { Cooldown } from './lost-term-cooldown.js';
-import type { Participation } from './participation.js';
+import type { Participation } from './part-in-one-session.js';
 import type { EmitEvent } from './supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 

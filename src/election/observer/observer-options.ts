@@ -1,6 +1,6 @@
 import { checkOptions, checkSeat } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
-import { type ObserverSource, resolveSource } from '../../session/observation/observer-source.js';
+import { type ObserverSource, resolveSource } from '../../session/observation/observer-sessions.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 
 /** Options of an `ElectionObserver`. */

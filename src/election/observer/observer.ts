@@ -6,7 +6,7 @@ import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
-import { ObserverLife } from '../../session/observation/observer-life.js';
+import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
 import type { Candidate } from '../candidates/candidate.js';

@@ -1,7 +1,7 @@
 import { NodeExistsError, NoNodeError, SeatsMismatchError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable } from '../../platform/async/promises.js';
-import { AgreedNumber, parseSeats } from '../../queue/agreed-number.js';
+import { AgreedNumber, parseSeats } from '../../queue/agreed-seat-count.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseRecord, recordPath, type SeenRecord } from './record.js';

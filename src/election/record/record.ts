@@ -1,6 +1,6 @@
 import { MOST_SEATS } from '../../platform/checks.js';
 import { parseJsonObject } from '../../platform/json.js';
-import { parseSeats } from '../../queue/agreed-number.js';
+import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { parseEntry } from '../../queue/names-and-order.js';
 import type { NodeData } from '../../session/protocol/records.js';
 

@@ -1,11 +1,11 @@
 import { BadVersionError } from '../../errors.js';
 import type { Contender } from '../../queue/contender.js';
 import type { Stat } from '../../session/protocol/records.js';
-import type { NextLeader } from '../candidates/next-leader.js';
+import type { NextLeader } from '../candidates/known-next-leader.js';
 import { parseRecord, type ReadRecord } from '../record/record.js';
 import type { Claim } from './claim.js';
+import { leaveParts } from './record-writes.js';
 import { Release } from './release.js';
-import { leaveParts } from './transitions.js';
 
 /**
  * Leaves the queue of an election, unless the contender is leaving with a term already. At this very moment a leader

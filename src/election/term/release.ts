@@ -2,11 +2,11 @@ import { BadVersionError, NodeLostError, NoNodeError, ZooKeeperError } from '../
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
-import type { NextLeader } from '../candidates/next-leader.js';
+import type { NextLeader } from '../candidates/known-next-leader.js';
 import type { Successor } from '../candidates/successor.js';
 import { parseRecord } from '../record/record.js';
 import type { Claim } from './claim.js';
-import { releaseParts } from './transitions.js';
+import { releaseParts } from './record-writes.js';
 
 /** A term that was given back. */
 export interface GivenTerm {

@@ -3,7 +3,7 @@ import { showAs } from '../../classes/inspection.js';
 import { InvalidStateError, LockLostError } from '../../errors.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
-import type { LockGrant } from '../grant.js';
+import type { LockGrant } from '../lock-grant.js';
 import type { GrantHold, LockHold } from '../lock-hold.js';
 
 /** One hold on several locks together. */

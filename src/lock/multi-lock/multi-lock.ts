@@ -4,7 +4,7 @@ import { InvalidOptionError, LockTimeoutError } from '../../errors.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from '../lock.js';
 import type { GrantHold } from '../lock-hold.js';
 import { QueueLock } from '../queue-lock.js';
-import { runUnder } from '../reentrant-place.js';
+import { runUnder } from '../reentrancy.js';
 import { MultiHold } from './multi-hold.js';
 
 /** The locks of a {@link MultiLock}. */

@@ -1,6 +1,6 @@
 import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord } from '../../election/record/record.js';
-import { parseSeats } from '../../queue/agreed-number.js';
+import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import { ShardList } from '../../shards/nodes/shard-list.js';
 

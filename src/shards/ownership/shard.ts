@@ -3,9 +3,9 @@ import type { Claim } from '../../election/term/claim.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import type { HeldTerm } from '../../lease/held-term.js';
-import { OpenWork } from '../../lease/open-work.js';
 import type { OwnNode } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
+import { OpenWork } from '../../lease/unsettled-work.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Clock } from '../../platform/time/clock.js';
 

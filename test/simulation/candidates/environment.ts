@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { GuardianLink } from '../../../src/cluster/dead-children/guardian-link.js';
-import { Place } from '../../../src/election/place.js';
+import { Place } from '../../../src/election/place-in-queue.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import type { Server as Address, Environment } from '../../../src/platform/environment.js';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { furtherNames, kindOf, type NodeKind } from '../../../../src/overview/model/node-kind.js';
-import { serializeSeats } from '../../../../src/queue/agreed-number.js';
+import { serializeSeats } from '../../../../src/queue/agreed-seat-count.js';
 import { entryPrefix, type Purpose } from '../../../../src/queue/names-and-order.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 

@@ -4,7 +4,7 @@ import {
   type ClaimNodes,
   checkClaim,
   isOfOneElection,
-} from '../../../../src/cluster/dead-children/claim-check.js';
+} from '../../../../src/cluster/dead-children/check-claim.js';
 import { type ElectionRecord, serializeRecord } from '../../../../src/election/record/record.js';
 import type { NodeData, Stat } from '../../../../src/session/protocol/records.js';
 

@@ -3,8 +3,8 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Watcher } from '../../session/watch-registry.js';
+import type { ListedSuccessor, SuccessorSearch } from './find-next-leader.js';
 import type { Successor } from './successor.js';
-import type { ListedSuccessor, SuccessorSearch } from './successor-search.js';
 
 /**
  * The candidate to which a leader gives its term back: by default the one with the highest priority, or the first in the queue.

@@ -6,13 +6,13 @@ import type { Contender } from '../queue/contender.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { TransactionPart } from '../session/protocol/records.js';
-import type { SuccessorSearch } from './candidates/successor-search.js';
+import type { SuccessorSearch } from './candidates/find-next-leader.js';
 import type { ClaimStep, HeldRecord } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { FollowedRecord } from './followed-record.js';
 import type { ElectionRecords } from './record/election-records.js';
 import type { Beginning, SeenRecord } from './record/record.js';
-import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transitions.js';
+import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/record-writes.js';
 
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {

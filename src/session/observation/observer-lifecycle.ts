@@ -2,7 +2,7 @@ import { InvalidStateError, SessionClosedError, SessionExpiredError } from '../.
 import { deferred } from '../../platform/async/promises.js';
 import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
 import type { Session } from '../session.js';
-import type { ObserverSource } from './observer-source.js';
+import type { ObserverSource } from './observer-sessions.js';
 
 /** An observer of any kind, as its {@link ObserverLife} uses it. */
 export interface ObserverPort {

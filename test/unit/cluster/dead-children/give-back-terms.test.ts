@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { cleanUpSession } from '../../../../src/cluster/dead-children/give-back-terms.js';
 import { openSessionOf } from '../../../../src/cluster/dead-children/guarded-process.js';
-import { cleanUpSession } from '../../../../src/cluster/dead-children/session-cleanup.js';
 import { LeaderElector } from '../../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
 import { parseRecord, serializeRecord } from '../../../../src/election/record/record.js';

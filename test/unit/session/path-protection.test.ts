@@ -5,7 +5,7 @@ import {
   UnprotectedPathError,
   ZooKeeperError,
 } from '../../../src/errors.js';
-import { PathGuard, type PathPolicy } from '../../../src/session/path-guard.js';
+import { PathGuard, type PathPolicy } from '../../../src/session/path-protection.js';
 import { type AccessEntry, isOpenToAll } from '../../../src/session/protocol/acl.js';
 
 const entry = (permissions: number, scheme = 'world', id = 'anyone') => ({ scheme, id, permissions });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidStateError, SessionExpiredError, ZooKeeperError } from '../../../../src/errors.js';
 import { type Deferred, deferred } from '../../../../src/platform/async/promises.js';
-import { ObserverLife } from '../../../../src/session/observation/observer-life.js';
+import { ObserverLife } from '../../../../src/session/observation/observer-lifecycle.js';
 import type { Session } from '../../../../src/session/session.js';
 
 /** What the life of an observer needs of a session. */

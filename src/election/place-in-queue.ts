@@ -10,10 +10,9 @@ import { awaitTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
-import { NextLeader } from './candidates/next-leader.js';
+import { SuccessorSearch } from './candidates/find-next-leader.js';
+import { NextLeader } from './candidates/known-next-leader.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
-import { SuccessorSearch } from './candidates/successor-search.js';
-import { Claims, type ClaimsHost } from './claims.js';
 import {
   type Ahead,
   type ClaimStep,
@@ -29,6 +28,7 @@ import type { ResolvedElectorOptions } from './elector-options.js';
 import { FollowedRecord, type FollowedRecordHost } from './followed-record.js';
 import { type Beginning, recordPath, type SeenRecord } from './record/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
+import { Claims, type ClaimsHost } from './send-claim.js';
 import type { Claim, TermOrigin } from './term/claim.js';
 import { leaveQueue } from './term/leave-queue.js';
 import { type GivenTerm, Release } from './term/release.js';

@@ -2,7 +2,7 @@ import type { EnsembleResetError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import { abortable, type Deferred, deferred, ignore } from '../../platform/async/promises.js';
 import { Outage } from '../../session/connection/outage.js';
-import { EnsembleHistory } from '../../session/ensemble-history.js';
+import { EnsembleHistory } from '../../session/lost-data-check.js';
 import { Session } from '../../session/session.js';
 import type { LoopOptions } from './loop-options.js';
 

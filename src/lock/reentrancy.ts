@@ -1,5 +1,5 @@
 import { runWithin, WorkContext, workContexts } from '../platform/async/work-context.js';
-import type { LockGrant } from './grant.js';
+import type { LockGrant } from './lock-grant.js';
 
 /** A piece of work that runs under locks, from when they are held until the work has settled. */
 class LockedWork extends WorkContext {

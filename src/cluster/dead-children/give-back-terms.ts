@@ -1,8 +1,8 @@
+import { SuccessorSearch } from '../../election/candidates/find-next-leader.js';
 import type { Successor } from '../../election/candidates/successor.js';
-import { SuccessorSearch } from '../../election/candidates/successor-search.js';
 import { recordPath } from '../../election/record/record.js';
 import type { ReleasableClaim } from '../../election/term/claim.js';
-import { releaseParts } from '../../election/term/transitions.js';
+import { releaseParts } from '../../election/term/record-writes.js';
 import { BadVersionError, NoNodeError, SessionExpiredError, ZooKeeperError } from '../../errors.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { parseEntry } from '../../queue/names-and-order.js';
@@ -11,9 +11,9 @@ import { isUnanswered } from '../../session/operations.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
-import { type ClaimCheck, checkClaim, isOfOneElection } from './claim-check.js';
+import { type ClaimCheck, checkClaim, isOfOneElection } from './check-claim.js';
 import type { OpenSession } from './guarded-process.js';
-import { buryMember, type ReportedMember } from './member-burial.js';
+import { buryMember, type ReportedMember } from './remove-shard-member.js';
 
 /** The outcome of the clean-up of one session. */
 export interface SessionCleanup {
