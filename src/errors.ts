@@ -172,7 +172,7 @@ export class SessionExpiredError extends ConclaveError {
 /**
  * The servers are at an earlier transaction than this process has seen: their data was lost, or restored from a backup. Fencing
  * tokens and term numbers may come a second time. So a resource that remembers the highest token refuses new leaders until you
- * reset it: see https://github.com/conclave-js/conclave/blob/main/docs/fencing.md. Conclave reports each
+ * reset it: see docs/fencing.md. Conclave reports each
  * reset once. A process that has seen nothing of the earlier data can't notice a reset.
  */
 export class EnsembleResetError extends ConclaveError {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brokenLinksIn } from '../docs/links.mjs';
@@ -8,6 +8,8 @@ import { brokenLinksIn } from '../docs/links.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
+/** A page of the documentation that code or its declarations name. */
+const PAGE = /\bdocs\/[\w/-]+\.md\b/g;
 /** The fields that npm's page of a package shows. */
 const LINKS = ['homepage', 'repository', 'bugs', 'license', 'description'];
 
@@ -46,7 +48,7 @@ export function linters(tarball, installed) {
       },
     },
     {
-      name: 'package.json says where the project is, and the README links only to published files',
+      name: 'package.json says where the project is, and the pages that published files name are published',
       check: async () => {
         const folder = join(installed, 'node_modules/conclave');
         const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
@@ -56,7 +58,18 @@ export function linters(tarball, installed) {
             .filter((file) => !existsSync(join(folder, file)))
             .map((file) => `${file} is missing`),
         );
-        refuse(brokenLinksIn(['README.md'], { root: folder }));
+        // The README's links lead to the repository: registries rewrite them so.
+        const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+        const examples = files.filter((file) => /^examples\/.*\.md$/.test(file));
+        refuse(brokenLinksIn(examples, { root: folder }));
+        const code = files.filter((file) => /^dist\/.*\.(js|ts)$/.test(file));
+        const named = [...code, ...examples].flatMap(
+          (file) => readFileSync(join(folder, file), 'utf8').match(PAGE) ?? [],
+        );
+        if (named.length === 0)
+          throw new Error('no published file names a page: does the check look for the right ones?');
+        const missing = [...new Set(named)].filter((page) => !existsSync(join(folder, page)));
+        refuse(missing.map((page) => `${page} is named and not published`));
       },
     },
   ];

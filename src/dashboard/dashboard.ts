@@ -15,7 +15,7 @@ export interface DashboardHandler {
  * It begins to read at once, and shows events since then. Many visitors cost the ZooKeeper servers no more than one.
  *
  * **Security.** Without `authorize` it is read-only, and answers only visitors on this machine. An action is a POST request from the
- * dashboard's own origin that `authorize` allows. See https://github.com/conclave-js/conclave/blob/main/docs/operations/dashboard.md.
+ * dashboard's own origin that `authorize` allows. See docs/operations/dashboard.md.
  *
  * @throws InvalidOptionError if an option is wrong
  *

@@ -174,6 +174,6 @@ export class PathGuard {
 function howToProtect(path: string, access: readonly acl.AccessEntry[]): string {
   const found = `the access list of ${path} is ${acl.describeAccess(access)}`;
   const line = `setAcl ${path} ${acl.describeAccess(acl.protect(access))}`;
-  const page = 'https://github.com/conclave-js/conclave/blob/main/docs/operations/servers.md#access';
+  const page = 'docs/operations/servers.md#access';
   return `${found}: change it in zkCli.sh, after addauth with the credentials of the candidates, by: ${line} (see ${page}); or set allowUnprotectedPaths`;
 }

@@ -159,7 +159,7 @@ function addResize(shards: Command): void {
       shards,
       'resize',
       'change the number of shards',
-      'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Members give removed shards back when their work has settled, and the command waits for that. Members that start with the former number use the new one. After a change of the number, most keys belong to other shards: see https://github.com/conclave-js/conclave/blob/main/docs/shards.md.',
+      'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Members give removed shards back when their work has settled, and the command waits for that. Members that start with the former number use the new one. After a change of the number, most keys belong to other shards: see docs/shards.md.',
     ),
   )
     .addArgument(new Argument('<shards...>', 'the number of shards, or the names of a group that has names'))

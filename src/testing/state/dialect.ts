@@ -1,6 +1,6 @@
 /**
  * The release of ZooKeeper as which an embedded server answers: `3.8` as 3.8.0 does, `3.9` as 3.9.5 does. A client sees the
- * differences that https://github.com/conclave-js/conclave/blob/main/docs/guides/testing.md lists; no other ones were found.
+ * differences that docs/guides/testing.md lists; no other ones were found.
  */
 export type Dialect = '3.8' | '3.9';
 
