@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const UNRELEASED = '## [Unreleased]';
-const VERSION_FILE = 'src/classes/version.ts';
+const VERSION_FILE = 'src/public-class/version.ts';
 /** The link definitions of the changelog's headings. Other links may have definitions, too. */
 const ADDRESSES = /^\[(?:Unreleased|\d+\.\d+\.\d+[^\]\s]*)\]: .*\n?/gm;
 

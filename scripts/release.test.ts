@@ -82,6 +82,6 @@ describe('the version in the sources at a release', () => {
   });
 
   it('is asked for if it is missing', () => {
-    expect(() => versioned('export const version = 1;\n', '0.2.0')).toThrow('src/classes/version.ts');
+    expect(() => versioned('export const version = 1;\n', '0.2.0')).toThrow('src/public-class/version.ts');
   });
 });

@@ -1,6 +1,6 @@
 // Longer than 500 lines: the catalogue of all errors, which is read and searched as one; no class in it holds logic.
-import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './classes/duplicate-install.js';
-import { forJson } from './classes/inspection.js';
+import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './public-class/brand.js';
+import { forJson } from './public-class/console-log.js';
 
 /**
  * The base of every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` also

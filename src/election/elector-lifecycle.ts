@@ -15,8 +15,8 @@ import {
 } from '../errors.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
-import { markStopped } from '../platform/async/starting.js';
-import { type StopPort, Stopping } from '../platform/async/stopping.js';
+import { markStopped } from '../platform/async/start-with-signal.js';
+import { type StopPort, Stopping } from '../platform/async/stop-with-timeout.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';

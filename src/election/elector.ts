@@ -1,11 +1,11 @@
-import { mark } from '../classes/duplicate-install.js';
-import { showAs } from '../classes/inspection.js';
 import { describe, InvalidOptionError, type ListenerError, type StopWait } from '../errors.js';
-import { type StartOptions, start } from '../platform/async/starting.js';
-import { resolveStop, type StopOptions } from '../platform/async/stopping.js';
+import { type StartOptions, start } from '../platform/async/start-with-signal.js';
+import { resolveStop, type StopOptions } from '../platform/async/stop-with-timeout.js';
 import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
 import { logError, withFields } from '../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
+import { mark } from '../public-class/brand.js';
+import { showAs } from '../public-class/console-log.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
 import { ElectorLifecycle } from './elector-lifecycle.js';

@@ -1,5 +1,5 @@
+import { isWithin, runWithin, WorkContext } from '../platform/async/caller-context.js';
 import { ignore } from '../platform/async/promises.js';
-import { isWithin, runWithin, WorkContext } from '../platform/async/work-context.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 import type { OwnNode } from './own-node.js';
 

@@ -1,8 +1,8 @@
-import { mark } from '../classes/duplicate-install.js';
-import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { checkInstance, checkPath } from '../platform/checks.js';
+import { mark } from '../public-class/brand.js';
+import { showAs } from '../public-class/console-log.js';
 import { inCreationOrder } from '../queue/creation-order.js';
 import { type EntryParser, lockEntryParser, type Purpose } from '../queue/names-and-order.js';
 import type { TurnRule } from '../queue/turn-rule.js';

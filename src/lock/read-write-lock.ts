@@ -1,6 +1,6 @@
-import { mark } from '../classes/duplicate-install.js';
-import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
+import { mark } from '../public-class/brand.js';
+import { showAs } from '../public-class/console-log.js';
 import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
 import type { LockOptions } from './lock.js';

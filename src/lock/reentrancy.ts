@@ -1,4 +1,4 @@
-import { runWithin, WorkContext, workContexts } from '../platform/async/work-context.js';
+import { runWithin, WorkContext, workContexts } from '../platform/async/caller-context.js';
 import type { LockGrant } from './lock-grant.js';
 
 /** A piece of work that runs under locks, from when they are held until the work has settled. */

@@ -1,6 +1,6 @@
-import { mark } from '../classes/duplicate-install.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { checkSeats } from '../platform/checks.js';
+import { mark } from '../public-class/brand.js';
 import { AgreedNumber } from '../queue/agreed-seat-count.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';

@@ -1,4 +1,3 @@
-import { showAs } from '../classes/inspection.js';
 import {
   describe,
   InvalidStateError,
@@ -7,11 +6,12 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import { abortable, type Deferred, deferred } from '../platform/async/promises.js';
-import { markStopped, type StartOptions, start } from '../platform/async/starting.js';
+import { markStopped, type StartOptions, start } from '../platform/async/start-with-signal.js';
 import { logError } from '../platform/logging/logger.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
 import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
 import { sleep, type Timer } from '../platform/time/clock.js';
+import { showAs } from '../public-class/console-log.js';
 import { EnsembleHistory } from '../session/lost-data-check.js';
 import type { Session } from '../session/session.js';
 import type { SessionSource } from '../session/successive-sessions.js';
@@ -19,7 +19,7 @@ import { OverviewModel } from './model/overview-model.js';
 import { ServerClock } from './model/server-clock.js';
 import type { OverviewChange, OverviewState } from './model/views.js';
 import { type OverviewOptions, resolveOverviewOptions } from './overview-options.js';
-import { SessionReading } from './session-reading.js';
+import { SessionReading } from './with-one-session.js';
 
 /** The events of an `Overview`. */
 export interface OverviewEvents {

@@ -1,5 +1,5 @@
-import { nameOf } from '../classes/duplicate-install.js';
 import { A_TEXT, InvalidOptionError, UNKNOWN_OPTION } from '../errors.js';
+import { nameOf } from '../public-class/brand.js';
 import { nearestName } from './nearest-name.js';
 
 /**

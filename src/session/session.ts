@@ -1,6 +1,4 @@
 import { AsyncResource } from 'node:async_hooks';
-import { mark } from '../classes/duplicate-install.js';
-import { showAs } from '../classes/inspection.js';
 import {
   AuthenticationError,
   describe,
@@ -11,6 +9,8 @@ import {
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { deferred } from '../platform/async/promises.js';
 import { isLastResort, type Logger, logError, resolveLogger } from '../platform/logging/logger.js';
+import { mark } from '../public-class/brand.js';
+import { showAs } from '../public-class/console-log.js';
 import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
 import type { Connection } from './connection/connection.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './credentials-and-times.js';

@@ -8,7 +8,7 @@ import type { SeenMember } from './members/member-watch.js';
 import type { GroupPaths } from './nodes/group-paths.js';
 import { parseMember } from './nodes/member-data.js';
 import { readRecords } from './ownership/shard-records.js';
-import { type Facts, readFacts } from './planning/facts.js';
+import { type Facts, readFacts } from './planning/read-input.js';
 import { readGroup } from './read-group.js';
 import { type RemovedShard, readRemoved } from './removed-shards.js';
 

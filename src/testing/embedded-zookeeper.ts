@@ -1,6 +1,6 @@
-import { mark } from '../classes/duplicate-install.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
+import { mark } from '../public-class/brand.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
 import { type LoggedEvent, type LoggedRequest, RequestLog } from './controls/request-log.js';

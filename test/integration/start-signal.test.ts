@@ -3,7 +3,7 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
-import type { StartOptions } from '../../src/platform/async/starting.js';
+import type { StartOptions } from '../../src/platform/async/start-with-signal.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { nextEvent } from '../support/events.mjs';

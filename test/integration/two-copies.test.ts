@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { VERSION } from '../../src/classes/version.js';
+import { VERSION } from '../../src/public-class/version.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const OTHER_VERSION = '9.8.7';

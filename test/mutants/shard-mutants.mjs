@@ -231,7 +231,7 @@ export const SHARD_MUTANTS = [
       'a member claims a shard and gets a tombstone in between: it is removed though the record names the member',
     edits: [
       {
-        file: 'shards/planning/facts.ts',
+        file: 'shards/planning/read-input.ts',
         from: `  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
   const reading = readNodes(source, shards, present, signal, !knowsTheGone);
 `,

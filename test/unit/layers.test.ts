@@ -7,7 +7,7 @@ import { readModules, SOURCES, upwardImportsOf } from './structure.js';
  * folders of the lines before.
  */
 const ROOMS = [
-  ['classes'],
+  ['public-class'],
   ['.'], // The errors.
   ['platform', 'platform/async', 'platform/collections', 'platform/time'],
   ['platform/logging'],
@@ -64,7 +64,7 @@ const ROOMS = [
   ['cli/prune'],
   ['cli/table'],
   ['cli/status'],
-  ['cli/campaign'],
+  ['cli/lead-then-run'],
   ['cli/commands'],
   ['cli'],
 ];

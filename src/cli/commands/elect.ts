@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import { deferred } from '../../platform/async/promises.js';
-import { campaign, type Leadership, type LeaderWork } from '../campaign/campaign.js';
+import { campaign, type Leadership, type LeaderWork } from '../lead-then-run/lead-then-run.js';
 import { withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { campaign } from '../campaign/campaign.js';
-import { CommandWork } from '../campaign/command-work.js';
-import { checkExecutable } from '../campaign/executable.js';
+import { CommandWork } from '../lead-then-run/command-work.js';
+import { checkExecutable } from '../lead-then-run/executable.js';
+import { campaign } from '../lead-then-run/lead-then-run.js';
 import { duration, withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { LiveScreen } from '../process/live-screen.js';
 import { printable, printError } from '../process/output.js';
 import { cutToWidth } from '../table/text-width.js';
-import { electionJson, electionLine } from './election-lines.js';
+import { electionJson, electionLine } from './election-text.js';
 
 /** Shows the elections that are watched, whenever they may have changed. */
 export interface Presentation {

@@ -4,9 +4,9 @@ import { type ConnectionOptions, targetOf, withSession } from '../options/connec
 import type { SeatOptions } from '../options/seat.js';
 import { EXIT } from '../process/exit-codes.js';
 import { electionTable } from '../table/election-table.js';
-import { electionDetails, electionJson } from './election-lines.js';
-import { printElection } from './one-election.js';
+import { electionDetails, electionJson } from './election-text.js';
 import { ChangeLines, LivePage, type Presentation } from './presentations.js';
+import { printElection } from './print-election.js';
 import { readOverview, withHeartbeats } from './read-overview.js';
 import { watchElections } from './watch.js';
 

@@ -5,7 +5,7 @@ import { parseEntry } from '../../queue/names-and-order.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import { announcement, tombstone } from '../../shards/members/membership.js';
+import { announcement, tombstone } from '../../shards/members/join-and-leave.js';
 import { GroupPaths } from '../../shards/nodes/group-paths.js';
 
 /** A member of a group of shards, as its process has reported it. Both paths are absolute. */

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Worker as ClusterWorker } from 'node:cluster';
-import { mark } from '../../classes/duplicate-install.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
 import { settledWithin } from '../../platform/async/promises.js';
 import { checkOptions } from '../../platform/checks.js';
@@ -8,6 +7,7 @@ import type { Environment } from '../../platform/environment.js';
 import { type Logger, logError, resolveLogger } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import type { Timer } from '../../platform/time/clock.js';
+import { mark } from '../../public-class/brand.js';
 import { type ConnectTarget, parseConnectString } from '../../session/connection/connect-string.js';
 import { resolveSessionOptions, type SessionOptions } from '../../session/session-options.js';
 import { isChildProcess } from './child-process.js';

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
-import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/work-context.js';
+import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/caller-context.js';
 import { checkFunction, checkPositiveMs } from '../../platform/checks.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';

@@ -9,9 +9,9 @@ import {
   UnprotectedPathError,
   UnreadableNodeError,
 } from '../../errors.js';
+import { isWithin, runWithin, WorkContext } from '../../platform/async/caller-context.js';
 import { deferred } from '../../platform/async/promises.js';
-import { markStopped } from '../../platform/async/starting.js';
-import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
+import { markStopped } from '../../platform/async/start-with-signal.js';
 import { backoffMs } from '../../platform/retry/backoff.js';
 import { type Failure, retrying } from '../../platform/retry/retrying.js';
 import { sleep } from '../../platform/time/clock.js';

@@ -1,18 +1,19 @@
 /** Imports more than 20 modules: most of them type its public methods. What happens behind these is in `supervision-loop.ts`. */
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
+
 import type { Candidate } from '../../election/candidates/candidate.js';
 import type { LeaderElector } from '../../election/elector.js';
 import { leadersOf, readElection } from '../../election/record/read-election.js';
 import { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
-import { type StartOptions, start } from '../../platform/async/starting.js';
-import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stopping.js';
+import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
+import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
 import { checkMetadata, checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
 import { logError } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
 import { Candidacy } from './candidacy.js';

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
-import { mark } from '../../classes/duplicate-install.js';
 import {
   describe,
   InvalidOptionError,
@@ -16,6 +15,7 @@ import { logError } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { sleep } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
+import { mark } from '../../public-class/brand.js';
 import { isChildProcess } from '../dead-children/child-process.js';
 import type { ElectionRole } from '../dead-children/guarded-process.js';
 import { SessionGuardian } from '../dead-children/session-guardian.js';

@@ -5,9 +5,9 @@ import { PageStore } from './browser/page-store.js';
 import { SchemeChoice } from './browser/scheme.js';
 import { Ticker } from './browser/ticker.js';
 import { showInWindow } from './browser/window-signs.js';
+import { headlineOf } from './model/alarms.js';
 import { baseUrlOf } from './model/base-url.js';
 import { assignSlots } from './model/colors.js';
-import { headlineOf } from './model/concerns.js';
 import { App } from './view/app.js';
 
 const baseUrl = baseUrlOf(location.href);

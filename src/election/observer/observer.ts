@@ -1,11 +1,11 @@
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
 import { describe, EnsembleResetError, type ListenerError } from '../../errors.js';
-import type { StartOptions } from '../../platform/async/starting.js';
+import type { StartOptions } from '../../platform/async/start-with-signal.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';

@@ -1,5 +1,3 @@
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
 import { type DemotionReason, TermEndedError } from '../../errors.js';
 import type { OwnNode } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
@@ -7,6 +5,8 @@ import { OpenWork } from '../../lease/unsettled-work.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import type { MarkedSuccessor } from '../candidates/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';

@@ -1,8 +1,8 @@
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
 import { InvalidStateError, LockLostError } from '../../errors.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import type { LockGrant } from '../lock-grant.js';
 import type { GrantHold, LockHold } from '../lock-hold.js';
 

@@ -1,6 +1,6 @@
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
 import { InvalidOptionError, LockTimeoutError } from '../../errors.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from '../lock.js';
 import type { GrantHold } from '../lock-hold.js';
 import { QueueLock } from '../queue-lock.js';

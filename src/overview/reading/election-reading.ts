@@ -8,7 +8,7 @@ import { LIMITS } from '../model/limits.js';
 import type { NodeKind } from '../model/node-kind.js';
 import { PacedWatch } from './paced-watch.js';
 import { QueueContents } from './queue-contents.js';
-import type { Reading } from './reading.js';
+import type { Reading } from './shared-context.js';
 
 type Election = Extract<NodeKind, { readonly name: 'election' }>;
 

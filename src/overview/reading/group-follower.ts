@@ -7,7 +7,7 @@ import { parsePins } from '../../shards/nodes/pins-data.js';
 import { GroupReading } from '../../shards/observer/group-reading.js';
 import type { GroupView } from '../../shards/observer/group-view.js';
 import { NodeFollower } from '../../shards/observer/node-follower.js';
-import type { Reading } from './reading.js';
+import type { Reading } from './shared-context.js';
 
 type Pins = ReadonlyMap<string, string>;
 const NO_PINS: Pins = new Map();

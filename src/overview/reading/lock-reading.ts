@@ -4,7 +4,7 @@ import { LIMITS } from '../model/limits.js';
 import type { LockKind } from '../model/lock-view.js';
 import type { NodeKind } from '../model/node-kind.js';
 import { QueueContents } from './queue-contents.js';
-import type { Reading } from './reading.js';
+import type { Reading } from './shared-context.js';
 
 /** Reads the queue of a lock of any kind, after each listing of it. */
 export class LockReading {

@@ -1,7 +1,7 @@
 import type { QueueEntry } from '../../queue/names-and-order.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
-import type { Reading } from './reading.js';
+import type { Reading } from './shared-context.js';
 
 /** The nodes of a queue's contenders. Each is read once, when a listing shows it for the first time. */
 export class QueueContents {

@@ -6,9 +6,9 @@ import type { Session } from '../../session/session.js';
 import { LIMITS } from '../model/limits.js';
 import type { ServerClock } from '../model/server-clock.js';
 import type { TreeListener } from '../model/tree-listener.js';
-import { Branch } from './branch.js';
 import { ReadSlots } from './read-slots.js';
-import type { Reading } from './reading.js';
+import type { Reading } from './shared-context.js';
+import { Branch } from './subtree.js';
 
 /** Follows everything below a root with one session, until that session ends or `stop` is called. */
 export class Tree implements Reading {

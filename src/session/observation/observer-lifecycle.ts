@@ -1,6 +1,6 @@
 import { InvalidStateError, SessionClosedError, SessionExpiredError } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
-import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
+import { markStopped, type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import type { Session } from '../session.js';
 import type { ObserverSource } from './observer-sessions.js';
 

@@ -1,8 +1,8 @@
-import { isOfAnotherCopy } from '../../classes/duplicate-install.js';
 import { InvalidOptionError, NOT_SHOWN } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
 import { checkInstance } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { isOfAnotherCopy } from '../../public-class/brand.js';
 import { parseConnectString } from '../connection/connect-string.js';
 import { Session } from '../session.js';
 import { resolveSessionOptions, type SessionOptions } from '../session-options.js';

@@ -12,7 +12,7 @@ import { hasSession, type TransactionPart } from '../../session/protocol/records
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import { type MemberData, parseMember } from '../nodes/member-data.js';
-import { announcement } from './membership.js';
+import { announcement } from './join-and-leave.js';
 
 /** A member of the group, as it was seen. */
 export interface SeenMember extends MemberData {

@@ -1,12 +1,12 @@
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
 import { describe, InvalidStateError, type ListenerError } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
-import type { StartOptions } from '../../platform/async/starting.js';
+import type { StartOptions } from '../../platform/async/start-with-signal.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import { EnsembleHistory } from '../../session/lost-data-check.js';
 import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
 import type { Session } from '../../session/session.js';

@@ -1,11 +1,11 @@
 import type { Claim } from '../../election/term/claim.js';
 import type { ShardEndReason } from '../../errors.js';
+import { Collector } from '../../platform/async/batch-per-turn.js';
 import { type Deferred, deferred, ignore } from '../../platform/async/promises.js';
 import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
 import type { ShardList } from '../nodes/shard-list.js';
-import { Collector } from './collector.js';
 import { Publisher } from './publisher.js';
 import { OwnedShard, type ShardListener } from './shard.js';
 import { ShardClaims } from './shard-claims.js';

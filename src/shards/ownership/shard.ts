@@ -1,4 +1,3 @@
-import { showAs } from '../../classes/inspection.js';
 import type { Claim } from '../../election/term/claim.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
@@ -8,6 +7,7 @@ import { mayBeReplaced } from '../../lease/silence.js';
 import { OpenWork } from '../../lease/unsettled-work.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Clock } from '../../platform/time/clock.js';
+import { showAs } from '../../public-class/console-log.js';
 
 /**
  * A shard that this process owns: a term of that shard. Ask `isHeld()` right before each action. {@link HeldTerm} says what is guaranteed,

@@ -8,11 +8,11 @@ import type { MemberWatch, SeenMember } from '../members/member-watch.js';
 import { NO_REPORT } from '../nodes/member-report.js';
 import { serializePlan } from '../nodes/plan-data.js';
 import { assign } from './assignment.js';
-import { type Facts, type FactsSource, ownersOf, readFacts } from './facts.js';
 import { type Handover, HandoverWaits, handoversOf } from './handovers.js';
-import { Hint } from './hint.js';
 import { HomeClocks, hasServed, homesByShard, type SeenHome } from './homes.js';
 import { type PlanChange, writePlans } from './plan-writer.js';
+import { type Facts, type FactsSource, ownersOf, readFacts } from './read-input.js';
+import { Hint } from './wake-up-node.js';
 
 /** What a planner needs. */
 export interface PlannerOptions extends FactsSource {

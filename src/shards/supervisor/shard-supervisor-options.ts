@@ -22,7 +22,7 @@ import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../
 import type { SessionOptions } from '../../session/session-options.js';
 import { ShardList } from '../nodes/shard-list.js';
 import type { Shard } from '../ownership/shard.js';
-import type { ComingShard } from './preparations.js';
+import type { ComingShard } from './prepare-hook-calls.js';
 import type { LostShards, ShardCleanupHook } from './shard-loss.js';
 
 /** How a `ShardSupervisor` takes part in a group, works and recovers. All times are in milliseconds. */

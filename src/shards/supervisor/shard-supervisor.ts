@@ -1,6 +1,5 @@
 // Imports more than 20 modules: 21, most of them the ground of every public class that starts, stops and emits.
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
+
 import {
   resolveShutdown,
   type ShutdownLimits,
@@ -16,17 +15,19 @@ import {
   ShardsMismatchError,
   type StopWait,
 } from '../../errors.js';
-import { type StartOptions, start } from '../../platform/async/starting.js';
-import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stopping.js';
+import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
+import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
 import { checkBoolean, checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
 import { logError } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
 import type { Shard } from '../ownership/shard.js';
-import { Membership } from './membership.js';
-import { Refusals } from './refusals.js';
+import { Refusals } from './failed-shard-backoff.js';
+import { Membership } from './member-session.js';
 import { type ShardHealth, shardHealthOf } from './shard-health.js';
 import type { LostShards } from './shard-loss.js';
 import { SHARD_SUPERVISOR_EVENTS, type ShardSupervisorEvents } from './shard-supervisor-events.js';

@@ -1,5 +1,5 @@
-import { mark } from '../../classes/duplicate-install.js';
-import { showAs } from '../../classes/inspection.js';
+import { mark } from '../../public-class/brand.js';
+import { showAs } from '../../public-class/console-log.js';
 import type { Server } from '../server/server.js';
 import type { SessionRecord } from '../state/session-table.js';
 

@@ -1,8 +1,8 @@
-import { isOfAnotherCopy } from '../../classes/duplicate-install.js';
 import { InvalidOptionError } from '../../errors.js';
 import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
+import { isOfAnotherCopy } from '../../public-class/brand.js';
 import { DIALECTS, type Dialect } from '../state/dialect.js';
 
 /** Options of an {@link EmbeddedZooKeeper}. All times are in milliseconds. */

@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { parseRecord, type ReadRecord, serializeRecord } from '../../../src/election/record/record.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import type { Session } from '../../../src/session/session.js';
-import { joinGroup, leaveGroup } from '../../../src/shards/members/membership.js';
+import { joinGroup, leaveGroup } from '../../../src/shards/members/join-and-leave.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { ShardOwner } from '../../../src/shards/ownership/shard-owner.js';

@@ -1,4 +1,4 @@
-import type { Headline } from '../model/concerns.js';
+import type { Headline } from '../model/alarms.js';
 import { visibleText } from '../model/visible-text.js';
 
 const MARKS: Readonly<Record<Headline['tone'], string>> = {

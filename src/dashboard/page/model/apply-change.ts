@@ -1,5 +1,5 @@
 import type { DashboardChange, DashboardState, GroupChange, GroupView, LeaderView } from '../../api.js';
-import { share } from './share.js';
+import { share } from './reuse-unchanged-parts.js';
 
 const MOST_TRANSITIONS = 200;
 const MOST_MOVES = 100;

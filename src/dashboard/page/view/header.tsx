@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { DashboardState, ServerView } from '../../api.js';
 import type { Scheme } from '../browser/scheme.js';
-import { type Headline, headlineOf } from '../model/concerns.js';
+import { type Headline, headlineOf } from '../model/alarms.js';
 import { countText, durationText, timeText } from '../model/format.js';
 import { useIsDark, usePage } from './page-context.js';
 import { Foreign } from './parts/foreign.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { FollowedPlan } from '../../../../src/shards/members/followed-plan.js';
-import { joinGroup, leaveGroup } from '../../../../src/shards/members/membership.js';
+import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { serializePlan } from '../../../../src/shards/nodes/plan-data.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 import { GROUP, PATHS, TIMES } from '../../../support/conclave/group-members.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ZooKeeperError } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
-import { joinGroup, leaveGroup } from '../../../../src/shards/members/membership.js';
+import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { ReportWriter } from '../../../../src/shards/members/report-writer.js';
 import { type MemberReport, NO_REPORT, parseReport } from '../../../../src/shards/nodes/member-report.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import type { DashboardState } from '../../../api.js';
-import { electionTone, groupTone, lockTone, loudestFirst, matches } from '../../model/concerns.js';
+import { electionTone, groupTone, lockTone, loudestFirst, matches } from '../../model/alarms.js';
 import { numberText } from '../../model/format.js';
 import type { Route } from '../../model/route.js';
 import { Card, type CardKind } from './card.js';

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { memo } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
-import type { Tone } from '../../model/concerns.js';
+import type { Tone } from '../../model/alarms.js';
 import { nameOf } from '../../model/format.js';
 import { hashOf, type Kind } from '../../model/route.js';
 import { usePage } from '../page-context.js';

@@ -1,5 +1,5 @@
 import type { ElectionView, LeaderView } from '../../../api.js';
-import { electionTone, emptySeats, leaderlessSince } from '../../model/concerns.js';
+import { electionTone, emptySeats, leaderlessSince } from '../../model/alarms.js';
 import { ageText, numberText, WHY_TEXT } from '../../model/format.js';
 import { Foreign } from '../parts/foreign.js';
 import { LeaseBar } from '../parts/lease-bar.js';

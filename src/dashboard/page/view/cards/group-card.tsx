@@ -1,5 +1,5 @@
 import type { GroupView } from '../../../api.js';
-import { groupTone } from '../../model/concerns.js';
+import { groupTone } from '../../model/alarms.js';
 import { countText, numberText } from '../../model/format.js';
 import { ownedCounts } from '../../model/shard-grid.js';
 import { ShardCanvas } from '../parts/shard-canvas.js';

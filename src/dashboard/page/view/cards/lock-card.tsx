@@ -1,5 +1,5 @@
 import type { LockView } from '../../../api.js';
-import { lockTone } from '../../model/concerns.js';
+import { lockTone } from '../../model/alarms.js';
 import { ageText, numberText } from '../../model/format.js';
 import { Foreign } from '../parts/foreign.js';
 import { Ticking } from '../parts/ticking.js';

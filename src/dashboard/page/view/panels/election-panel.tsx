@@ -1,5 +1,5 @@
 import type { ElectionView, LeaderView, TransitionView } from '../../../api.js';
-import { electionTone } from '../../model/concerns.js';
+import { electionTone } from '../../model/alarms.js';
 import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/format.js';
 import { usePage } from '../page-context.js';
 import { Foreign } from '../parts/foreign.js';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { GroupView } from '../../../api.js';
+import { groupTone } from '../../model/alarms.js';
 import { memberStyle } from '../../model/colors.js';
-import { groupTone } from '../../model/concerns.js';
 import { countText, numberText, timeText } from '../../model/format.js';
 import { ownedCounts } from '../../model/shard-grid.js';
 import { useIsDark, usePage } from '../page-context.js';

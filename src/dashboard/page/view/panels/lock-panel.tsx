@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 import type { LockView } from '../../../api.js';
-import { lockTone } from '../../model/concerns.js';
+import { lockTone } from '../../model/alarms.js';
 import { ageText, numberText } from '../../model/format.js';
 import { KIND_TEXT } from '../cards/lock-card.js';
 import { Foreign } from '../parts/foreign.js';

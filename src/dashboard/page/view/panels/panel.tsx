@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Tone } from '../../model/concerns.js';
+import type { Tone } from '../../model/alarms.js';
 import { nameOf } from '../../model/format.js';
 import { hashOf } from '../../model/route.js';
 import { usePage } from '../page-context.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HomeKeeper } from '../../../../src/shards/members/home-keeper.js';
+import { HomeKeeper } from '../../../../src/shards/members/shards-after-restart.js';
 import { parseHome } from '../../../../src/shards/nodes/home-data.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 import { PATHS } from '../../../support/conclave/group-members.js';

@@ -1,4 +1,4 @@
-import { nameOf } from './duplicate-install.js';
+import { nameOf } from './brand.js';
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 

@@ -10,7 +10,7 @@ import {
   lockTone,
   loudestFirst,
   matches,
-} from '../../../../../src/dashboard/page/model/concerns.js';
+} from '../../../../../src/dashboard/page/model/alarms.js';
 import { anyElection, anyState } from '../arbitrary-views.js';
 
 const [anyOne] = fc.sample(anyState, 1) as [DashboardState];

@@ -2,7 +2,7 @@ import { inOrderOfLeading } from '../../election/candidates/priority.js';
 import type { ElectionView, LeaderView } from '../../overview/model/views.js';
 import { durationText } from '../process/duration-text.js';
 import { candidateLine, printable } from '../process/output.js';
-import { ageMs, heartbeatLine, onSeat, waitingLine } from './one-election.js';
+import { ageMs, heartbeatLine, onSeat, waitingLine } from './print-election.js';
 
 /** An election in one line, without the values that change all the time. */
 export function electionLine({ path, state, leaders, candidates }: ElectionView): string {

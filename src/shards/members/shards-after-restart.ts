@@ -1,7 +1,7 @@
 import { type GroupPaths, uuidOf } from '../nodes/group-paths.js';
 import type { GroupShards } from '../nodes/group-shards.js';
 import { serializeHome } from '../nodes/home-data.js';
-import type { HomeNode } from './membership.js';
+import type { HomeNode } from './join-and-leave.js';
 
 /** What a member says about coming back. */
 export interface HomeOptions {

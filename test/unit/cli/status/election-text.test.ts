@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { electionDetails, electionJson, electionLine } from '../../../../src/cli/status/election-lines.js';
+import { electionDetails, electionJson, electionLine } from '../../../../src/cli/status/election-text.js';
 import type { CandidateView } from '../../../../src/overview/model/views.js';
 import { electionView, LEADER, NOW } from '../../../support/conclave/election-views.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ComingShard, Preparations } from '../../../../src/shards/supervisor/preparations.js';
+import { type ComingShard, Preparations } from '../../../../src/shards/supervisor/prepare-hook-calls.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
 const TIMEOUT_MS = 30_000;

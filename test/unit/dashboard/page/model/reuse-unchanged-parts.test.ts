@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { share } from '../../../../../src/dashboard/page/model/share.js';
+import { share } from '../../../../../src/dashboard/page/model/reuse-unchanged-parts.js';
 
 const anyJson = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));
 

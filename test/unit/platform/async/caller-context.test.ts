@@ -9,7 +9,7 @@ import {
   runWithin,
   WorkContext,
   workContexts,
-} from '../../../../src/platform/async/work-context.js';
+} from '../../../../src/platform/async/caller-context.js';
 
 const newContext = () => new WorkContext();
 
@@ -99,7 +99,7 @@ describe('work that is done for something', () => {
   });
 
   it('costs the promises of a process nothing when nothing is under way', async () => {
-    const input = fileURLToPath(new URL('../../../../src/platform/async/work-context.ts', import.meta.url));
+    const input = fileURLToPath(new URL('../../../../src/platform/async/caller-context.ts', import.meta.url));
     const { output } = await build({ input, write: false, platform: 'node' });
     const script = `${output[0].code};
       // Node's async hooks leave their marks on each promise.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Refusals } from '../../../../src/shards/supervisor/refusals.js';
+import { Refusals } from '../../../../src/shards/supervisor/failed-shard-backoff.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
 function setUp(random = 1) {

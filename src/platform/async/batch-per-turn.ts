@@ -1,4 +1,4 @@
-import { nextTick } from '../../platform/time/timers.js';
+import { nextTick } from '../time/timers.js';
 
 /** Collects what comes within a turn of the event loop, and hands it on together: many shards are given back at once. */
 export class Collector<T> {

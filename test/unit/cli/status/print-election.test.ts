@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ageMs } from '../../../../src/cli/status/one-election.js';
+import { ageMs } from '../../../../src/cli/status/print-election.js';
 
 describe('the age of a heartbeat', () => {
   it('is what has passed since, by the two clocks', () => {

@@ -7,7 +7,7 @@ import { ElectionReading } from './election-reading.js';
 import { GroupFollower } from './group-follower.js';
 import { LockReading } from './lock-reading.js';
 import { PacedWatch } from './paced-watch.js';
-import type { Reading } from './reading.js';
+import type { Reading } from './shared-context.js';
 
 /** Reads a node of one kind. The branch itself reads the list of its children. */
 interface KindReading {

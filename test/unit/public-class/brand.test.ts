@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { nameOf } from '../../../src/classes/duplicate-install.js';
-import { VERSION } from '../../../src/classes/version.js';
 import * as conclave from '../../../src/index.js';
+import { nameOf } from '../../../src/public-class/brand.js';
+import { VERSION } from '../../../src/public-class/version.js';
 
 const errors = Object.entries(conclave).filter(([name]) => name.endsWith('Error')) as [
   string,
