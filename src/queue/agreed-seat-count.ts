@@ -1,5 +1,6 @@
 import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
+import { ifThere } from '../session/operations.js';
 import type { Access } from '../session/protocol/acl.js';
 import type { NodeData } from '../session/protocol/records.js';
 import type { Change } from '../session/protocol/requests.js';
@@ -99,17 +100,12 @@ export class AgreedNumber {
     return agreed;
   }
 
-  async #read(watch?: Watch): Promise<NodeData | undefined> {
-    try {
-      const read = () =>
-        watch === undefined
-          ? this.#session.getData(this.#path)
-          : this.#session.watchData(this.#path, watch.onChange, watch.signal);
-      return await this.#session.retryUntilAnswered(read, watch?.signal);
-    } catch (error) {
-      if (error instanceof NoNodeError) return undefined;
-      throw error;
-    }
+  #read(watch?: Watch): Promise<NodeData | undefined> {
+    const read = () =>
+      watch === undefined
+        ? this.#session.getData(this.#path)
+        : this.#session.watchData(this.#path, watch.onChange, watch.signal);
+    return ifThere(this.#session.retryUntilAnswered(read, watch?.signal));
   }
 
   /** `false` if another client wrote first, or if this write was carried out and its reply was lost. */

@@ -463,6 +463,14 @@ export abstract class Operations<
   }
 }
 
+/** The answer to a read, or `undefined` if there is no such node. @throws any other error of the read */
+export function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: unknown) => {
+    if (error instanceof NoNodeError) return undefined;
+    throw error;
+  });
+}
+
 /**
  * Whether no server has answered. Then it isn't known whether the servers have carried the operation out. A request that a server has
  * throttled counts as one of these, since the caller has to do the same: repeat it.

@@ -1,4 +1,4 @@
-import { NoNodeError } from '../../errors.js';
+import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -72,23 +72,14 @@ export async function readFamily(session: Session, path: string): Promise<ReadFa
 
 /** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
 export async function readNode(session: Session, path: string): Promise<ReadNode | undefined> {
-  const node = await unlessGone(() => session.retryUntilAnswered(() => session.getData(path)));
+  const node = await ifThere(session.retryUntilAnswered(() => session.getData(path)));
   return node && { path, ...node };
 }
 
 /** Mostly needs no request. If children come later, the servers don't delete the node. */
 export async function childrenOf(session: Session, { path, stat }: ReadNode): Promise<string[] | undefined> {
   if (stat.numChildren === 0) return [];
-  return await unlessGone(() => session.retryUntilAnswered(() => session.getChildren(path)));
-}
-
-async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof NoNodeError) return undefined;
-    throw error;
-  }
+  return await ifThere(session.retryUntilAnswered(() => session.getChildren(path)));
 }
 
 export function join(parent: string, name: string): string {

@@ -7,8 +7,7 @@ import { BadVersionError, NoNodeError, SessionExpiredError, ZooKeeperError } fro
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { parseEntry } from '../../queue/names-and-order.js';
 import type { ConnectTarget } from '../../session/connection/connect-string.js';
-import { isUnanswered } from '../../session/operations.js';
-import type { NodeData } from '../../session/protocol/records.js';
+import { ifThere, isUnanswered } from '../../session/operations.js';
 import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import { type ClaimCheck, checkClaim, isOfOneElection } from './check-claim.js';
@@ -198,17 +197,8 @@ async function readAndCheck(
   signal: AbortSignal,
 ): Promise<ClaimCheck> {
   const [record, node] = await Promise.all([
-    session.retryUntilAnswered(() => readIfThere(session, claim.record), signal),
+    session.retryUntilAnswered(() => ifThere(session.getData(claim.record)), signal),
     session.retryUntilAnswered(() => session.exists(claim.node), signal),
   ]);
   return checkClaim(claim, { record, node }, (stat) => session.owns(stat));
-}
-
-async function readIfThere(session: Session, path: string): Promise<NodeData | undefined> {
-  try {
-    return await session.getData(path);
-  } catch (error) {
-    if (error instanceof NoNodeError) return undefined;
-    throw error;
-  }
 }

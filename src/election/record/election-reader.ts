@@ -1,7 +1,7 @@
-import { NoNodeError, SeatsMismatchError } from '../../errors.js';
+import { SeatsMismatchError } from '../../errors.js';
 import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
 import { queueOf } from '../../queue/names-and-order.js';
-import type { ReadOptions } from '../../session/operations.js';
+import { ifThere, type ReadOptions } from '../../session/operations.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from '../candidates/candidate.js';
@@ -80,12 +80,7 @@ export class ElectionReader {
   }
 
   /** `undefined` for a node that doesn't exist. */
-  async #read<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
-    try {
-      return await this.#session.retryUntilAnswered(operation, signal);
-    } catch (error) {
-      if (error instanceof NoNodeError) return undefined;
-      throw error;
-    }
+  #read<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
+    return ifThere(this.#session.retryUntilAnswered(operation, signal));
   }
 }

@@ -2,6 +2,7 @@ import { NodeExistsError, NoNodeError, SeatsMismatchError } from '../../errors.j
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable } from '../../platform/async/promises.js';
 import { AgreedNumber, parseSeats } from '../../queue/agreed-seat-count.js';
+import { ifThere } from '../../session/operations.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseRecord, recordPath, type SeenRecord } from './record.js';
@@ -57,12 +58,7 @@ export class ElectionRecords {
    */
   async prepare(): Promise<SeenRecord | undefined> {
     if (this.#agreement !== undefined) return await this.#agree(this.#agreement);
-    try {
-      return await this.#readOnce(0);
-    } catch (error) {
-      if (error instanceof NoNodeError) return undefined;
-      throw error;
-    }
+    return await ifThere(this.#readOnce(0));
   }
 
   async #agree(agreement: AgreedNumber): Promise<undefined> {

@@ -1,5 +1,5 @@
-import { NoNodeError } from '../../errors.js';
 import { microtask } from '../../platform/async/promises.js';
+import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -86,14 +86,9 @@ export class Tree implements Reading {
     return this.#state.name === 'stopped' || this.session.ended.aborted || this.#hasFailed;
   }
 
-  async read(path: string): Promise<NodeData | undefined> {
+  read(path: string): Promise<NodeData | undefined> {
     const read = () => this.session.retryUntilAnswered(() => this.session.getData(path));
-    try {
-      return await this.slots.run(read);
-    } catch (error) {
-      if (error instanceof NoNodeError) return undefined;
-      throw error;
-    }
+    return ifThere(this.slots.run(read));
   }
 
   refused(path: string, error: unknown): void {

@@ -3,6 +3,7 @@ import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
 import { inBatches } from '../../platform/collections/batches.js';
 import { compareEntries, parseEntry, type QueueEntry } from '../../queue/names-and-order.js';
+import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -200,13 +201,8 @@ async function readOfEach(
 }
 
 /** `undefined` if there is no such node. */
-async function readNode(session: Session, path: string, signal: Abortable): Promise<NodeData | undefined> {
-  try {
-    return await session.retryUntilAnswered(() => session.getData(path), signal);
-  } catch (error) {
-    if (error instanceof NoNodeError) return undefined;
-    throw error;
-  }
+function readNode(session: Session, path: string, signal: Abortable): Promise<NodeData | undefined> {
+  return ifThere(session.retryUntilAnswered(() => session.getData(path), signal));
 }
 
 /** As {@link readNode}. A node that the session may not read is reported, and counts as missing: planning goes on. */
