@@ -1,9 +1,9 @@
-import { describe, InvalidOptionError, type ListenerError, type StopWait } from '../errors.js';
+import { InvalidOptionError, type StopWait } from '../errors.js';
 import { type StartOptions, start } from '../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions } from '../platform/async/stop-with-timeout.js';
 import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
-import { logError, withFields } from '../platform/logging/logger.js';
-import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
+import { withFields } from '../platform/logging/logger.js';
+import { type Reporting, ReportingEmitter } from '../platform/logging/reporting-emitter.js';
 import { mark } from '../public-class/brand.js';
 import { showAs } from '../public-class/console-log.js';
 import { Session } from '../session/session.js';
@@ -43,7 +43,7 @@ import type { Term } from './term/term.js';
  * await elector.start();
  * ```
  */
-export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
+export class LeaderElector extends ReportingEmitter<LeaderElectorEvents> {
   /** The candidate's name. */
   readonly id: string;
   /** The election's path. */
@@ -61,7 +61,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.id = resolved.id;
     this.#lifecycle = new ElectorLifecycle(session, path, resolved, {
       emit: (event, ...args) => this.emit(event, ...args),
-      report: (error) => this.#report(error),
+      report: (error) => this.report(error),
       note: (what) => this.note(what),
     });
   }
@@ -247,20 +247,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return 'term' in state ? state.term.claim : undefined;
   }
 
-  #report(error: Error): void {
-    logError(this.#lifecycle.options.logger, error, 'something went wrong in the election', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<LeaderElectorEvents> {
-    return ELECTOR_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error')
-      this.#lifecycle.options.logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<LeaderElectorEvents> {
+    return {
+      events: ELECTOR_EVENTS,
+      logger: this.#lifecycle.options.logger,
+      message: 'something went wrong in the election',
+    };
   }
 }
 

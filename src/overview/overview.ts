@@ -1,15 +1,9 @@
-import {
-  describe,
-  InvalidStateError,
-  type ListenerError,
-  SessionClosedError,
-  SessionExpiredError,
-} from '../errors.js';
+import { InvalidStateError, SessionClosedError, SessionExpiredError } from '../errors.js';
 import { abortable, type Deferred, deferred } from '../platform/async/promises.js';
 import { markStopped, type StartOptions, start } from '../platform/async/start-with-signal.js';
-import { logError } from '../platform/logging/logger.js';
+import { type Reporting, ReportingEmitter } from '../platform/logging/reporting-emitter.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
-import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
+import type { EventNames } from '../platform/safe-emitter.js';
 import { sleep, type Timer } from '../platform/time/clock.js';
 import { showAs } from '../public-class/console-log.js';
 import { EnsembleHistory } from '../session/lost-data-check.js';
@@ -56,7 +50,7 @@ type State =
  * candidates, and one for each member of a group, with four more for the group. While it has no session it keeps the state that it read
  * last.
  */
-export class Overview extends SafeEmitter<OverviewEvents> {
+export class Overview extends ReportingEmitter<OverviewEvents> {
   readonly root: string;
   readonly #options: ReturnType<typeof resolveOverviewOptions>;
   readonly #model: OverviewModel;
@@ -76,7 +70,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
    */
   constructor(session: Session | SessionSource | string, options?: OverviewOptions) {
     super();
-    this.#options = resolveOverviewOptions(session, options, (error) => this.#report(error));
+    this.#options = resolveOverviewOptions(session, options, (error) => this.report(error));
     const { root, past, clock } = this.#options;
     this.root = root;
     this.#model = new OverviewModel(past, {
@@ -169,7 +163,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
         former = session;
         // By then a server that was behind has caught up, so the overview shows nothing older than the session before did.
         const reset = await abortable(history.follow(session), signal);
-        if (reset !== undefined) this.#report(reset);
+        if (reset !== undefined) this.report(reset);
         await this.#readWith(session);
       }
     } catch (error) {
@@ -191,7 +185,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
       } catch (error) {
         this.#become({ name: 'waiting' });
         if (ended.aborted) break;
-        this.#report(error);
+        this.report(error);
         const pauseMs = jitteredPauseMs(failedAttempts, session.environment.random());
         await sleep(session.clock, pauseMs, ended).catch(() => undefined); // Rejects only at the end, which the loop checks.
       }
@@ -220,7 +214,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
   #finish(reason: unknown): void {
     // Before the first read `start` rejects. The session or the supervisor reports an orderly end itself.
     const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
-    if (this.#hasStarted && !orderly.some((type) => reason instanceof type)) this.#report(reason);
+    if (this.#hasStarted && !orderly.some((type) => reason instanceof type)) this.report(reason);
     this.#model.connected(false);
     this.#end(reason);
   }
@@ -238,20 +232,13 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     if (this.#state.name !== 'stopped') this.#state = next;
   }
 
-  #report(thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    logError(this.#options.logger, error, 'something went wrong in the overview', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<OverviewEvents> {
-    return OVERVIEW_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<OverviewEvents> {
+    return {
+      events: OVERVIEW_EVENTS,
+      logger: this.#options.logger,
+      message: 'something went wrong in the overview',
+    };
   }
 }
 

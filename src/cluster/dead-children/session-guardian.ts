@@ -1,11 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Worker as ClusterWorker } from 'node:cluster';
-import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
+import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { settledWithin } from '../../platform/async/promises.js';
 import { checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
-import { type Logger, logError, resolveLogger } from '../../platform/logging/logger.js';
-import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
+import type { EventNames } from '../../platform/safe-emitter.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { mark } from '../../public-class/brand.js';
 import { type ConnectTarget, parseConnectString } from '../../session/connection/connect-string.js';
@@ -94,7 +95,7 @@ const LAST_MESSAGES_MS = 100;
  * guardian.watch(fork('worker.js'));
  * ```
  */
-export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
+export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
   readonly #servers: ConnectTarget;
   readonly #sessionOptions: SessionOptions;
   readonly #environment: Environment;
@@ -184,7 +185,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
       const refusal = this.#receive(child, known, report);
       if (refusal !== undefined && !hasReported) {
         hasReported = true; // Once: the process may repeat its message.
-        this.#report(new Error(`the process ${child.pid} ${refusal}`));
+        this.report(new Error(`the process ${child.pid} ${refusal}`));
       }
       if (known.role !== before) this.emit('roleChanged', child, known.role);
     };
@@ -235,7 +236,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     );
     for (const { cause } of sessions) {
       if (cause === undefined) continue;
-      this.#report(
+      this.report(
         new Error(`a session of the dead process ${child.pid} was not cleaned up: ${describe(cause)}`, {
           cause,
         }),
@@ -253,19 +254,9 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     await settledWithin(this.#environment.clock, disconnected, LAST_MESSAGES_MS);
   }
 
-  #report(error: Error): void {
-    logError(this.#logger, error, 'something went wrong in the guardian', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<SessionGuardianEvents> {
-    return GUARDIAN_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<SessionGuardianEvents> {
+    return { events: GUARDIAN_EVENTS, logger: this.#logger, message: 'something went wrong in the guardian' };
   }
 }
 

@@ -5,13 +5,12 @@ import type { LeaderElector } from '../../election/elector.js';
 import { leadersOf, readElection } from '../../election/record/read-election.js';
 import { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
-import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
+import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
 import { checkMetadata, checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
-import { logError } from '../../platform/logging/logger.js';
-import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import type { Session } from '../../session/session.js';
@@ -57,7 +56,7 @@ import { holdUpOf } from './supervisor-state.js';
  * await supervisor.start();
  * ```
  */
-export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> implements SessionSource {
+export class ElectionSupervisor extends ReportingEmitter<ElectionSupervisorEvents> implements SessionSource {
   /** The name of its candidates. */
   readonly id: string;
   #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
@@ -71,7 +70,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     super();
     this.#options = resolveSupervisorOptions(options);
     this.id = this.#options.id;
-    const report = (thrown: unknown) => this.#report(thrown);
+    const report = (thrown: unknown) => this.report(thrown);
     const emit: EmitEvent = (event, ...args) => this.emit(event, ...args);
     const port = { emit, report, beforeRelease: () => this.#shutdown?.cleanUp() };
     this.#backoff = new RejoinBackoff(this.#options.environment, this.#options.logger);
@@ -324,20 +323,13 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     return this.#loop.isWithinHook || (this.#shutdown?.isWithinHook ?? false);
   }
 
-  #report(thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    logError(this.#options.logger, error, 'something went wrong in the supervisor', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<ElectionSupervisorEvents> {
-    return SUPERVISOR_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<ElectionSupervisorEvents> {
+    return {
+      events: SUPERVISOR_EVENTS,
+      logger: this.#options.logger,
+      message: 'something went wrong in the supervisor',
+    };
   }
 }
 

@@ -1,18 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
-import {
-  describe,
-  InvalidOptionError,
-  InvalidStateError,
-  type ListenerError,
-  WorkerFailedError,
-} from '../../errors.js';
+import { InvalidOptionError, InvalidStateError, WorkerFailedError } from '../../errors.js';
 import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Environment } from '../../platform/environment.js';
 import { systemEnvironment } from '../../platform/environment.js';
-import { logError } from '../../platform/logging/logger.js';
-import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
+import type { EventNames } from '../../platform/safe-emitter.js';
 import { sleep } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { mark } from '../../public-class/brand.js';
@@ -83,7 +77,7 @@ export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
  * Works with workers that use an `ElectionSupervisor`, or `registerWithGuardian`. Other workers are run and restarted too, but have
  * no role.
  */
-export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
+export class ClusterSupervisor extends ReportingEmitter<ClusterEvents> {
   /** Gives the terms of a dead worker back. Reports that by its event `cleanedUp`. */
   readonly guardian: SessionGuardian;
   readonly #options: ResolvedClusterOptions;
@@ -99,7 +93,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     this.#options = options;
     this.#environment = options.guardian.session?.environment ?? systemEnvironment;
     this.guardian = new SessionGuardian(options.guardian);
-    this.guardian.on('error', (error) => this.#report(error));
+    this.guardian.on('error', (error) => this.report(error));
     this.guardian.on('roleChanged', (child) => {
       const slot = this.#slots.find((each) => each.child === child);
       if (slot !== undefined) this.emit('roleChanged', this.#statusOf(slot));
@@ -222,7 +216,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
         logger.info({ worker: slot, attempt, delayMs: Math.round(delayMs) }, 'restarting a worker');
         this.emit('restarting', { slot, attempt, delayMs });
       },
-      onError: (error) => this.#report(error),
+      onError: (error) => this.report(error),
     };
   }
 
@@ -234,19 +228,13 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     return { slot: slot.number, pid: slot.child?.pid, role: this.#roleOf(slot) };
   }
 
-  #report(error: Error): void {
-    logError(this.#options.logger, error, 'something went wrong with a worker', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<ClusterEvents> {
-    return CLUSTER_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<ClusterEvents> {
+    return {
+      events: CLUSTER_EVENTS,
+      logger: this.#options.logger,
+      message: 'something went wrong with a worker',
+    };
   }
 }
 

@@ -1,9 +1,9 @@
-import { describe, EnsembleResetError, type ListenerError } from '../../errors.js';
+import { EnsembleResetError } from '../../errors.js';
 import type { StartOptions } from '../../platform/async/start-with-signal.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
-import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Logger, withFields } from '../../platform/logging/logger.js';
+import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
@@ -52,7 +52,7 @@ const LONGEST_QUEUE = 1000;
  * ```
  */
 export class ElectionObserver
-  extends SafeEmitter<ElectionObserverEvents>
+  extends ReportingEmitter<ElectionObserverEvents>
   implements AsyncIterable<Candidate | undefined>
 {
   /** The election's path. */
@@ -71,7 +71,7 @@ export class ElectionObserver
     super();
     this.path = checkPath('path', path);
     const { seat, logger, ...source } = resolveObserverOptions(session, options, (error) =>
-      this.#report(error),
+      this.report(error),
     );
     this.#seat = seat;
     this.#logger = withFields(logger, { election: path });
@@ -79,7 +79,7 @@ export class ElectionObserver
       follow: (each, ended) => this.#follow(each, ended),
       onBlind: () => this.#loseSight(),
       onStopped: () => this.#become({ name: 'stopped' }),
-      onError: (error) => this.#report(error),
+      onError: (error) => this.report(error),
     });
   }
 
@@ -142,7 +142,7 @@ export class ElectionObserver
         state: () => this.#state,
         onRead: (snapshot) => this.#see(seeing(this.#state, snapshot)),
         onBlind: () => this.#loseSight(),
-        onError: (error) => this.#report(error),
+        onError: (error) => this.report(error),
       },
       ended,
     );
@@ -152,7 +152,7 @@ export class ElectionObserver
   #see(next: Seeing): void {
     const before = lastReadOf(this.#state)?.recordZxid ?? 0n;
     // The server had caught up before it said so: the record did go back, so the ensemble has lost its data.
-    if (next.recordZxid < before) this.#report(new EnsembleResetError(before, next.recordZxid));
+    if (next.recordZxid < before) this.report(new EnsembleResetError(before, next.recordZxid));
     this.#become(next);
   }
 
@@ -183,20 +183,9 @@ export class ElectionObserver
     }
   }
 
-  #report(thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    logError(this.#logger, error, 'something went wrong in the observer', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<ElectionObserverEvents> {
-    return OBSERVER_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<ElectionObserverEvents> {
+    return { events: OBSERVER_EVENTS, logger: this.#logger, message: 'something went wrong in the observer' };
   }
 }
 

@@ -1,10 +1,10 @@
-import { describe, InvalidStateError, type ListenerError } from '../../errors.js';
+import { InvalidStateError } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
 import type { StartOptions } from '../../platform/async/start-with-signal.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { type Logger, logError, withFields } from '../../platform/logging/logger.js';
-import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Logger, withFields } from '../../platform/logging/logger.js';
+import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import { EnsembleHistory } from '../../session/lost-data-check.js';
@@ -55,7 +55,7 @@ const NO_OWNERS: Owners = new Map();
  * console.log(observer.ownerOf('order-17')?.data ?? 'no owner is known');
  * ```
  */
-export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements AsyncIterable<Owners> {
+export class ShardObserver extends ReportingEmitter<ShardObserverEvents> implements AsyncIterable<Owners> {
   /** The group's path. */
   readonly path: string;
   readonly #paths: GroupPaths;
@@ -75,14 +75,14 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
     this.path = checkPath('path', path);
     this.#paths = new GroupPaths(path);
     const { logger, ...source } = resolveShardObserverOptions(session, options, (error) =>
-      this.#report(error),
+      this.report(error),
     );
     this.#logger = withFields(logger, { group: path });
     this.#life = new ObserverLife(source, {
       follow: (each, ended) => this.#follow(each, ended),
       onBlind: () => this.#loseSight(),
       onStopped: () => this.#stopped(),
-      onError: (error) => this.#report(error),
+      onError: (error) => this.report(error),
     });
   }
 
@@ -181,7 +181,7 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   async #follow(session: Session, ended: AbortSignal): Promise<void> {
     // A server that is behind has caught up by then: nothing older is shown than with the session before.
     const reset = await abortable(this.#history.follow(session), this.#life.stopped);
-    if (reset !== undefined) this.#report(reset);
+    if (reset !== undefined) this.report(reset);
     const watch = new GroupWatch(
       session,
       {
@@ -189,7 +189,7 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
         hasRead: () => this.#hasRead,
         onView: (view) => this.#see(view),
         onBlind: () => this.#loseSight(),
-        onError: (error) => this.#report(error),
+        onError: (error) => this.report(error),
       },
       ended,
     );
@@ -230,20 +230,13 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
     if (this.#state.name !== 'stopped') this.#state = next;
   }
 
-  #report(thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    logError(this.#logger, error, 'something went wrong in the observer', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<ShardObserverEvents> {
-    return SHARD_OBSERVER_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<ShardObserverEvents> {
+    return {
+      events: SHARD_OBSERVER_EVENTS,
+      logger: this.#logger,
+      message: 'something went wrong in the observer',
+    };
   }
 }
 

@@ -1,5 +1,3 @@
-// Imports more than 20 modules: 21, most of them the ground of every public class that starts, stops and emits.
-
 import {
   resolveShutdown,
   type ShutdownLimits,
@@ -8,19 +6,12 @@ import {
 } from '../../cluster/supervisor/signal-shutdown.js';
 import { SupervisionLoop } from '../../cluster/supervisor/supervision-loop.js';
 import { holdUpOf } from '../../cluster/supervisor/supervisor-state.js';
-import {
-  describe,
-  InvalidStateError,
-  type ListenerError,
-  ShardsMismatchError,
-  type StopWait,
-} from '../../errors.js';
+import { InvalidStateError, ShardsMismatchError, type StopWait } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
 import { checkBoolean, checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
-import { logError } from '../../platform/logging/logger.js';
-import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import type { Session } from '../../session/session.js';
@@ -77,7 +68,7 @@ export interface ShardShutdownOptions extends ShutdownLimits {
  * await supervisor.start();
  * ```
  */
-export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implements SessionSource {
+export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> implements SessionSource {
   /** The member's name. */
   readonly id: string;
   readonly #options: ResolvedShardOptions;
@@ -92,7 +83,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
     this.#options = resolveShardOptions(options);
     const { environment } = this.#options;
     this.id = this.#options.id;
-    const report = (thrown: unknown) => this.#report(thrown);
+    const report = (thrown: unknown) => this.report(thrown);
     this.#refusals = new Refusals(environment, () => this.#loop.participation?.refusalsChanged());
     this.#loop = new SupervisionLoop(this.#options, {
       participate: (session) => this.#participate(session),
@@ -138,7 +129,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
         this.emit('planned', plan);
       },
       onExpired: () => this.emit('expired'),
-      report: (thrown) => this.#report(thrown),
+      report: (thrown) => this.report(thrown),
     });
     this.note('membership', membership);
     return membership;
@@ -301,20 +292,13 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
     return this.#loop.isWithinHook || (this.#shutdown?.isWithinHook ?? false);
   }
 
-  #report(thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    logError(this.#options.logger, error, 'something went wrong in the supervisor of shards', this);
-    this.emit('error', error);
-  }
-
   /** @internal */
-  protected override get knownEvents(): EventNames<ShardSupervisorEvents> {
-    return SHARD_SUPERVISOR_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
-    else this.#report(error);
+  protected override get reporting(): Reporting<ShardSupervisorEvents> {
+    return {
+      events: SHARD_SUPERVISOR_EVENTS,
+      logger: this.#options.logger,
+      message: 'something went wrong in the supervisor of shards',
+    };
   }
 }
 
