@@ -257,18 +257,21 @@ describe('conclave status', () => {
     });
   });
 
-  it.each(['status', 'resign'])('%s exits with 64 for a seat that the election has not', async (name) => {
-    const path = await threeSeats();
-    expect(await conclave(name, path, '--seat', '3')).toMatchObject({
-      exitCode: 64,
-      stderr: `conclave: --seat 3: ${path} has 3 seats: expected 0 to 2.`,
-    });
-    const single = uniquePath('cli');
-    await lead(await openSession(), single);
-    expect((await conclave(name, single, '--seat', '0')).stderr).toBe(
-      `conclave: --seat 0: ${single} has one seat: leave --seat out.`,
-    );
-  });
+  it.each(['status', 'resign', 'observe'])(
+    '%s exits with 64 for a seat that the election has not',
+    async (name) => {
+      const path = await threeSeats();
+      expect(await conclave(name, path, '--seat', '3')).toMatchObject({
+        exitCode: 64,
+        stderr: `conclave: --seat 3: ${path} has 3 seats: expected 0 to 2.`,
+      });
+      const single = uniquePath('cli');
+      await lead(await openSession(), single);
+      expect((await conclave(name, single, '--seat', '0')).stderr).toBe(
+        `conclave: --seat 0: ${single} has one seat: leave --seat out.`,
+      );
+    },
+  );
 
   it('lists the waiting candidates in the order in which they will lead, with their priorities', async () => {
     const path = uniquePath('cli');

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { ElectionObserver } from '../../election/observer/observer.js';
+import { readElection } from '../../election/record/read-election.js';
 import { describe, SeatsMismatchError } from '../../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { systemEnvironment } from '../../platform/environment.js';
@@ -15,7 +16,7 @@ import {
   targetOf,
   withConnection,
 } from '../options/connection.js';
-import { type SeatOptions, withSeat } from '../options/seat.js';
+import { checkSeatOf, type SeatOptions, withSeat } from '../options/seat.js';
 import { candidateJson, candidateLine, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
 import { orUserError, type UserError } from '../process/user-error.js';
@@ -79,7 +80,17 @@ async function observe(election: string, options: ObserveOptions): Promise<void>
     // A reader that has gone may be noticed only here: print nothing before.
     await whenStopAsked(systemEnvironment.clock, stop, () => stop.abort(undefined));
     const observer = observerOf(options.seat);
-    const seats = await follow(observer, target, stop, (leader) => print(leader));
+    const checkSeat = async () => {
+      const { exists, seats } = await readElection(await sessions.session(stop.signal), election);
+      if (exists) checkSeatOf(election, options.seat, seats.length);
+    };
+    const seats = await follow(
+      observer,
+      target,
+      stop,
+      (leader) => print(leader),
+      options.seat === undefined ? undefined : checkSeat,
+    );
     const each = Array.from({ length: seats ?? 0 }, (_, seat) =>
       follow(observerOf(seat), target, stop, (leader) => print(leader, seat)),
     );
@@ -92,6 +103,7 @@ async function observe(election: string, options: ObserveOptions): Promise<void>
 
 /**
  * Calls `print` with the leader at each change, until `stop` aborts or the observer ends.
+ * @param check - called before the first print
  * @returns the number of seats, if the election has several and the observer was given none
  */
 async function follow(
@@ -99,6 +111,7 @@ async function follow(
   target: Target,
   stop: Abortable,
   print: (leader: Candidate | undefined) => void,
+  check?: () => Promise<void>,
 ): Promise<number | undefined> {
   let mismatch: SeatsMismatchError | undefined;
   observer.on('error', (error) => {
@@ -110,6 +123,7 @@ async function follow(
   try {
     if (stop.aborted) return undefined;
     await startInTime(observer, target);
+    await check?.();
     for await (const leader of observer) print(leader);
   } catch (error) {
     const { cause } = error as UserError;
