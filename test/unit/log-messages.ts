@@ -50,10 +50,19 @@ export function logMessagesIn({ file, text }: Pick<Module, 'file' | 'text'>): Lo
         for (const message of messagesOf(argument, source)) found.push({ level: call.level, message, file });
       else if (call?.isLogger === true) throw new Error(`${file}: no message in ${node.getText()}`);
     }
+    if (ts.isPropertyAssignment(node) && isReportedMessage(node))
+      for (const message of messagesOf(node.initializer, source))
+        found.push({ level: 'error', message, file });
     ts.forEachChild(node, visit);
   };
   visit(source);
   return found;
+}
+
+/** Whether it is the message with which a `ReportingEmitter` logs its errors. */
+function isReportedMessage({ name, parent }: ts.PropertyAssignment): boolean {
+  const getter = ts.findAncestor(parent, ts.isGetAccessorDeclaration);
+  return name.getText() === 'message' && getter?.name.getText() === 'reporting';
 }
 
 function loggingCall({ expression }: ts.CallExpression, file: string) {

@@ -23,8 +23,8 @@ export abstract class ReportingEmitter<
   /** @internal */
   protected report(thrown: unknown): void {
     const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
-    const { logger, message } = this.reporting;
-    logError(logger, error, message, this);
+    const { reporting } = this;
+    logError(reporting.logger, error, reporting.message, this);
     this.emit('error', ...([error] as unknown as Parameters<Events['error']>));
   }
 
