@@ -1,11 +1,17 @@
 /**
- * Prepares for the commands of package.json: installs the locked dependencies and builds `dist/`. It does each of these only if the
- * result is missing or older than its sources. `--dependencies-only` leaves out the build.
+ * Prepares for a command of package.json: installs locked dependencies and builds `dist/`. It does each of these only if the result is
+ * missing or outdated.
+ *
+ *     node scripts/prepare.mjs [SET]... [--javascript | --build]
+ *
+ * The dependencies are those of the project itself, which the build of its JavaScript and the demo need, and those of the given sets: the
+ * folders of `tools/dependencies`. `all` means all sets. `--build` builds `dist/`, `--javascript` leaves its declarations out.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './build.mjs';
+import { isAsLocked, isInstalled, SETS } from './prepare/installed.mjs';
 
 const root = join(import.meta.dirname, '..');
 const OLDEST_NODE = { major: 20, minor: 19 };
@@ -18,35 +24,77 @@ if (major < OLDEST_NODE.major || (major === OLDEST_NODE.major && minor < OLDEST_
   process.exit(1);
 }
 
-/** @param {string} path */
-const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+const given = process.argv.slice(2);
+const known = readdirSync(join(root, SETS));
+const isAll = given.includes('all');
+const sets = isAll ? known : given.filter((each) => !each.startsWith('--'));
+for (const set of sets) {
+  if (!known.includes(set))
+    throw new Error(`unknown set ${set}: expected all or some of ${known.join(', ')}`);
+}
+installDependencies();
+if (given.includes('--build') || given.includes('--javascript')) {
+  const declarations = given.includes('--build');
+  if (isOutdated(declarations ? ['dist/index.js', 'dist/index.d.ts'] : ['dist/index.js'])) {
+    console.error('Building dist/ …');
+    // Without a check of types, because the user waits for the build. `npm run types` checks the types.
+    await build({ declarations, checked: false });
+  }
+}
 
-/** @param {string} folder */
-const newestIn = (folder) =>
-  Math.max(
-    ...readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter(({ name }) => !name.endsWith('.test.ts'))
-      .map(({ parentPath, name }) => modifiedAt(join(parentPath, name))),
-  );
+function installDependencies() {
+  const locked = packagesOf('package-lock.json');
+  if (!isAsLocked(locked, installed()) || !isInstalled(locked, installed(), ''))
+    npm('ci', ...(isAll ? [] : ['--workspaces=false']));
+  const missing = sets
+    .map((set) => `${SETS}/${set}`)
+    .filter((workspace) => !isInstalled(locked, installed(), workspace));
+  if (missing.length === 0) return;
+  const workspaces = missing.flatMap((workspace) => ['--workspace', workspace]);
+  npm('install', '--no-save', '--include-workspace-root', ...workspaces);
+}
 
-// npm writes this file at the end of an installation.
-if (modifiedAt(join(root, 'node_modules/.package-lock.json')) < modifiedAt(join(root, 'package-lock.json'))) {
-  console.error('Installing the dependencies (npm ci) …');
-  const options = ['ci', '--include=dev', '--no-audit', '--no-fund'];
-  const { status } = spawnSync('npm', options, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+function installed() {
+  return packagesOf('node_modules/.package-lock.json');
+}
+
+/** @param {string} file @returns {import('./prepare/installed.mjs').Packages} */
+function packagesOf(file) {
+  const path = join(root, file);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : {};
+}
+
+/** @param {string[]} options */
+function npm(...options) {
+  console.error(`Installing dependencies: npm ${options.join(' ')} …`);
+  const { status } = spawnSync('npm', [...options, '--include=dev', '--no-audit', '--no-fund'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   if (status !== 0) process.exit(status ?? 1); // npm has printed the reason.
 }
 
-if (!process.argv.includes('--dependencies-only')) {
+/** Whether a source is newer than one of the built files. @param {readonly string[]} built */
+function isOutdated(built) {
   const others = ['package.json', 'package-lock.json', 'tsconfig.build.json', 'scripts/build.mjs'];
   const sources = Math.max(
     newestIn(join(root, 'src')),
     newestIn(join(root, 'scripts/build')),
     ...others.map((path) => modifiedAt(join(root, path))),
   );
-  if (modifiedAt(join(root, 'dist/index.js')) < sources) {
-    console.error('Building dist/ …');
-    // Without a check of types, because the user waits for the build. `npm run types` checks the types.
-    await build({ checked: false });
-  }
+  return built.some((path) => modifiedAt(join(root, path)) < sources);
+}
+
+/** @param {string} path */
+function modifiedAt(path) {
+  return existsSync(path) ? statSync(path).mtimeMs : 0;
+}
+
+/** @param {string} folder */
+function newestIn(folder) {
+  return Math.max(
+    ...readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(({ name }) => !name.endsWith('.test.ts'))
+      .map(({ parentPath, name }) => modifiedAt(join(parentPath, name))),
+  );
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ROOT, SOURCES } from './sources.mjs';
 
 export const PAGE = join(SOURCES, 'dashboard/page');
@@ -15,38 +15,57 @@ const RESOLVED = `\0${PAGE_MODULE}`;
  * @returns {Promise<{ html: string, csp: string, files: string[] }>} with the files that the page was built from
  */
 export async function buildPage() {
-  // Imported late: `prepare.mjs` imports this file before it has installed the dependencies.
-  const { build } = await import('esbuild');
-  const { outputFiles, metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: { script: join(PAGE, 'main.tsx'), style: join(PAGE, 'styles/page.css') },
-    outdir: 'page',
-    tsconfig: join(PAGE, 'tsconfig.json'),
-    bundle: true,
-    minify: true,
-    write: false,
-    metafile: true,
-    format: 'esm',
-    // The oldest browsers with `light-dark()`.
-    target: ['chrome123', 'firefox120', 'safari17.5'],
-    charset: 'utf8',
-    legalComments: 'none',
-    define: { 'process.env.NODE_ENV': '"production"' },
-  });
-  const textOf = (/** @type {string} */ ending) =>
-    outputFiles.find(({ path }) => path.endsWith(ending))?.text.trim() ?? '';
-  const [script, style] = [textOf('.js'), textOf('.css')];
+  const [{ script, sources }, style] = [await bundledScript(), styleOf(join(PAGE, 'styles/page.css'))];
   // Wherever such a text stands in the script or the style, it would end the element, or begin a comment in it.
-  for (const text of [script, style])
+  for (const text of [script, style.text])
     if (/<\/(?:script|style)|<!--/i.test(text))
       throw new Error('the page would end in the middle of its script');
   const licence = readFileSync(join(ROOT, 'node_modules/preact/LICENSE'), 'utf8').trim();
-  const html = documentOf({ script, style, licence });
-  const sources = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules'));
+  const html = documentOf({ script, style: style.text, licence });
+  return { html, csp: policyOf(script, style.text), files: [...sources, ...style.files] };
+}
+
+/** @returns {Promise<{ script: string, sources: string[] }>} */
+async function bundledScript() {
+  // Imported late: `prepare.mjs` imports this file before it has installed the dependencies.
+  const { build } = await import('rolldown');
+  const { output } = await build({
+    cwd: ROOT,
+    input: join(PAGE, 'main.tsx'),
+    platform: 'browser',
+    tsconfig: join(PAGE, 'tsconfig.json'),
+    transform: {
+      // The oldest browsers with `light-dark()`.
+      target: ['chrome123', 'firefox120', 'safari17.5'],
+      define: { 'process.env.NODE_ENV': '"production"' },
+    },
+    checks: { pluginTimings: false, bundlerTimings: false }, // How busy the machine is must not fail a build.
+    write: false,
+    output: { format: 'esm', minify: true, comments: false, codeSplitting: false },
+  });
+  const [{ code, moduleIds }] = output;
+  const sources = moduleIds.filter((id) => id.startsWith(PAGE));
+  return { script: code.trim(), sources };
+}
+
+/**
+ * The style sheets that `path` imports, in one text without comments and indentation. It doesn't need a bundler: the page's style
+ * sheets import each other only from `page.css`, and use nothing that the oldest browsers above don't know.
+ *
+ * @param {string} path
+ * @returns {{ text: string, files: string[] }}
+ */
+function styleOf(path) {
+  const files = [...readFileSync(path, 'utf8').matchAll(/^@import "([^"]+)";$/gm)].map(([, file = '']) =>
+    join(dirname(path), file),
+  );
+  const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   return {
-    html,
-    csp: policyOf(script, style),
-    files: sources.map((path) => join(ROOT, path)),
+    text: text
+      .replaceAll(/\/\*.*?\*\//gs, '')
+      .replaceAll(/\s*\n\s*/g, '\n')
+      .trim(),
+    files: [path, ...files],
   };
 }
 
