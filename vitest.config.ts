@@ -18,6 +18,10 @@ const MODEL = 'test/model/**/*.test.ts';
 const SIMULATION = 'test/simulation/**/*.test.ts';
 const MUTANTS = 'test/mutants/mutants.test.ts';
 const BROWSER = 'test/browser/*.test.ts';
+// These need most of the packages, and change with the project's commands and pages. CI runs them in a step of their own.
+const TOOLS = ['{scripts,tools}/**/*.test.ts', 'test/browser/site.test.ts'];
+// How the page does with a thousand elections, and the documentation's pictures.
+const LONG_IN_BROWSER = ['test/browser/load.test.ts', 'test/browser/pictures.test.ts'];
 
 // What `npm run test:fast` leaves out, and why:
 const NEEDS_MORE_THAN_EMBEDDED = [
@@ -50,11 +54,22 @@ const OF_NO_RELEASE = [
   'test/interop/embedded.test.ts', // the embedded server answers
 ];
 const CHAOS_OF_NO_RELEASE = 'test/chaos/{killed-server,many-children,many-watches,stopped-leader}.test.ts';
-/** Tests that mostly wait, and beside them tests that only compute. */
-const besideChaos = { maxWorkers: 3, sequence: { groupOrder: 2 } };
-const besideNemesis = { maxWorkers: 2, sequence: { groupOrder: 4 } };
+/**
+ * The tests that run first, and at the same time. They wait more than they compute: for notifications, for sessions to expire, for
+ * servers to start. Their assertions hold on a busy machine too.
+ */
+const first = { maxWorkers: 5, sequence: { groupOrder: 0 } };
+/** A test that mostly waits, and beside it tests that only compute. */
+const besideNemesis = { maxWorkers: 2, sequence: { groupOrder: 3 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
-const isOfReleases = process.env.CONCLAVE_TESTS === 'of-releases';
+/** `all` and `tools` are set by `npm run test:all` and `npm run test:tools`, `of-releases` by CI. */
+const extent = process.env.CONCLAVE_TESTS;
+const isOfReleases = extent === 'of-releases';
+const writesPictures = process.env.CONCLAVE_PICTURES === '1';
+
+const tools = {
+  test: { ...common, name: 'tools', include: TOOLS, maxWorkers: 2, sequence: { groupOrder: 5 } },
+};
 
 export default defineConfig({
   test: {
@@ -69,7 +84,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'behaviour',
-          include: ['{bench,scripts,src,test,tools}/**/*.test.ts', 'examples/guides/testing/*.vitest.mjs'],
+          include: ['{bench,test}/**/*.test.ts', 'examples/guides/testing/*.vitest.mjs'],
           exclude: [
             HAZARDS,
             CHAOS,
@@ -80,14 +95,13 @@ export default defineConfig({
             ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : []),
             ...(isOfReleases ? OF_NO_RELEASE : []),
           ],
-          // These tests wait more than they compute: for notifications, and for sessions to expire.
-          maxWorkers: 4,
           // Most of the processors' time would go into loading the same modules for each file. So no test may depend on what
           // another file leaves in a module or in the process.
           isolate: false,
-          sequence: { groupOrder: 0 },
+          ...first,
         },
       },
+      ...(extent === 'all' || extent === 'tools' ? [tools] : []),
       {
         test: {
           ...common,
@@ -103,10 +117,9 @@ export default defineConfig({
           name: 'chaos',
           include: [CHAOS],
           exclude: [NEMESIS, ...RECOVERY, ...(isOfReleases ? [CHAOS_OF_NO_RELEASE] : [])],
-          // Each test starts servers or processes and causes faults. Its assertions hold on a busy machine too, and it mostly
-          // waits for sessions to expire: so two files run at the same time, and some tests of a file.
+          // Each test starts servers or processes and causes faults.
           maxConcurrency: 4,
-          ...besideChaos,
+          ...first,
         },
       },
       {
@@ -116,7 +129,7 @@ export default defineConfig({
           include: RECOVERY,
           // Beside no other project, because these tests measure how soon something recovers, or is removed. They mostly wait.
           maxWorkers: 2,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -137,7 +150,7 @@ export default defineConfig({
           // Each search keeps a core busy, at low priority. More of them at the same time would not be faster.
           testTimeout: 600_000,
           maxConcurrency: 2,
-          ...besideChaos,
+          ...first,
         },
       },
       {
@@ -155,11 +168,12 @@ export default defineConfig({
           ...common,
           name: 'browser',
           include: [BROWSER],
+          exclude: [...TOOLS, ...(extent === 'all' || writesPictures ? [] : LONG_IN_BROWSER)],
           // What a page shows is polled for, since there is no event for it.
           expect: { poll: { timeout: 20_000 } },
           // One file at a time, because the browser keeps all processors busy.
           maxWorkers: 1,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 4 },
         },
       },
       {

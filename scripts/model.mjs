@@ -2,12 +2,14 @@
  * Searches the states of the models in `test/model`, and of their variants, and prints the results.
  *
  * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs only the searches of the named variants or models, and
- * prints the steps by which each of them fails. The exit code is 0 only if the models hold, with every state visited and every
+ * prints the steps by which each of them fails. `npm run model -- --record` runs the smaller searches of `npm test`, and records their
+ * findings, so that `npm test` runs a search again only if its model has changed. The exit code is 0 only if the models hold, with every state visited and every
  * statement reached, and if every variant has the expected result.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isAsExpected } from '../test/model/questions.mjs';
+import { record } from '../test/model/recorded.mjs';
 import { MODELS } from '../test/model/searches.mjs';
 import { findSpin, search } from '../tools/spin/search.mjs';
 
@@ -19,12 +21,13 @@ const HELP = `Searches the states of the models, and of variants that must fail.
 
   npm run model                  all searches
   npm run model -- NAME …        only these, with the steps by which each of them fails
+  npm run model -- --record      the smaller searches of npm test; records their findings for it
 
 Models and variants: ${known.join(', ')}`;
 
 const { values, positionals: names } = parseArgs({
   allowPositionals: true,
-  options: { help: { type: 'boolean' } },
+  options: { help: { type: 'boolean' }, record: { type: 'boolean' } },
 });
 if (values.help) {
   console.log(HELP);
@@ -37,7 +40,7 @@ if (unknown.length > 0)
 findSpin();
 const began = performance.now();
 const asked = MODELS.flatMap((model) =>
-  model.all
+  (values.record ? model.quick : model.all)
     .filter(({ name }) => names.length === 0 || names.includes(name))
     .map((question) => ({ model, question })),
 );
@@ -53,6 +56,7 @@ const wrong = answers
   .filter((answer) => !isAsExpected(...answer))
   .map(([{ name, property }]) => `${name}, ${property}`);
 const seconds = ((performance.now() - began) / 1000).toFixed(0);
+if (values.record && wrong.length === 0 && names.length === 0) record(results);
 if (wrong.length === 0)
   console.log(`\nAll ${answers.length} searches had the expected result, in ${seconds} s.`);
 else console.log(`\nNOT the expected result: ${wrong.join('; ')}.`);

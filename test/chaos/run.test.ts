@@ -11,10 +11,11 @@ import {
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { RUNS_ALL } from '../support/vitest/extent.js';
 import { until } from '../support/waiting.mjs';
 
 // By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/run.test.ts
-const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 20);
+const ROUNDS = Number(process.env.SOAK_ROUNDS ?? (RUNS_ALL ? 20 : 8));
 const SESSION_TIMEOUT_MS = 4500;
 const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 

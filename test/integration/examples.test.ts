@@ -3,9 +3,10 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execa, execaNode, type Options } from 'execa';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { usePostgres } from '../../tools/postgres/server.mjs';
 import { connectString } from '../support/conclave/sessions.js';
+import { concurrently, onTestFinished } from '../support/vitest/test-end.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'examples');
@@ -55,7 +56,11 @@ async function database() {
   return { POSTGRES: postgres.connectionString };
 }
 
-describe('the examples', { timeout: PATIENCE_MS }, () => {
+/** Examples mostly wait, so some run at the same time. */
+const example = (name: string, test: () => Promise<void>) =>
+  it.concurrent(name, { timeout: PATIENCE_MS }, concurrently(test));
+
+describe('the examples', () => {
   it('are those that are run here', () => {
     const folders = readdirSync(EXAMPLES);
     expect(folders.sort()).toEqual([
@@ -75,7 +80,7 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     ]);
   });
 
-  it('article: fifteen nodes lead one after the other, each once', async () => {
+  example('article: fifteen nodes lead one after the other, each once', async () => {
     const { lines, exitCode } = await run('article', ['--scale', '0.03', '--seed', '7']);
     const output = lines.join('\n');
     expect(exitCode, output).toBe(0);
@@ -91,19 +96,19 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     expect(lines.at(-1)).toMatch(/^min \d+ ms, max \d+ ms, average \d+ ms$/);
   });
 
-  it('cleanup-hook: the cache is dropped before the next election', async () => {
+  example('cleanup-hook: the cache is dropped before the next election', async () => {
     const { lines, exitCode } = await run('cleanup-hook');
     expect(exitCode, lines.join('\n')).toBe(0);
     expect(lines.at(-1)).toBe('The cache was dropped before the next election: yes');
   });
 
-  it('singleton-consumer: nothing is lost and nothing comes twice', async () => {
+  example('singleton-consumer: nothing is lost and nothing comes twice', async () => {
     const { lines, exitCode } = await run('singleton-consumer');
     expect(exitCode, lines.join('\n')).toBe(0);
     expect(lines).toContain('600 of 600 records in the log, in order and each once: yes');
   });
 
-  it('rolling-restart: four workers, a job every 50 ms, and each job runs once', async () => {
+  example('rolling-restart: four workers, a job every 50 ms, and each job runs once', async () => {
     const { lines, exitCode } = await run('rolling-restart');
     const output = lines.join('\n');
     expect(exitCode, output).toBe(0);
@@ -114,37 +119,40 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     expect(handovers.length, output).toBeGreaterThanOrEqual(4);
   });
 
-  it('cron-jobs: one of two replicas runs each firing, and the other one goes on when it leaves', async () => {
-    const options = {
-      env: { ELECTION: '/examples/cron-jobs-of-a-test' },
-      timeout: 50_000,
-    } as const;
-    const project = await copyOf('cron-jobs');
-    const start = (id: string) => tsx(project, 'replica.ts', [connectString(), id], options);
-    const firings: string[] = [];
-    const a = start('A');
-    let b: ReturnType<typeof start> | undefined;
-    for await (const line of a) {
-      firings.push(line);
-      b ??= start('B');
-      if (firings.length === 4) a.kill('SIGTERM');
-    }
-    for await (const line of b ?? []) {
-      firings.push(line);
-      if (line.startsWith('B') && firings.length >= 6) b?.kill('SIGTERM');
-    }
-    const [codeOfA, codeOfB] = [(await a).exitCode, (await b)?.exitCode];
-    expect({ codeOfA, codeOfB }).toEqual({ codeOfA: 0, codeOfB: 0 });
-    const parts = firings.map((line) => /^([AB]): (\S+Z), term (\d), token \d+$/.exec(line)?.slice(1, 4));
-    expect(parts.map((part) => `${part?.[0]}${part?.[2]}`)).toEqual(
-      firings.map((_, index) => (index < parts.findIndex((part) => part?.[0] === 'B') ? 'A1' : 'B2')),
-    );
-    const times = parts.map((part) => part?.[1]);
-    expect(new Set(times).size, firings.join('\n')).toBe(times.length);
-    expect(times).toEqual([...times].sort());
-  });
+  example(
+    'cron-jobs: one of two replicas runs each firing, and the other one goes on when it leaves',
+    async () => {
+      const options = {
+        env: { ELECTION: '/examples/cron-jobs-of-a-test' },
+        timeout: 50_000,
+      } as const;
+      const project = await copyOf('cron-jobs');
+      const start = (id: string) => tsx(project, 'replica.ts', [connectString(), id], options);
+      const firings: string[] = [];
+      const a = start('A');
+      let b: ReturnType<typeof start> | undefined;
+      for await (const line of a) {
+        firings.push(line);
+        b ??= start('B');
+        if (firings.length === 4) a.kill('SIGTERM');
+      }
+      for await (const line of b ?? []) {
+        firings.push(line);
+        if (line.startsWith('B') && firings.length >= 6) b?.kill('SIGTERM');
+      }
+      const [codeOfA, codeOfB] = [(await a).exitCode, (await b)?.exitCode];
+      expect({ codeOfA, codeOfB }).toEqual({ codeOfA: 0, codeOfB: 0 });
+      const parts = firings.map((line) => /^([AB]): (\S+Z), term (\d), token \d+$/.exec(line)?.slice(1, 4));
+      expect(parts.map((part) => `${part?.[0]}${part?.[2]}`)).toEqual(
+        firings.map((_, index) => (index < parts.findIndex((part) => part?.[0] === 'B') ? 'A1' : 'B2')),
+      );
+      const times = parts.map((part) => part?.[1]);
+      expect(new Set(times).size, firings.join('\n')).toBe(times.length);
+      expect(times).toEqual([...times].sort());
+    },
+  );
 
-  it('cron-jobs: the leader is killed, and each second has its firing', async () => {
+  example('cron-jobs: the leader is killed, and each second has its firing', async () => {
     const { lines, exitCode } = await run('cron-jobs');
     const output = lines.join('\n');
     expect(exitCode, output).toBe(0);
@@ -154,36 +162,44 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     expect(lines.at(-1)).toMatch(/^\d+ firings, one for each second, in order: yes$/);
   });
 
-  it("fenced-postgres: a former leader's late write is refused, and its successor's stands", async () => {
-    const { lines, exitCode } = await run('fenced-postgres', [], await database());
-    const output = lines.join('\n');
-    expect(exitCode, output).toBe(0);
-    const tokens = lines.flatMap((line) => /^[AB] leads with token (\d+) /.exec(line)?.[1] ?? []).map(BigInt);
-    expect(tokens.length, output).toBeGreaterThanOrEqual(2);
-    expect(tokens.at(-1)).toBeGreaterThan(tokens[0] as bigint);
-    const [, late, refusal] =
-      lines.map((line) => /^A goes on after \d+ ms and writes (\d+): (.*)$/.exec(line)).find(Boolean) ?? [];
-    expect(refusal, output).toMatch(/^fenced out: a leader with a higher token than \d+ has taken over/);
-    const stands = /^The balance is (\d+)\. The late write was refused, its successor's stands: yes$/;
-    const balance = lines.map((line) => stands.exec(line)?.[1]).find(Boolean);
-    expect(balance, output).toBeDefined();
-    expect(balance).not.toBe(late);
-  });
+  example(
+    "fenced-postgres: a former leader's late write is refused, and its successor's stands",
+    async () => {
+      const { lines, exitCode } = await run('fenced-postgres', [], await database());
+      const output = lines.join('\n');
+      expect(exitCode, output).toBe(0);
+      const tokens = lines
+        .flatMap((line) => /^[AB] leads with token (\d+) /.exec(line)?.[1] ?? [])
+        .map(BigInt);
+      expect(tokens.length, output).toBeGreaterThanOrEqual(2);
+      expect(tokens.at(-1)).toBeGreaterThan(tokens[0] as bigint);
+      const [, late, refusal] =
+        lines.map((line) => /^A goes on after \d+ ms and writes (\d+): (.*)$/.exec(line)).find(Boolean) ?? [];
+      expect(refusal, output).toMatch(/^fenced out: a leader with a higher token than \d+ has taken over/);
+      const stands = /^The balance is (\d+)\. The late write was refused, its successor's stands: yes$/;
+      const balance = lines.map((line) => stands.exec(line)?.[1]).find(Boolean);
+      expect(balance, output).toBeDefined();
+      expect(balance).not.toBe(late);
+    },
+  );
 
-  it('sharded-consumers: one joins, one is killed, one is drained; each event once and in order', async () => {
-    const { lines, exitCode } = await run('sharded-consumers', [], await database());
-    const output = lines.join('\n');
-    expect(exitCode, output).toBe(0);
-    expect(lines.filter((line) => /shards moved/.test(line))).toEqual([
-      expect.stringMatching(/^A has 6, B has 6; shards moved: [06]$/),
-      'A has 4, B has 4, C has 4; shards moved: 4',
-      'B has 6, C has 6; shards moved: 4',
-      'C has 12; shards moved: 6',
-    ]);
-    expect(output).toMatch(/^2400 of 2400 events handled\. Each once, and in order: yes$/m);
-  });
+  example(
+    'sharded-consumers: one joins, one is killed, one is drained; each event once and in order',
+    async () => {
+      const { lines, exitCode } = await run('sharded-consumers', [], await database());
+      const output = lines.join('\n');
+      expect(exitCode, output).toBe(0);
+      expect(lines.filter((line) => /shards moved/.test(line))).toEqual([
+        expect.stringMatching(/^A has 6, B has 6; shards moved: [06]$/),
+        'A has 4, B has 4, C has 4; shards moved: 4',
+        'B has 6, C has 6; shards moved: 4',
+        'C has 12; shards moved: 6',
+      ]);
+      expect(output).toMatch(/^2400 of 2400 events handled\. Each once, and in order: yes$/m);
+    },
+  );
 
-  it('demo: killed, resigned, expired; each tick once, never two leaders', async () => {
+  example('demo: killed, resigned, expired; each tick once, never two leaders', async () => {
     const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), [], {
       // Whatever it would install or start is out of its reach: it needs nothing but Node.
       env: { ZOOKEEPER: '', PATH: dirname(process.execPath) },
@@ -198,19 +214,22 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     expect(output).toMatch(/yes {2}never two leaders, in \d+ terms/);
   });
 
-  it('demo of shards: one joins, one is killed, one is drained; only what has to move moves', async () => {
-    const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), ['--shards'], {
-      env: { ZOOKEEPER: '', PATH: dirname(process.execPath) },
-      all: true,
-      reject: false,
-      timeout: 58_000,
-    });
-    expect(exitCode, output).toBe(0);
-    expect(output.match(/: yes$/gm), output).toHaveLength(2);
-    expect(output).toMatch(/[A-C]( [A-C]){11} {3}4 moved/);
-  });
+  example(
+    'demo of shards: one joins, one is killed, one is drained; only what has to move moves',
+    async () => {
+      const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), ['--shards'], {
+        env: { ZOOKEEPER: '', PATH: dirname(process.execPath) },
+        all: true,
+        reject: false,
+        timeout: 58_000,
+      });
+      expect(exitCode, output).toBe(0);
+      expect(output.match(/: yes$/gm), output).toHaveLength(2);
+      expect(output).toMatch(/[A-C]( [A-C]){11} {3}4 moved/);
+    },
+  );
 
-  it('demo runs on the servers that ZOOKEEPER names', async () => {
+  example('demo runs on the servers that ZOOKEEPER names', async () => {
     const demo = execaNode(join(EXAMPLES, 'demo/main.mjs'), [], {
       env: { ZOOKEEPER: connectString() },
       ipc: false,
@@ -226,7 +245,7 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     expect(lines.join('\n')).toMatch(/replica A is ELECTED/);
   });
 
-  it('testing-a-scheduler: its tests pass, without a server', async () => {
+  example('testing-a-scheduler: its tests pass, without a server', async () => {
     const project = await copyOf('testing-a-scheduler');
     const { all, exitCode } = await tsx(project, 'scheduler.test.ts', [], {
       // It is for its own test runner to say how it went.
@@ -239,14 +258,19 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     expect(all).toMatch(/^# pass 5$/m);
   });
 
-  it('clustered-scheduler: the active worker is killed, then all are replaced; one at a time runs the job', async () => {
-    const { lines, exitCode } = await run('clustered-scheduler');
-    expect(exitCode, lines.join('\n')).toBe(0);
-    expect(lines.filter((line) => /^term \d+: process \d+ ran the job \d+ times/.test(line))).toHaveLength(3);
-    expect(lines.at(-1)).toBe('One process at a time ran the job, term after term: yes');
-  });
+  example(
+    'clustered-scheduler: the active worker is killed, then all are replaced; one at a time runs the job',
+    async () => {
+      const { lines, exitCode } = await run('clustered-scheduler');
+      expect(exitCode, lines.join('\n')).toBe(0);
+      expect(lines.filter((line) => /^term \d+: process \d+ ran the job \d+ times/.test(line))).toHaveLength(
+        3,
+      );
+      expect(lines.at(-1)).toBe('One process at a time ran the job, term after term: yes');
+    },
+  );
 
-  it('dashboard: shows an election, and ends at SIGTERM', async () => {
+  example('dashboard: shows an election, and ends at SIGTERM', async () => {
     const example = tsx(await copyOf('dashboard'), 'main.ts', [], {
       env: { ZOOKEEPER: connectString(), PORT: '0' },
       timeout: 50_000,
@@ -269,17 +293,20 @@ describe('the examples', { timeout: PATIENCE_MS }, () => {
     ]);
   });
 
-  it('active-scheduler: the leader is killed, the next one is stopped; one at a time runs the job', async () => {
-    const { lines, exitCode } = await run('active-scheduler');
-    const output = lines.join('\n');
-    expect(exitCode, output).toBe(0);
-    expect(output).toMatch(
-      /^After the kill the job ran again within \d+ ms, after the stop within \d+ ms\.$/m,
-    );
-    expect(lines.at(-1)).toBe('One replica at a time ran the job, term after term: yes');
-  });
+  example(
+    'active-scheduler: the leader is killed, the next one is stopped; one at a time runs the job',
+    async () => {
+      const { lines, exitCode } = await run('active-scheduler');
+      const output = lines.join('\n');
+      expect(exitCode, output).toBe(0);
+      expect(output).toMatch(
+        /^After the kill the job ran again within \d+ ms, after the stop within \d+ ms\.$/m,
+      );
+      expect(lines.at(-1)).toBe('One replica at a time ran the job, term after term: yes');
+    },
+  );
 
-  it('active-scheduler alone prints its ticks, and leaves at SIGTERM', async () => {
+  example('active-scheduler alone prints its ticks, and leaves at SIGTERM', async () => {
     const replica = tsx(await copyOf('active-scheduler'), 'replica.ts', [connectString(), 'alone'], {
       env: { ELECTION: '/examples/alone', PERIOD_MS: '20' },
       timeout: 30_000,

@@ -44,7 +44,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a wait by a clock that trusts an uptime in whole seconds',
-    hint: 291,
+    hint: 531,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     canShow,

@@ -21,7 +21,8 @@ export type SinkName = 'fenced' | 'open';
 export interface Setting {
   readonly kind: 'setting';
   readonly seed: number;
-  readonly minutes: number;
+  /** Not given for a brief run. */
+  readonly minutes?: number | undefined;
   readonly journals: readonly Journal[];
   readonly sessionTimeoutMs: number;
   /** Whether candidates wait until a former leader's lease is over, as they do by default. */

@@ -6,15 +6,16 @@ import { parseArgs } from 'node:util';
 import { checkHistory } from './checker/check.js';
 import { readHistory } from './history.js';
 import { report } from './report.js';
-import { runChaos } from './run.js';
-import { describeStorm, storms } from './schedule.js';
-import { JOURNALS, SERVERS, WORKERS } from './settings.js';
+import { runChaos, stormsOf } from './run.js';
+import { describeStorm } from './schedule.js';
+import { WORKERS } from './settings.js';
 
 const HELP = `Faults on three real servers and ${WORKERS} workers, drawn from a seed, and a check of what came of them.
 
   npm run chaos -- --minutes 60                 with a seed that is printed
   npm run chaos -- --minutes 3 --seed 8         the same faults again: what comes of them depends on the machine
   npm run chaos -- --minutes 3 --seed 8 --print the faults alone
+  npm run chaos -- --brief                      a single storm that has every kind of fault
   npm run chaos -- --check history.jsonl        checks a history again, from the file alone
 
   --from STORM            without the storms before that one
@@ -27,6 +28,7 @@ allow is printed.`;
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '3' },
+    brief: { type: 'boolean', default: false },
     seed: { type: 'string' },
     from: { type: 'string', default: '1' },
     keep: { type: 'string' },
@@ -57,7 +59,7 @@ function judge(path: string): boolean {
   return verdict.violations.length === 0;
 }
 
-async function run(seed: number, minutes: number): Promise<boolean> {
+async function run(seed: number, minutes: number | undefined): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
   const historyPath = join(folder, 'history.jsonl');
   console.log(`seed ${seed}, history: ${historyPath}`);
@@ -84,9 +86,9 @@ function keep(historyPath: string, seed: number, isRight: boolean): void {
   console.log(`history kept: ${kept}`);
 }
 
-function print(seed: number, minutes: number): void {
-  let left = minutes;
-  for (const storm of storms(seed, { workers: WORKERS, servers: SERVERS, journals: JOURNALS.length })) {
+function print(seed: number, minutes: number | undefined): void {
+  let left = minutes ?? 1;
+  for (const storm of stormsOf({ seed, minutes })) {
     console.log(describeStorm(storm));
     if (--left <= 0) return;
   }
@@ -96,7 +98,9 @@ async function main(): Promise<boolean> {
   if (values.help) console.log(HELP);
   if (values.help) return true;
   if (values.check !== undefined) return judge(values.check);
-  const minutes = number('minutes', values.minutes, (value) => value > 0, 'a number above 0');
+  const minutes = values.brief
+    ? undefined
+    : number('minutes', values.minutes, (value) => value > 0, 'a number above 0');
   const seed = number(
     'seed',
     values.seed ?? String(Math.floor(Date.now() / 1000)),

@@ -3,7 +3,7 @@ import type { Session } from '../../../src/index.js';
 import { compareCopies, deleteDisputed } from './copies.js';
 import { type Blow, NotYet, PassedOver, strike } from './faults.js';
 import { History, type Journal, type Micros, now } from './history.js';
-import { describeStorm, type Fault, type Storm, storms } from './schedule.js';
+import { briefStorm, describeStorm, type Fault, type Storm, storms } from './schedule.js';
 import {
   ELECTIONS,
   GONE_WITHIN_MS,
@@ -18,7 +18,8 @@ import { World } from './world.js';
 
 export interface RunOptions {
   readonly seed: number;
-  readonly minutes: number;
+  /** How long storms go on; `undefined` for a single storm that has every kind of fault. */
+  readonly minutes: number | undefined;
   /** The number of the first storm: the seed's earlier storms are left out. */
   readonly firstStorm: number;
   /** Whether candidates wait until a former leader's lease is over, as they do by default. */
@@ -39,6 +40,11 @@ const RESIGNATION_MS = 3000;
 const COMES_WITHIN_MS = 15_000;
 const EXPLAINED_WITHIN_MS = 5000;
 
+/** The storms of a run, of which those begin for which there is time. */
+export function stormsOf({ seed, minutes }: Pick<RunOptions, 'seed' | 'minutes'>): Iterable<Storm> {
+  return minutes === undefined ? [briefStorm(seed, NUMBERS)] : storms(seed, NUMBERS);
+}
+
 /** Runs storms and calms for so many minutes, and then the end. Everything that happened is in the history. */
 export async function runChaos(options: RunOptions): Promise<void> {
   const { seed, minutes, firstStorm, hasTakeoverDelay, folder, historyPath, say } = options;
@@ -58,10 +64,10 @@ export async function runChaos(options: RunOptions): Promise<void> {
     });
     await world.begin();
     const nemesis = new Nemesis(world, say);
-    const endAt = performance.now() + minutes * 60_000;
+    const endAt = performance.now() + (minutes ?? 0) * 60_000;
     const hasTime = () => performance.now() < endAt - ROUND_MS;
     await nemesis.calm(0);
-    for (const storm of storms(seed, NUMBERS)) {
+    for (const storm of stormsOf(options)) {
       if (storm.number < firstStorm) continue;
       await nemesis.storm(storm);
       await nemesis.calm(storm.number);

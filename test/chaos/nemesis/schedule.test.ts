@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ALL_KINDS, KINDS, type Kind, type Storm, storms } from './schedule.js';
+import { ALL_KINDS, briefStorm, KINDS, type Kind, type Storm, storms } from './schedule.js';
 
 const NUMBERS = { workers: 5, servers: 3, journals: 4 };
 
@@ -24,6 +24,13 @@ describe('the schedule of faults', () => {
   it('has every kind of fault in its first three storms, whatever the seed', () => {
     for (let seed = 0; seed < 200; seed++)
       expect(countKinds(seed, 3).size, `seed ${seed}`).toBe(ALL_KINDS.length);
+  });
+
+  it('has every kind of fault once in a brief storm, whatever the seed', () => {
+    for (let seed = 0; seed < 200; seed++) {
+      const kinds = briefStorm(seed, NUMBERS).faults.map(({ kind }) => kind);
+      expect(kinds.toSorted()).toEqual(ALL_KINDS.toSorted());
+    }
   });
 
   it('has more of those that weigh more', () => {

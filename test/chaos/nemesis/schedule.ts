@@ -61,6 +61,7 @@ export interface Numbers {
 }
 
 const STORM_MS = 25_000;
+const BRIEF_STORM_MS = 30_000; // Somewhat longer, because more faults come in it.
 // Half of the faults are over before a holder has to give up what it holds, or soon after; the others last for longer
 // than any contender waits: a session timeout, and the time to recover from it.
 const SHORT_MS = { least: 200, most: 3000 };
@@ -76,9 +77,23 @@ export function* storms(seed: number, numbers: Numbers): Generator<Storm, never>
   const deal = dealer(random);
   for (let number = 1; ; number++) {
     const count = FAULTS.least + random.below(FAULTS.most - FAULTS.least + 1);
-    const faults = Array.from({ length: count }, () => draw(deal(), random, numbers));
-    yield { number, faults: faults.sort((a, b) => a.atMs - b.atMs) };
+    const faults = Array.from({ length: count }, () => draw(deal(), random, numbers, STORM_MS));
+    yield storm(number, faults);
   }
+}
+
+/** A single storm that has every kind of fault once. */
+export function briefStorm(seed: number, numbers: Numbers): Storm {
+  const random = new Random(seed);
+  const kinds = inAnyOrder(ALL_KINDS, random);
+  return storm(
+    1,
+    kinds.map((kind) => draw(kind, random, numbers, BRIEF_STORM_MS)),
+  );
+}
+
+function storm(number: number, faults: readonly Fault[]): Storm {
+  return { number, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
 /**
@@ -100,10 +115,10 @@ function inAnyOrder<T>(items: readonly T[], random: Random): T[] {
   return items.map(() => left.splice(random.below(left.length), 1)[0] as T);
 }
 
-function draw(kind: Kind, random: Random, { workers, servers, journals }: Numbers): Fault {
+function draw(kind: Kind, random: Random, { workers, servers, journals }: Numbers, stormMs: number): Fault {
   return {
     kind,
-    atMs: Math.round(random.between(0, STORM_MS)),
+    atMs: Math.round(random.between(0, stormMs)),
     forMs: Math.round(
       random.chance(0.5)
         ? random.spread(SHORT_MS.least, SHORT_MS.most)
