@@ -12,7 +12,7 @@ import * as testing from '../../src/testing/index.js';
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
 const api = read('docs/reference/api.md');
-const errors = read('docs/reference/errors.md');
+const [, errors = ''] = read('docs/reference/states-events-errors.md').split(/^## Errors$/m);
 
 const errorClasses = Object.entries(conclave)
   .filter(([, value]) => Object.prototype.isPrototypeOf.call(Error, value))
