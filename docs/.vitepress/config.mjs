@@ -17,8 +17,8 @@ export default defineConfig({
   srcDir: '..',
   srcExclude: [
     '**/node_modules/**',
-    'test/**',
-    'scripts/**',
+    'test/fixtures/**',
+    'scripts/docs/fixtures/**',
     'dist*/**',
     'coverage/**',
     'bench/results/**',

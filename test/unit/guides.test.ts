@@ -113,8 +113,9 @@ function documentedStates(file: string): string[] {
 
 /** The states of the diagram below a heading. */
 function drawnStates(heading: string): string[] {
-  const page = read('docs/diagrams.md');
-  const [, diagram = ''] = new RegExp(`^## ${heading}$.*?^\`\`\`mermaid$(.*?)^\`\`\``, 'ms').exec(page) ?? [];
+  const page = read('docs/reference/states-events-errors.md');
+  const [, diagram = ''] =
+    new RegExp(`^### ${heading}$.*?^\`\`\`mermaid$(.*?)^\`\`\``, 'ms').exec(page) ?? [];
   const edges = [...diagram.matchAll(/^ {2}(\S+) --> (\w+|\[\*\])/gm)];
   return [...new Set(edges.flatMap(([, from, to]) => [from as string, to as string]))].filter(
     (name) => name !== '[*]',
