@@ -21,7 +21,7 @@ export default defineConfig({
     'scripts/docs/fixtures/**',
     'dist*/**',
     'coverage/**',
-    'bench/results/**',
+    'bench/last-run/**',
     '.*/**',
   ],
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
