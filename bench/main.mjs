@@ -1,22 +1,20 @@
 /** Compares Conclave with other clients. `npm run bench -- --help` lists the options; `docs/benchmarks.md` explains the rows. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { CONTESTANTS } from './harness/contestants.mjs';
 import { isMet } from './harness/finding.mjs';
 import { stopAllServers } from './harness/servers.mjs';
 import { HELP, parseOptions } from './options.mjs';
-import { inShort } from './report/in-short.mjs';
 import { describeMachine, moment } from './report/machine.mjs';
-import { fillIn, page } from './report/markdown.mjs';
+import { fillIn, INTRODUCTION, page } from './report/markdown.mjs';
 import { plots } from './report/plots.mjs';
 import { withRun } from './report/published.mjs';
-import { summary } from './report/summary.mjs';
+import { verdict } from './report/verdict.mjs';
 
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
-const DETAILS = join(import.meta.dirname, '../docs/benchmarks');
-const PUBLISHED = join(DETAILS, 'results.json');
-const INTRODUCTION = '[Benchmarks](../benchmarks.md) says how they were measured, and has them in short.';
+const PUBLISHED = join(import.meta.dirname, 'results');
+const PUBLISHED_RUNS = join(PUBLISHED, 'results.json');
 const args = process.argv.slice(2);
 const began = performance.now();
 let isInterrupted = false;
@@ -112,14 +110,12 @@ function keep(results, { out, docs }) {
 
 /** Replaces the published figures of these rows. @param {import('./report/markdown.mjs').Results} results @param {Record<string, string>} drawn */
 function publish(results, drawn) {
-  const runs = withRun(JSON.parse(readFileSync(PUBLISHED, 'utf8')), results);
-  writeFileSync(PUBLISHED, `${JSON.stringify(runs, undefined, 1)}\n`);
-  writePlots(DETAILS, drawn);
-  const names = readdirSync(DETAILS).filter((name) => name.endsWith('.svg'));
-  writeFileSync(join(DETAILS, 'results.md'), page(runs, names, INTRODUCTION));
-  const links = names.map((name) => relative(dirname(DOCUMENT), join(DETAILS, name)));
-  const filled = fillIn(readFileSync(DOCUMENT, 'utf8'), summary(runs, links, '###'));
-  writeFileSync(DOCUMENT, fillIn(filled, inShort(runs), 'in short'));
+  const runs = withRun(JSON.parse(readFileSync(PUBLISHED_RUNS, 'utf8')), results);
+  writeFileSync(PUBLISHED_RUNS, `${JSON.stringify(runs, undefined, 1)}\n`);
+  writePlots(PUBLISHED, drawn);
+  const names = readdirSync(PUBLISHED).filter((name) => name.endsWith('.svg'));
+  writeFileSync(join(PUBLISHED, 'results.md'), page(runs, names, INTRODUCTION));
+  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), verdict(runs)));
 }
 
 /** @param {string} folder @param {Record<string, string>} drawn files by their names */
@@ -128,7 +124,7 @@ function writePlots(folder, drawn) {
 }
 
 /** @param {import('./report/markdown.mjs').Results} results */
-function verdict({ findings }) {
+function barsIn({ findings }) {
   const bars = findings.flatMap((finding) => finding.bars.map((bar) => ({ ...bar, of: finding.id })));
   const missed = bars.filter((bar) => !isMet(bar));
   return [
@@ -146,7 +142,7 @@ async function run(options) {
   // Writes the results after each row, so that an interrupted run keeps its finished rows.
   const results = await measureAll(options, (soFar) => keep(soFar, { ...options, docs: false }));
   if (options.docs && !isInterrupted) keep(results, options);
-  for (const line of verdict(results)) say(line);
+  for (const line of barsIn(results)) say(line);
   say(`${join(options.out, 'results.md')} has all results`);
   if (results.failures.length > 0) process.exitCode = 1;
 }

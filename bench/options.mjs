@@ -28,8 +28,8 @@ export const HELP = `Compares Conclave with other clients, on ZooKeeper servers 
   --contestants A,B    only these contestants, such as 'Conclave lock,raw'; bench/harness/contestants.mjs has all names
   --crowds N,N         numbers of contenders in handover and election-handover (15,100,1000; with --quick 15,50),
                        and in herd (2,5,15,50,100; with --quick 5,25)
-  --out FOLDER         where results.json, results.md and the plots go (bench/results)
-  --docs               also writes docs/benchmarks/results.md, with the plots, and a summary into docs/benchmarks.md;
+  --out FOLDER         where results.json, results.md and the plots go (bench/last-run)
+  --docs               also publishes: writes bench/results, and the verdict of docs/benchmarks.md;
                        rows that weren't measured keep their figures
 
 The benchmark installs missing packages of the other clients, as root on Debian. It leaves out clients that it can't install.`;
@@ -42,7 +42,7 @@ const KNOWN = /** @type {const} */ ({
   rounds: { type: 'string' },
   contestants: { type: 'string' },
   crowds: { type: 'string' },
-  out: { type: 'string', default: 'bench/results' },
+  out: { type: 'string', default: 'bench/last-run' },
 });
 
 /**

@@ -9,7 +9,7 @@ describe("a benchmark's options", () => {
       quick: false,
       rounds: 5,
       rows: ROWS,
-      out: 'bench/results',
+      out: 'bench/last-run',
     });
     expect(parseOptions(['--quick'], NAMES)).toMatchObject({ quick: true, rounds: 2 });
   });

@@ -695,7 +695,7 @@ function showItems(items: readonly unknown[]): string {
   return shorten(`[${[...shown, ...more(items)].join(', ')}]`);
 }
 
-/** Whatever the names are, the values may be secrets: whole options are given in the wrong place, and names are misspelt. */
+/** Shows the names alone. The values may be secrets: users give whole options in the wrong place, or misspell a name. */
 function showNames(value: object): string {
   const names = Object.keys(value);
   const type = Object.getPrototypeOf(value)?.constructor?.name;

@@ -27,7 +27,7 @@
  * @property {string} title
  * @property {string[]} columns of the table
  * @property {(string | number)[][]} table
- * @property {Summary} [summary] without one, the short form shows only the bars
+ * @property {Summary} [summary] without one, the page has no short table
  * @property {Bar[]} bars
  * @property {string[]} notes conditions of the measurement
  * @property {unknown} data all measured values

@@ -1,7 +1,7 @@
 /** Formats results as Markdown. */
 import { isMet } from '../harness/finding.mjs';
 
-/** @import { Finding, Bar } from '../harness/finding.mjs' */
+/** @import { Bar, Finding, Summary } from '../harness/finding.mjs' */
 
 /**
  * @typedef {object} Results
@@ -16,8 +16,12 @@ import { isMet } from '../harness/finding.mjs';
  * @property {readonly { row: string, reason: string }[]} failures
  */
 
+/** The first paragraph of the published page. */
+export const INTRODUCTION =
+  '[Benchmarks](../../docs/benchmarks.md) says how they were measured, and has the verdict.';
+
 /**
- * A page with everything but the single values. For each run it has the conditions and the findings, each with its plot.
+ * A page with everything but the single values: the missed bars, and for each run the conditions and the findings, each with its plot.
  *
  * @param {readonly Results[]} runs
  * @param {readonly string[]} plots paths of the files, relative to the page; each has the name of its finding
@@ -27,6 +31,7 @@ export function page(runs, plots, introduction) {
   return [
     '# Results of the benchmark\n',
     ...(introduction === undefined ? [] : [`${introduction}\n`]),
+    barsOf(runs.flatMap(({ findings }) => findings)),
     ...runs.flatMap((run, at) => [
       conditions(run, runs[at - 1]),
       ...run.failures.map(failed),
@@ -91,11 +96,59 @@ export function stolenPercent(before, after) {
 
 /** @param {Finding} finding @param {string} heading @param {readonly string[]} [plots] */
 export function section(finding, heading, plots = []) {
-  const { title, columns, table, bars, notes } = finding;
-  const parts = [`${heading} ${title}\n`, ...pictures(finding, plots), tableOf(columns, table)];
+  const { title, columns, table, bars, notes, summary } = finding;
+  const compared =
+    summary === undefined ? [] : [`${summary.value}:\n`, pivot(finding, summary), 'All values:\n'];
+  const parts = [`${heading} ${title}\n`, ...pictures(finding, plots), ...compared, tableOf(columns, table)];
   if (bars.length > 0) parts.push(tableOf(['bar', 'measured', 'is to be', 'met'], bars.map(barRow)));
   if (notes.length > 0) parts.push(notes.map((note) => `- ${note}\n`).join(''));
   return parts.join('\n');
+}
+
+/**
+ * The missed bars of all findings.
+ *
+ * @param {readonly Finding[]} findings
+ */
+export function barsOf(findings) {
+  const all = findings.flatMap(({ id, bars }) => bars.map((bar) => ({ id, bar })));
+  const missed = all.filter(({ bar }) => !isMet(bar));
+  const met = `${all.length - missed.length} of ${all.length} are met.`;
+  if (missed.length === 0) return `## Bars\n\n${met}\n`;
+  return [
+    '## Bars\n',
+    `${met} These are missed:\n`,
+    tableOf(
+      ['row', 'bar', 'measured', 'is to be', 'met'],
+      missed.map(({ id, bar }) => [id, ...barRow(bar)]),
+    ),
+  ].join('\n');
+}
+
+/**
+ * One line for each setting, one column for each contestant. It leaves out lines in which nothing can be compared.
+ *
+ * @param {Pick<Finding, 'columns' | 'table'>} finding
+ * @param {Summary} summary
+ */
+export function pivot({ columns, table }, { lines, across, value, only }) {
+  const cell = (/** @type {(string | number)[]} */ row, /** @type {string} */ column) =>
+    row[columns.indexOf(column)] ?? '–';
+  const all = [...new Set(table.map((row) => String(cell(row, across))))];
+  const names = only === undefined ? all : only.filter((name) => all.includes(name));
+  /** @type {Map<string, { setting: (string | number)[], values: Map<string, string | number> }>} */
+  const settings = new Map();
+  for (const row of table) {
+    const setting = lines.map((column) => cell(row, column));
+    const name = String(cell(row, across));
+    const line = settings.get(setting.join('\n')) ?? { setting, values: new Map() };
+    settings.set(setting.join('\n'), line);
+    if (names.includes(name)) line.values.set(name, cell(row, value));
+  }
+  const rows = [...settings.values()]
+    .filter(({ values }) => values.size >= Math.min(2, names.length))
+    .map(({ setting, values }) => [...setting, ...names.map((name) => values.get(name) ?? '–')]);
+  return tableOf([...lines, ...names], rows);
 }
 
 /** @param {Bar} bar */
@@ -119,18 +172,18 @@ export function tableOf(columns, rows) {
   return [line(columns), `|${'---|'.repeat(columns.length)}\n`, ...rows.map(line)].join('');
 }
 
+const [OPENING, CLOSING] = ['<!-- verdict: begin -->', '<!-- verdict: end -->'];
+
 /**
  * Replaces the text between the two marks of a document.
  *
  * @param {string} document
  * @param {string} text
- * @param {'results' | 'in short'} [part]
  * @throws {Error} if the document has no such marks
  */
-export function fillIn(document, text, part = 'results') {
-  const [opening, closing] = [`<!-- ${part}: begin -->`, `<!-- ${part}: end -->`];
-  const [begin, end] = [document.indexOf(opening), document.indexOf(closing)];
+export function fillIn(document, text) {
+  const [begin, end] = [document.indexOf(OPENING), document.indexOf(CLOSING)];
   if (begin < 0 || end < begin)
-    throw new Error(`there is no place for the results: expected ${opening} and, after it, ${closing}`);
-  return `${document.slice(0, begin + opening.length)}\n\n${text}\n${document.slice(end)}`;
+    throw new Error(`there is no place for the verdict: expected ${OPENING} and, after it, ${CLOSING}`);
+  return `${document.slice(0, begin + OPENING.length)}\n\n${text}\n${document.slice(end)}`;
 }

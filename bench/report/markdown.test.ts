@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { barRow, conditions, fillIn, page, section, tableOf } from './markdown.mjs';
+import { barRow, barsOf, conditions, fillIn, page, pivot, section, tableOf } from './markdown.mjs';
 
 const finding = {
   id: 'uncontended',
@@ -10,6 +10,22 @@ const finding = {
     { what: 'p50', measured: 500, bar: 600, unit: 'µs' },
     { what: 'requests', measured: 4, bar: 3 },
   ],
+  notes: ['In turns.'],
+  data: {},
+};
+
+const compared = {
+  id: 'uncontended',
+  title: 'Acquire and release',
+  columns: ['servers', 'who', 'p50 µs', 'p99 µs'],
+  table: [
+    [1, 'ours', 500, 900],
+    [1, 'theirs', 600, 800],
+    [3, 'ours', 900, 1900],
+    [3, 'theirs', 1000, 1800],
+  ],
+  summary: { lines: ['servers'], across: 'who', value: 'p50 µs' },
+  bars: [],
   notes: ['In turns.'],
   data: {},
 };
@@ -39,6 +55,31 @@ describe('a bar', () => {
       '≥ 2',
       '**no**',
     ]);
+  });
+});
+
+describe("a finding's short table", () => {
+  it('has a line for each setting and a column for each contestant', () => {
+    expect(pivot(compared, compared.summary)).toBe(
+      '| servers | ours | theirs |\n|---|---|---|\n| 1 | 500 | 600 |\n| 3 | 900 | 1000 |\n',
+    );
+  });
+
+  it('shows only the contestants that its row names, in that order, of those that took part', () => {
+    const only = ['theirs', 'absent', 'ours'];
+    expect(pivot(compared, { ...compared.summary, only })).toContain('| servers | theirs | ours |\n');
+  });
+
+  it('leaves out a setting in which nothing can be compared, unless one contestant was measured alone', () => {
+    const table = [...compared.table, [5, 'ours', 1, 2]];
+    expect(pivot({ ...compared, table }, compared.summary)).not.toContain('| 5 |');
+    const ours = table.filter(([, who]) => who === 'ours');
+    expect(pivot({ ...compared, table: ours }, compared.summary)).toContain('| 5 | 1 |\n');
+  });
+
+  it('has a dash for a contestant that is missing in a setting', () => {
+    const table = [...compared.table, [1, 'others', 700, 800]];
+    expect(pivot({ ...compared, table }, compared.summary)).toContain('| 3 | 900 | 1000 | – |\n');
   });
 });
 
@@ -88,6 +129,7 @@ describe("a benchmark's page", () => {
     expect(page([results, earlier], [])).toContain('2026-11-20, 2 minutes, on the same machine. Load');
     const headings = page([results, earlier], []).match(/^(?:## .*|.*, 2026-11-\d\d, )/gm);
     expect(headings).toEqual([
+      '## Bars',
       expect.stringContaining('2026-11-21'),
       '## Acquire and release',
       expect.stringContaining('2026-11-20'),
@@ -96,17 +138,39 @@ describe("a benchmark's page", () => {
   });
 
   it('begins with an introduction if it has one', () => {
-    expect(page([results], [])).toMatch(/^# Results of the benchmark\n\n`npm run bench/);
+    expect(page([results], [])).toMatch(/^# Results of the benchmark\n\n## Bars\n/);
     expect(page([results], [], 'See there.')).toMatch(
-      /^# Results of the benchmark\n\nSee there\.\n\n`npm run/,
+      /^# Results of the benchmark\n\nSee there\.\n\n## Bars\n/,
     );
   });
 
+  it('has the bars that are missed first, and says how many are met', () => {
+    const missed = [
+      '## Bars\n',
+      '1 of 2 are met. These are missed:\n',
+      [
+        '| row | bar | measured | is to be | met |',
+        '|---|---|---|---|---|',
+        '| uncontended | requests | 4 | ≤ 3 | **no** |\n',
+      ].join('\n'),
+    ].join('\n');
+    expect(barsOf([finding])).toBe(missed);
+    expect(page([results], [])).toContain(`${missed}\n\`npm run bench`);
+    expect(barsOf([{ ...finding, bars: finding.bars.slice(0, 1) }])).toBe('## Bars\n\n1 of 1 are met.\n');
+  });
+
+  it('has the short table of a finding, if the finding says how to shorten it', () => {
+    expect(section(compared, '##')).toContain(
+      '## Acquire and release\n\np50 µs:\n\n| servers | ours | theirs |',
+    );
+    expect(section(finding, '##')).not.toContain('All values');
+  });
+
   it('replaces the text between the marks of a document', () => {
-    const document = 'before\n<!-- results: begin -->\nold\n<!-- results: end -->\nafter\n';
+    const document = 'before\n<!-- verdict: begin -->\nold\n<!-- verdict: end -->\nafter\n';
     const filled = fillIn(document, 'new\n');
-    expect(filled).toBe('before\n<!-- results: begin -->\n\nnew\n\n<!-- results: end -->\nafter\n');
+    expect(filled).toBe('before\n<!-- verdict: begin -->\n\nnew\n\n<!-- verdict: end -->\nafter\n');
     expect(fillIn(filled, 'new\n')).toBe(filled);
-    expect(() => fillIn('no marks', 'new')).toThrow('expected <!-- results: begin -->');
+    expect(() => fillIn('no marks', 'new')).toThrow('expected <!-- verdict: begin -->');
   });
 });

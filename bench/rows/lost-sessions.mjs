@@ -165,7 +165,7 @@ function report(recoveries, sessionTimeoutMs) {
     ],
     notes: [
       `Session timeout ${sessionTimeoutMs / 1000} s. The time begins when the process goes on. All its sessions have expired by then. ${Math.round(takeoverMs)} ms of the time until a leader are the takeover delay.`,
-      'Requests are those that the loss causes. What is sent at regular times is not counted: heartbeats, pings, and existence probes in place of pings (no more of them than there would be pings).',
+      'Requests are those that the loss causes. Those that are sent at regular times are not counted: heartbeats, pings, and existence probes in place of pings (no more of them than there would be pings).',
       `In the last round of ${largest}: ${kinds.join(', ')}; ${recoveries.at(-1)?.probes} were probes in place of pings.`,
     ],
     data: recoveries,

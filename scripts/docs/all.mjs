@@ -1,13 +1,16 @@
 import { missingImportsIn, wrongCodeIn } from './code.mjs';
 import { brokenLinksIn } from './links.mjs';
 import { markdownFiles } from './pages.mjs';
-import { longSentences } from './sentences.mjs';
+import { convolutedSentences, longSentences } from './sentences.mjs';
 import { missingCommandsIn, missingCommandsOfWorkflows, workflowFiles } from './shell.mjs';
 import { misspeltIn } from './spelling.mjs';
 
 /** Pages in which each sentence has at most {@link MOST_WORDS} words. */
 export const SHORT_SENTENCES = /** @type {readonly string[]} */ (['README.md']);
 export const MOST_WORDS = 25;
+
+/** The page that quotes what not to write. */
+const STYLE = 'docs/style.md';
 
 /** The checks of all Markdown files and of the workflows' commands, each by its subject. */
 export const CHECKS = {
@@ -17,6 +20,11 @@ export const CHECKS = {
   code: () => wrongCodeIn(markdownFiles()),
   imports: () => missingImportsIn(markdownFiles()),
   sentences: () => longSentences(SHORT_SENTENCES, MOST_WORDS),
+  forms: () =>
+    convolutedSentences(
+      markdownFiles().filter((file) => file !== STYLE),
+      'src',
+    ),
   spelling: () => misspeltIn(markdownFiles()),
 };
 

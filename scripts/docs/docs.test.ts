@@ -3,7 +3,7 @@ import { CHECKS, MOST_WORDS } from './all.mjs';
 import { snippetsWithoutImports, wrongSnippets } from './code.mjs';
 import { brokenLinksIn } from './links.mjs';
 import { markdownFiles, parsePage, readPage } from './pages.mjs';
-import { longSentencesIn, sentencesOf } from './sentences.mjs';
+import { commentsIn, convolutedSentencesIn, longSentencesIn, sentencesOf } from './sentences.mjs';
 import { commandsOf, whyMissing, workflowFiles } from './shell.mjs';
 
 // The compiler and the spelling checker take seconds. On a busy machine they take more than the usual minute.
@@ -17,6 +17,7 @@ describe('README and docs', () => {
     ['code', 'compiles'],
     ['imports', 'are in each block that needs them'],
     ['sentences', 'are short where they have to be'],
+    ['forms', 'are those of plain sentences, in the comments of src too'],
     ['spelling', 'is right'],
   ] as const)(
     '%s: %s',
@@ -78,6 +79,61 @@ describe('a page', () => {
     ]);
     const table = parsePage('page.md', `| a | b |\n|---|---|\n| ${words(20)} | ${words(20)} |\n`);
     expect(longSentencesIn(table, MOST_WORDS)).toEqual([]);
+  });
+});
+
+describe('a sentence', () => {
+  const found = (...texts: string[]) =>
+    convolutedSentencesIn(
+      'page.md',
+      texts.map((text, at) => ({ line: at + 1, text })),
+    ).map((problem) => Number(problem.split(':')[1]));
+
+  it('is reported if its subject is a clause, or comes last', () => {
+    const wrong = [
+      "What nothing was heard of needn't be read again.",
+      'What is refused is left out.',
+      'It is plain. Whatever it throws, it goes on.',
+      'Whoever waits is next.',
+      'So is the other one.',
+      'Nor does it wait.',
+      'Neither are they.',
+    ];
+    expect(found(...wrong)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  it('is right if it asks, names what follows, or has its subject first', () => {
+    const right = [
+      'What is it that was refused?',
+      'What is refused',
+      'What a candidate has seen: nothing, or what was read.',
+      'So a reader is served at the first reading.',
+      'So do that only once.',
+      'It does whatever is left.',
+    ];
+    expect(found(...right)).toEqual([]);
+  });
+
+  it('of a comment is found with its line, without code, marks of lists and tags', () => {
+    const program = [
+      'const a = 1; // One line.',
+      '',
+      '/**',
+      ' * A paragraph with `code` that',
+      ' * goes on.',
+      ' * - an item',
+      ' * @param b - the second one',
+      ' */',
+      'f(); // Two',
+      '     // lines.',
+    ].join('\n');
+    expect(commentsIn(program)).toEqual([
+      { line: 1, text: 'One line.' },
+      { line: 4, text: 'A paragraph with Code that goes on.' },
+      { line: 6, text: 'an item' },
+      { line: 7, text: 'the second one' },
+      { line: 9, text: 'Two lines.' },
+    ]);
   });
 });
 

@@ -26,7 +26,9 @@ import { ROOT, slashed } from '../build/sources.mjs';
 const markdown = new MarkdownIt({ html: true });
 /** In the guides, such a comment before a block names the file that the block is a part of. */
 const NAMES_A_FILE = /^<!-- examples\/\S+ -->$/m;
-const FOLDERS = ['docs', 'examples', 'bench', 'tools', 'test', '.github', '.changeset'];
+const FOLDERS = ['docs', 'src', 'scripts', 'examples', 'bench', 'tools', 'test', '.github', '.changeset'];
+/** Pages that the tests of these checks read, with mistakes on purpose. */
+const FIXTURES = 'scripts/docs/fixtures/';
 
 /** The paths, below the root, of all of the project's Markdown files. */
 export function markdownFiles(root = ROOT) {
@@ -36,7 +38,7 @@ export function markdownFiles(root = ROOT) {
       .filter((file) => file.endsWith('.md') && !file.includes('node_modules'))
       .map((file) => slashed(relative(root, join(root, folder, file)))),
   );
-  return [...inRoot, ...inFolders].sort();
+  return [...inRoot, ...inFolders].filter((file) => !file.startsWith(FIXTURES)).sort();
 }
 
 /** @param {string} file - its path below the root @param {string} [root] */

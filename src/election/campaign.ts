@@ -18,10 +18,10 @@ export interface CampaignHost extends PlaceHost {
 }
 
 /**
- * One passage of a candidate through its election. What happens on it is decided by `decide`, by what the candidate knows; {@link Place}
- * gets to know it, and carries the steps out. See README.md beside this file.
+ * One passage of a candidate through its election. {@link Place} collects what the candidate knows, and carries the steps out. `decide`
+ * chooses each step. See README.md beside this file.
  * @throws NodeLostError if another client deletes the candidate's node, the error that ended the session, a server's refusal, or the
- *   reason of `stop`. Whatever it throws, the place is given back
+ *   reason of `stop`. Also then the place is given back
  */
 export async function campaign(host: CampaignHost, stop: Abortable): Promise<void> {
   const place = await Place.join(host, stop); // Join.

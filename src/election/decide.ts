@@ -79,7 +79,7 @@ export interface WaitStep {
 export type HeldRecord = Extract<ElectionRecord, { state: 'held' }>;
 
 /**
- * What a candidate does next, by what it knows: a pure decision. Whatever it decides, the servers carry a claim out only if the record
+ * What a candidate does next, by what it knows: a pure decision. The servers check it once more: they carry a claim out only if the record
  * is still at the version that the candidate has seen, and a takeover only if the holder has sent no other heartbeat.
  *
  * A candidate that isn't the first in the queue may take over from a silent holder, and may be handed the term by any other candidate.

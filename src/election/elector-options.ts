@@ -25,8 +25,8 @@ export interface CandidacyOptions {
   /**
    * The leader's work, called when a term begins. When the promise that it returns has settled, the term is released
    * and the elector joins the queue again. End the work soon after `term.signal` aborts: the term isn't released
-   * before. What it throws is reported by the event `error`, except after the end of the term: then neither the
-   * signal's reason nor an error whose name is `AbortError` is reported. @default the term lasts until the elector resigns, stops, or loses it
+   * before. The event `error` reports what it throws. After the end of the term it reports neither the signal's reason
+   * nor an error whose name is `AbortError`. @default the term lasts until the elector resigns, stops, or loses it
    */
   readonly lead?: (term: Term) => unknown;
   /**

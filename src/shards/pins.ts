@@ -27,8 +27,8 @@ export async function readPins(session: Session, paths: GroupPaths): Promise<Map
 }
 
 /**
- * Changes the pins of a group. The planner follows them at once, if their members are there and take the shards. What others write at the
- * same time isn't lost: the change is made again on what they have written.
+ * Changes the pins of a group. The planner follows them immediately, if their members are there and take the shards. If others write the
+ * pins at the same time, it makes the change again on what they have written.
  * @param change - gets the present pins, and returns those that are to be. May be called several times. Must return the same for the same
  *   pins, and change nothing when the pins are as it would have them
  * @returns the pins that there are now

@@ -265,8 +265,8 @@ export class EmbeddedZooKeeper {
   }
 
   /**
-   * Answers every request `ms` milliseconds late, or only one kind of request. What is sent later on the same connection,
-   * events too, waits for that answer: the order is kept.
+   * Answers every request `ms` milliseconds late, or only one kind of request. Later answers and events on the same
+   * connection wait for that one, so the order is kept.
    */
   delay(
     ms: number,

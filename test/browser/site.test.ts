@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,16 +8,24 @@ import { execaNode } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useChromium } from './support/chromium.js';
 
-const PAGE = 'docs/diagrams.md';
-const DIAGRAMS = readFileSync(join(import.meta.dirname, '../..', PAGE), 'utf8').match(
-  /^```mermaid$/gm,
-)?.length;
+const DOCS = join(import.meta.dirname, '../../docs');
+/** The pages with diagrams, and how many each has. */
+const PAGES = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+  .map((name) => [`docs/${name}`, diagramsIn(readFileSync(join(DOCS, name), 'utf8'))] as const)
+  .filter(([, count]) => count > 0);
+const SAFETY = 'docs/safety';
 const API = '<!doctype html><title>typedoc</title><p>Every symbol</p>';
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
 };
+
+/** How many diagrams a page draws. */
+function diagramsIn(markdown: string): number {
+  return markdown.match(/^```mermaid$/gm)?.length ?? 0;
+}
 
 const open = useChromium();
 const folder = mkdtempSync(join(tmpdir(), 'site-'));
@@ -43,7 +51,10 @@ beforeAll(async () => {
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   // In a process of its own, because Vue takes its mode from the environment when Node loads it.
-  await execaNode(join(import.meta.dirname, 'support/one-page-site.mjs'), [PAGE, folder]);
+  await execaNode(join(import.meta.dirname, 'support/site-of-pages.mjs'), [
+    folder,
+    ...PAGES.map(([page]) => page),
+  ]);
 }, PATIENCE_MS);
 afterAll(async () => {
   const closed = once(server, 'close');
@@ -54,28 +65,37 @@ afterAll(async () => {
 });
 
 describe('the site of the documentation', () => {
-  it('draws each diagram of a page, light and dark, and loads nothing from elsewhere', async () => {
-    const page = await open(`${url}/docs/diagrams`, { colorScheme: 'light' });
+  it('has a page about safety that shows a handover', async () => {
+    const page = await open(`${url}/${SAFETY}`, { colorScheme: 'light' });
     const diagrams = page.locator('.vp-doc .diagram svg');
-    await expect.poll(() => diagrams.count()).toBe(DIAGRAMS);
-    expect(await page.locator('.vp-doc svg[aria-roledescription=error]').count()).toBe(0);
+    await expect.poll(() => diagrams.count()).toBeGreaterThan(1);
     // Mermaid wraps text by the width of the machine's fonts, and a space is lost where it does.
-    const text = (await diagrams.nth(0).textContent())?.replaceAll(/\s/g, '');
+    const text = (await diagrams.nth(1).textContent())?.replaceAll(/\s/g, '');
     expect(text).toContain('release:record=Bleadstermn+1');
-    const light = await diagrams.nth(0).innerHTML();
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await expect.poll(() => diagrams.nth(0).innerHTML()).not.toBe(light);
-    const loaded = await page.evaluate(() =>
-      performance.getEntriesByType('resource').map(({ name }) => name),
-    );
-    expect(loaded.length).toBeGreaterThan(0);
-    expect(loaded.filter((name) => !name.startsWith(url))).toEqual([]);
   });
 
+  it.each(PAGES)(
+    'draws each diagram of %s, light and dark, and loads nothing from elsewhere',
+    async (path, count) => {
+      const page = await open(`${url}/${path.replace(/\.md$/, '')}`, { colorScheme: 'light' });
+      const diagrams = page.locator('.vp-doc .diagram svg');
+      await expect.poll(() => diagrams.count()).toBe(count);
+      expect(await page.locator('.vp-doc svg[aria-roledescription=error]').count()).toBe(0);
+      const light = await diagrams.nth(0).innerHTML();
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await expect.poll(() => diagrams.nth(0).innerHTML()).not.toBe(light);
+      const loaded = await page.evaluate(() =>
+        performance.getEntriesByType('resource').map(({ name }) => name),
+      );
+      expect(loaded.length).toBeGreaterThan(0);
+      expect(loaded.filter((name) => !name.startsWith(url))).toEqual([]);
+    },
+  );
+
   it('leaves the link to the API reference to the browser', async () => {
-    const page = await open(`${url}/docs/diagrams`);
+    const page = await open(`${url}/${SAFETY}`);
     // The router works as soon as the page has drawn a diagram.
-    await expect.poll(() => page.locator('.vp-doc .diagram svg').count()).toBe(DIAGRAMS);
+    await expect.poll(() => page.locator('.vp-doc .diagram svg').count()).toBeGreaterThan(0);
     await page.getByRole('link', { name: 'API reference' }).click();
     await expect.poll(() => page.title()).toBe('typedoc');
   });

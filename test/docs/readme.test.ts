@@ -31,15 +31,14 @@ describe('the README', () => {
   });
 
   it('says of each error, event and promise where the rest is', () => {
-    for (const page of ['errors', 'events', 'states', 'api'])
-      expect(readme).toContain(`docs/reference/${page}.md`);
+    for (const page of ['states-events-errors', 'api']) expect(readme).toContain(`docs/reference/${page}.md`);
     expect(readme).toContain('docs/safety.md');
   });
 });
 
 /** The published p50 of failovers after `kill -9` with sessions of 6 s, rounded to seconds as the README has it. */
 function publishedFailovers(): (who: string) => string {
-  const text = readFileSync(join(root, 'docs/benchmarks/results.json'), 'utf8');
+  const text = readFileSync(join(root, 'bench/results/results.json'), 'utf8');
   const runs = JSON.parse(text) as { findings: { id: string; columns: string[]; table: unknown[][] }[] }[];
   const finding = runs.flatMap(({ findings }) => findings).find(({ id }) => id === 'host-failover');
   const at = finding?.columns.indexOf('p50 ms') ?? -1;

@@ -11,10 +11,10 @@ import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operations/health.md'), 'utf8');
+const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operations/stopping-and-health.md'), 'utf8');
 const EXAMPLE = /^```js\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '';
 
-/** Runs the example of docs/operations/health.md, on any free port. */
+/** Runs the example of docs/operations/stopping-and-health.md, on any free port. */
 async function serve(supervisor: HealthSource): Promise<number> {
   const code = EXAMPLE.replaceAll(/^import .*\n/gm, '').replace('8080', '0, "127.0.0.1"');
   const servers: Server[] = [];

@@ -162,7 +162,10 @@ describe('of its election a supervisor', () => {
 describe('the states of an elector', () => {
   it('are those of the page about states, in its order, right after start too', async () => {
     const { server, session: options, wait, elected, clock } = await world();
-    const page = readFileSync(join(import.meta.dirname, '../../docs/reference/states.md'), 'utf8');
+    const page = readFileSync(
+      join(import.meta.dirname, '../../docs/reference/states-events-errors.md'),
+      'utf8',
+    );
     const [row = ''] = /^\| elector \|.*$/m.exec(page) ?? [];
     const diagram = [...(row.split(';')[0] as string).matchAll(/`(\w+)`/g)].map(([, name]) => name);
     const open = () => Session.connect(server.connectString, options);

@@ -3,7 +3,7 @@
  * node and its heartbeat node. One transaction creates both, and they are never made again. A proof is check(own node) and
  * set(heartbeat node). A lease begins with the sending of a proof or of a claim, which contains a proof, and with nothing else.
  * Another candidate takes a term over by deleting the leader's heartbeat node at a version that stood still for the delay.
- * `npm run model` searches all states. docs/model.md has the argument, and says what the model leaves out.
+ * `npm run model` searches all states. README.md has the argument, and says what the model leaves out.
  *
  * The servers carry a request out at any time after its sending, or never. Between any two steps of one process the other processes
  * may take any number of steps, and time may pass. A slow network and a suspended process look like that, too. The delay is exactly

@@ -1,7 +1,7 @@
 /*
  * Conclave's recipe: join, wait for the node ahead, claim, lead, hand the term over. The model has lost replies, expired sessions,
  * crashed processes, stopped candidates, and candidates that lead out of turn. `npm run model` searches all its states.
- * docs/model.md says what the model leaves out, and why that hides nothing.
+ * README.md says what the model leaves out, and why that hides nothing.
  *
  * A step of a process is one request as the servers carry it out, or the arrival of one reply. Between any two steps of one
  * process the other processes may take any number of steps. A slow network, a server that lags behind and a suspended process

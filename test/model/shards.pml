@@ -2,7 +2,7 @@
  * The ownership of a shard. Members of a group claim the shard and give it back, as the plan says. The plan may say anything. If a
  * member has ended uncleanly, the shard passes on by that member's tombstone. The model has late and lost heartbeats, claims and
  * releases, stale looks, sessions that end, members that stop in good order, suspended members, and members whose heartbeats raise no
- * version. `npm run model` searches all its states. docs/model.md says what the model leaves out, and why that hides nothing.
+ * version. `npm run model` searches all its states. README.md says what the model leaves out, and why that hides nothing.
  *
  * A request takes three steps: it is sent, the servers carry it out or refuse it, and the reply arrives. Between any two steps of one
  * process the other processes may take any number of steps, and time may pass. A slow network and a suspended process look like that,

@@ -1,4 +1,4 @@
-/** Wrong versions of the rules for the ownership of shards: `docs/design/shards.md`. */
+/** Wrong versions of the rules for the ownership of shards: `src/shards/README.md`. */
 /** @import { Mutant } from './mutants.mjs' */
 
 const OWNER = 'unit/shards/ownership/shard-owner.test.ts';

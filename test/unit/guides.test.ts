@@ -53,14 +53,14 @@ describe('the guides', () => {
   );
 
   it('are all in the list of guides', () => {
-    const linked = [...read(join(GUIDES, 'README.md')).matchAll(/\]\(([\w-]+\.md)\)/g)].map(
-      ([, page]) => page,
-    );
-    expect([...linked, 'README.md'].sort()).toEqual([...pages].sort());
+    const [, section = ''] = /^## Guides$(.*?)^## /ms.exec(read('docs/README.md')) ?? [];
+    const linked = [...section.matchAll(/\]\(guides\/([\w-]+\.md)\)/g)].map(([, page]) => page);
+    expect(linked.sort()).toEqual([...pages].sort());
   });
 
   it('quote the messages of the log as the sources have them', () => {
-    const [, section = ''] = /^## Messages$(.*?)^## /ms.exec(read(join(GUIDES, 'troubleshooting.md'))) ?? [];
+    const [, section = ''] =
+      /^## Messages$(.*?)^## /ms.exec(read(join(GUIDES, 'questions-and-problems.md'))) ?? [];
     const messages = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, message]) => message as string);
     // A long message is a string of several lines, and one message begins with another one.
     const literals = sources.map((text) => text.replace(/' \+\s+'/g, '').replace(/\$\{CLOSED\}/g, CLOSED));
@@ -73,7 +73,11 @@ describe('the guides', () => {
 
 describe('the tables for those who come from elsewhere', () => {
   it('name classes and options of the command that there are', () => {
-    const rows = read(join(GUIDES, 'coming-from.md')).match(/^\| .* \|$/gm) ?? [];
+    // The last section says what was read of other libraries.
+    const [tables = ''] = read(join(GUIDES, 'coming-from.md')).split(
+      /^## How the README's table was checked$/m,
+    );
+    const rows = tables.match(/^\| .* \|$/gm) ?? [];
     const ours = rows.map((row) => row.split(' | ').at(-1) as string).join('\n');
     const words = [...ours.matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => code.match(/[\w-]+/g) ?? []);
     const classes = words.filter((word) => /^[A-Z][a-z]\w+$/.test(word));
@@ -86,10 +90,10 @@ describe('the tables for those who come from elsewhere', () => {
   });
 });
 
-describe('the reasons that troubleshooting explains', () => {
+describe('the reasons that the page about problems explains', () => {
   it('are those of health(), but for what is left out', () => {
     const [, section = ''] =
-      /^## Nothing happens$(.*?)^## /ms.exec(read(join(GUIDES, 'troubleshooting.md'))) ?? [];
+      /^## Nothing happens$(.*?)^## /ms.exec(read(join(GUIDES, 'questions-and-problems.md'))) ?? [];
     const reasons = [...section.matchAll(/^\| `([a-z][^`()]*(?:\(…\)[^`]*)?)` \|/gm)].map(
       ([, reason]) => reason as string,
     );
@@ -109,8 +113,9 @@ function documentedStates(file: string): string[] {
 
 /** The states of the diagram below a heading. */
 function drawnStates(heading: string): string[] {
-  const page = read('docs/diagrams.md');
-  const [, diagram = ''] = new RegExp(`^## ${heading}$.*?^\`\`\`mermaid$(.*?)^\`\`\``, 'ms').exec(page) ?? [];
+  const page = read('docs/reference/states-events-errors.md');
+  const [, diagram = ''] =
+    new RegExp(`^### ${heading}$.*?^\`\`\`mermaid$(.*?)^\`\`\``, 'ms').exec(page) ?? [];
   const edges = [...diagram.matchAll(/^ {2}(\S+) --> (\w+|\[\*\])/gm)];
   return [...new Set(edges.flatMap(([, from, to]) => [from as string, to as string]))].filter(
     (name) => name !== '[*]',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isMet } from '../../harness/finding.mjs';
-import { pivot } from '../../report/summary.mjs';
+import { pivot } from '../../report/markdown.mjs';
 import { repartitionOf } from './repartition.mjs';
 import { barsOf, type Measured, report } from './report.mjs';
 

@@ -32,7 +32,7 @@ export function printable(text: string): string {
 // Control characters, characters that turn the direction of writing, and separators of lines.
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
-/** Prints to standard error: standard output is for the command's own output. What standard error doesn't take is lost. */
+/** Prints to standard error: standard output is for the command's own output. Text that standard error doesn't take is lost. */
 export function printError(message: string): void {
   printOnStandardError(`conclave: ${message}`);
 }

@@ -49,7 +49,7 @@ export async function buryMember(
       await abortable(session.commit([...deletions, tombstone(paths, name), announcement(paths)]), signal);
       return true;
     } catch (error) {
-      // Whatever has changed since the look, or has been carried out, the next look shows.
+      // The next look shows what has changed since this one, and whether the transaction was carried out.
       if (isUnanswered(error) || error instanceof NoNodeError || error instanceof BadVersionError) continue;
       throw error;
     }

@@ -9,7 +9,7 @@ import type { OpenSession } from '../dead-children/guarded-process.js';
 
 /** The runner's messages. */
 export type KeeperCommand =
-  /** What to clean up when the runner has ended and nothing of the command is left. The newest registration counts. */
+  /** Clean this up when the runner has ended and nothing of the command is left. The newest registration counts. */
   | { readonly do: 'register-cleanup'; readonly cleanup: ExitCleanup }
   | { readonly do: 'unregister-cleanup' } // Clean up nothing: the runner closes its session itself, and closes the channel.
   | ({ readonly do: 'start' } & CommandLine & CommandLease) // Start the command, unless the lease is over. Sent once.

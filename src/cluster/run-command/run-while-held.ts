@@ -11,7 +11,7 @@ const EXTEND_EVERY = 1 / 8; // How often the keeper is sent the lease's end, in 
  * Runs a command while a term is held: sends its keeper each renewal of the lease, and the term's end. Resolves when
  * nothing of the command runs any more.
  *
- * The keeper kills the command before the lease's end. So does this process at the same time, unless it is stopped or
+ * The keeper kills the command before the lease's end. This process kills it at the same time, unless it is stopped or
  * blocked itself. A keeper that hasn't reported the command's end half a margin later is killed too.
  */
 export async function runWhileHeld(

@@ -19,7 +19,7 @@ const METHODS = ['GET', 'HEAD'];
  *
  * - `/livez`: 200 while `health().live`, else 503: restart the process. The body is the value of `health()`.
  * - `/readyz`: 200 while `health().ready`, else 503. A waiting candidate is ready as well as a leader: see
- *   docs/operations/health.md.
+ *   docs/operations/stopping-and-health.md.
  * - `/leader`: 200 with `{ leading, id, term, seat, token, remainingMs }` while this process leads by its lease, else 503 with
  *   `{ leading, id }`. The token is a string, since JSON has no numbers of that size. A supervisor of shards has no such page.
  *

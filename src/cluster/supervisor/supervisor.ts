@@ -1,4 +1,4 @@
-/** Imports more than 20 modules: most of them type its public methods. What happens behind these is in `supervision-loop.ts`. */
+/** Imports more than 20 modules: most of them type its public methods. `supervision-loop.ts` has what they control. */
 
 import type { Candidate } from '../../election/candidates/candidate.js';
 import type { LeaderElector } from '../../election/elector.js';

@@ -69,7 +69,7 @@ export class History {
     return history;
   }
 
-  /** What there is when the overview begins. */
+  /** Takes the state in which the overview begins. */
   begin(state: OverviewState): void {
     this.take({ elections: state.elections });
   }
@@ -133,7 +133,7 @@ export class History {
       this.#bytes = await appendRows(this.#file, unwritten);
       return;
     }
-    this.#bytes = 0; // What comes meanwhile is appended to the new file.
+    this.#bytes = 0; // Rows that come meanwhile are appended to the new file.
     this.#bytes = await replaceRows(this.#file, this.#kept.rows());
     this.#mostBytes = Math.max(MOST_BYTES, 2 * this.#bytes);
   }

@@ -14,7 +14,7 @@ export interface LeaderWatchPort {
   readonly seat: number | undefined;
   readonly state: () => ObserverState;
   readonly onRead: (snapshot: LeaderSnapshot) => void;
-  /** What was read can no longer be trusted. */
+  /** Don't trust earlier reads any longer. */
   readonly onBlind: () => void;
   readonly onError: (error: unknown) => void;
 }

@@ -3,7 +3,7 @@ import { uptime } from 'node:os';
 
 const FILE = '/proc/uptime';
 const [STEP_MS, COARSE_STEP_MS] = [10, 1000];
-// What the system says may have whole seconds, rounded down, or up as Bun and Deno do.
+// The system may give whole seconds, rounded down, or up as Bun and Deno do.
 const TOLERANCE_MS = COARSE_STEP_MS + 2 * STEP_MS;
 const LONGEST_LINE_BYTES = 64;
 const [DOT, ZERO] = [0x2e, 0x30];

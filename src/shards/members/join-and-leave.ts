@@ -91,7 +91,8 @@ export async function leaveGroup(
 ): Promise<void> {
   const { node, entry } = member;
   const wasGone = node.isGone;
-  // What is given up may be there all the same: its plan was deleted, say, or its heartbeat node refused. Others would plan for it.
+  // The node may still be there: the member gave it up because its plan was deleted, for example, or its heartbeat node refused. Others
+  // would plan for it.
   if (wasGone) await node.deleteForSure();
   const parts = (): TransactionPart[] => [
     ...(wasGone ? [] : node.deletions),

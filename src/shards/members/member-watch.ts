@@ -139,7 +139,7 @@ export class MemberWatch {
         await this.#look();
       }
     } catch (error) {
-      // Without an answer the next look goes over the next connection. What is refused is asked for again when heartbeats are due.
+      // Without an answer the next look goes over the next connection. After a refusal it asks again when heartbeats are due.
       if (!isUnanswered(error)) {
         this.#failed(error);
         this.#isDue = false;
@@ -306,7 +306,7 @@ export class MemberWatch {
       else this.#unproved(node, error);
     } finally {
       this.#burying.delete(node);
-      if (!this.#refused.has(node)) this.#lookSoon(); // What is refused is tried with each look that is due.
+      if (!this.#refused.has(node)) this.#lookSoon(); // A refused proof or tombstone waits for the next look that is due.
     }
   }
 

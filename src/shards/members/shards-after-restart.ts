@@ -31,7 +31,7 @@ export class HomeKeeper {
   }
 
   /**
-   * What it is to leave behind. One that owned nothing leaves a home of an earlier time as it is.
+   * The home that the member leaves behind. A member that owned nothing leaves a home of an earlier time as it is.
    * @param member - the name of its node
    * @param owned - the ids of the shards that it owns as it begins to leave
    */

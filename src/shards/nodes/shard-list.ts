@@ -11,7 +11,7 @@ const MOST_FORMER = 16;
 const MARK_DIGITS = 16; // Of a SHA-256: enough to tell the few lists of a group apart.
 const LONGEST_ID = 255; // Bytes: of several hundred records in one transaction.
 
-/** What a list is known by when the group has another one: the number of its shards, or the beginning of the SHA-256 of their names. */
+/** Identifies a former list: the number of its shards, or the beginning of the SHA-256 of their names. */
 type Mark = number | string;
 
 /** All shards of a group, in their order. Those that are given by number have the ids `'0'`, `'1'` and so on. */

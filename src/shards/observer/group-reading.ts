@@ -20,7 +20,7 @@ export interface GroupReadingListener {
   onFailed(error: unknown): void;
 }
 
-/** What is to be read of one member before all was read once, and the watch of its publication. */
+/** The first reads of one member, and the watch of its publication. */
 interface Followed {
   readonly publication: NodeFollower;
   isIntroduced: boolean;

@@ -14,7 +14,7 @@ export interface GroupWatchPort {
   readonly hasRead: () => boolean;
   /** The view may have changed. Another view was read from the beginning. */
   readonly onView: (view: GroupView) => void;
-  /** What was read can no longer be trusted. */
+  /** Don't trust earlier reads any longer. */
   readonly onBlind: () => void;
   readonly onError: (error: unknown) => void;
 }

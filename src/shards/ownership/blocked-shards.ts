@@ -13,8 +13,8 @@ interface Blocked {
 }
 
 /**
- * Waits until shards that others own can be claimed: their records change, or their owners have tombstones. What nothing was heard of
- * needn't be read again.
+ * Waits until shards that others own can be claimed: their records change, or their owners have tombstones. Read only
+ * those shards again whose record or owner has changed.
  */
 export class BlockedShards {
   readonly #session: Session;

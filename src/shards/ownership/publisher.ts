@@ -46,7 +46,7 @@ export class Publisher {
     onAbort(options.lost, () => this.stop());
   }
 
-  /** The numbers may have changed. What comes within a turn of the event loop is published together. */
+  /** The numbers may have changed. It publishes all changes of one turn of the event loop together. */
   changed(): void {
     if (this.#isDue || this.#state.name === 'ended') return;
     this.#isDue = true;
@@ -94,7 +94,7 @@ export class Publisher {
     return await commit([]);
   }
 
-  /** Publishes nothing more. What is on its way isn't repeated, and the node stays. */
+  /** Publishes nothing more, and repeats no write that is on its way. The node stays. */
   stop(): void {
     this.#become({ name: 'ended' });
   }

@@ -84,9 +84,9 @@ export class ShardClaims {
   }
 
   /**
-   * A connection was lost: what was watched over it may have changed, and is read again. So are the records of the shards that were given
-   * back. Servers that have taken a release back have lost their connections, too. No other member would ever claim such a shard: the
-   * record names a member that lives.
+   * A connection was lost: reads all shards again that were watched over it, and the records of the shards that were given back. Servers
+   * that have taken a release back have lost their connections, too. No other member would ever claim such a shard: the record names a
+   * member that lives.
    */
   resumed(): void {
     this.#blocked.stop();
@@ -122,7 +122,7 @@ export class ShardClaims {
         await this.#claimOnce();
       }
     } catch (error) {
-      // What has ended the member is told otherwise.
+      // Other events report what has ended the member.
       if (!this.#hasStopped && !this.#member.node.isGone && !this.#session.ended.aborted) {
         this.#port.onError(error);
         this.#claimLater();
@@ -140,7 +140,7 @@ export class ShardClaims {
     const others = [...doubted].filter((shard) => !asked.has(shard) && !this.#port.has(shard));
     if (asked.size + others.length === 0) return this.#await([]);
     const { node } = this.#member;
-    if (!node.isHeld()) await node.renew(node.lost); // What it claims without a lease is of no use to it.
+    if (!node.isHeld()) await node.renew(node.lost); // The member can't act for a shard without a lease.
     const all = await this.#records.read([...asked, ...others], node.lost);
     if (this.#doubted === doubted) this.#doubted = new Set(); // Else a connection was lost meanwhile.
     for (const each of all)
@@ -209,7 +209,7 @@ export class ShardClaims {
     return new Set(looked.flat());
   }
 
-  /** A record names the member. What it owns, or is giving back, isn't among these. */
+  /** A record names the member, which neither owns the shard nor is giving it back. */
   #isNamed(seen: SeenRecord): void {
     const claim = this.#records.claimOf(seen);
     switch (this.#open.read(seen)) {

@@ -28,7 +28,7 @@ export interface ShardOwnerListener {
 
 /**
  * Owns shards for one member, as its plan says: claims those that it lacks, as soon as they are free, and gives back those that it is not
- * to have. A plan says what should be. What is, the records say.
+ * to have. The plan says what should be, the records say what is.
  */
 export class ShardOwner implements ShardListener {
   readonly #session: Session;
@@ -149,7 +149,7 @@ export class ShardOwner implements ShardListener {
 
   /**
    * No server answers, and the work has settled: what isn't given back by now ends, after {@link stop} was called. Its records may name the
-   * member. What is on its way goes on until the session ends.
+   * member. Requests that are on their way go on until the session ends.
    */
   giveUp(): void {
     if (this.#shards.size > 0) this.#mayBeNamed = true;

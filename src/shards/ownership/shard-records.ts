@@ -75,7 +75,7 @@ export interface ClaimListener {
 
 /**
  * The records, each request with as many as fit. Those that don't exist, or can't be read, are left out.
- * @param onRefused - called for each record that a server refuses to show. What it throws, this throws. @default does nothing
+ * @param onRefused - called for each record that a server refuses to show. `readRecords` throws what it throws. @default does nothing
  * @throws the signal's reason, what ended the session, or a server's refusal of a whole request
  */
 export async function readRecords(
@@ -170,7 +170,7 @@ export class ShardRecords {
       all.map((batch) => this.#claimBatch(batch, accompaniedIfOne(all, how))),
     );
     const claims = new Map(claimed.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])));
-    // What others have got is theirs to keep.
+    // The claims of the other transactions stay.
     if (claims.size === 0) for (const each of claimed) if (each.status === 'rejected') throw each.reason;
     return claims;
   }
@@ -200,7 +200,7 @@ export class ShardRecords {
         ]);
       } catch (error) {
         if (isUnanswered(error)) {
-          await node.renew(); // What was sent has been carried out by then, or never will be.
+          await node.renew(); // By then the servers have carried out the transaction, or never will.
           return [];
         }
         if (!(error instanceof ZooKeeperError)) throw error;
@@ -242,7 +242,7 @@ export class ShardRecords {
   /**
    * Gives these shards back: their records are vacant, unless they were written since they were claimed. Until that is certain, a write
    * that was sent may yet be carried out, so the shard mustn't be taken up again. Resolves when it is certain of all shards, when the
-   * member's node is gone, when the session is over, or when the release is given up. What a server refuses is tried again and again.
+   * member's node is gone, when the session is over, or when the release is given up. It repeats what a server refuses.
    * @param how.onCertain - it is certain of this one
    * @param how.onRefused - a server refuses it: called each time
    * @param how.givesUp - whether what is refused isn't tried again

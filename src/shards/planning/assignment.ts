@@ -7,7 +7,7 @@ export interface AbleMember extends PlanMember {
   readonly refuses: ReadonlySet<string>;
 }
 
-/** What is known when shards are assigned: see {@link assign}. Maps are from shards to members' ids. */
+/** The input of {@link assign}. Maps are from shards to members' ids. */
 export interface AssignmentInput {
   readonly shards: readonly string[];
   /** Those that don't drain. */
@@ -85,7 +85,7 @@ function replaceNone(
   }
 }
 
-/** What is planned for members that may not own it is planned for others. */
+/** Plans a shard for another member if it is planned for one that may not own it. */
 function redirect(
   planned: Map<string, string>,
   { members, owners }: AssignmentInput,

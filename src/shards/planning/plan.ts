@@ -9,7 +9,7 @@ export interface PlanMember {
   readonly weight: number;
 }
 
-/** What a plan is made from. Names in the maps of shards and members that are no longer there are ignored. */
+/** The input of {@link plan}. Names in the maps of shards and members that are no longer there are ignored. */
 export interface PlanInput {
   /** The ids of all shards, in their order. */
   readonly shards: readonly string[];

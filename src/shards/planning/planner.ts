@@ -107,7 +107,7 @@ export class Planner {
     this.#noted();
   }
 
-  /** What has begun is over. */
+  /** Resolves when a plan that has begun is over. */
   async ended(): Promise<void> {
     await this.#planning;
   }

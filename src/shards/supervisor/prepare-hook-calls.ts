@@ -50,7 +50,7 @@ export class Preparations {
     this.#port = port;
   }
 
-  /** These are to come, and no others. What was prepared for them before still counts. */
+  /** These shards are to come, and no others. Earlier preparations for them still count. */
   follow(coming: readonly { readonly id: string; readonly index: number }[]): void {
     const ids = new Set(coming.map(({ id }) => id));
     let wasReady = false;
