@@ -59,8 +59,10 @@ const CHAOS_OF_NO_RELEASE = 'test/chaos/{killed-server,many-children,many-watche
  * servers to start. Their assertions hold on a busy machine too.
  */
 const first = { maxWorkers: 5, sequence: { groupOrder: 0 } };
-/** A test that mostly waits, and beside it tests that only compute. */
-const besideNemesis = { maxWorkers: 2, sequence: { groupOrder: 3 } };
+/** Tests that measure how soon something recovers, and others that start many processes: both mostly wait. */
+const second = { maxWorkers: 3, sequence: { groupOrder: 1 } };
+/** A test that mostly waits for its own processes, the page in a browser, and beside them tests that only compute. */
+const third = { maxWorkers: 3, sequence: { groupOrder: 2 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
 /** `all` and `tools` are set by `npm run test:all` and `npm run test:tools`, `of-releases` by CI. */
 const extent = process.env.CONCLAVE_TESTS;
@@ -68,7 +70,7 @@ const isOfReleases = extent === 'of-releases';
 const writesPictures = process.env.CONCLAVE_PICTURES === '1';
 
 const tools = {
-  test: { ...common, name: 'tools', include: TOOLS, maxWorkers: 2, sequence: { groupOrder: 5 } },
+  test: { ...common, name: 'tools', include: TOOLS, maxWorkers: 2, sequence: { groupOrder: 3 } },
 };
 
 export default defineConfig({
@@ -107,8 +109,7 @@ export default defineConfig({
           ...common,
           name: 'hazards',
           include: [HAZARDS],
-          // Alone, because these tests start some 80 processes, and the leases in other tests are short.
-          sequence: { groupOrder: 1 },
+          ...second,
         },
       },
       {
@@ -127,9 +128,7 @@ export default defineConfig({
           ...common,
           name: 'recovery',
           include: RECOVERY,
-          // Beside no other project, because these tests measure how soon something recovers, or is removed. They mostly wait.
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          ...second,
         },
       },
       {
@@ -137,9 +136,8 @@ export default defineConfig({
           ...common,
           name: 'nemesis',
           include: [NEMESIS],
-          // This test mostly waits for its own processes for three minutes, and a busy machine is one more fault. So it runs
-          // beside the simulation and the mutants, whose files run one after the other.
-          ...besideNemesis,
+          // A busy machine is one more fault.
+          ...third,
         },
       },
       {
@@ -159,7 +157,7 @@ export default defineConfig({
           name: 'simulation',
           include: [SIMULATION],
           // The simulation never waits, and uses a whole processor for as long as it may.
-          ...besideNemesis,
+          ...third,
         },
       },
       {
@@ -171,9 +169,7 @@ export default defineConfig({
           exclude: [...TOOLS, ...(extent === 'all' || writesPictures ? [] : LONG_IN_BROWSER)],
           // What a page shows is polled for, since there is no event for it.
           expect: { poll: { timeout: 20_000 } },
-          // One file at a time, because the browser keeps all processors busy.
-          maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          ...third,
         },
       },
       {
@@ -183,7 +179,7 @@ export default defineConfig({
           include: [MUTANTS],
           // Each test starts a vitest run with as many workers as there are processors.
           testTimeout: 300_000,
-          ...besideNemesis,
+          ...third,
         },
       },
     ],

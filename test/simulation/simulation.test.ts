@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { TurnRule } from '../../src/queue/turn-rule.js';
@@ -7,6 +5,7 @@ import { RUNS_ALL } from '../support/vitest/extent.js';
 import type { Rules } from './rules.js';
 import { type Run, simulate } from './run.js';
 import { Tally } from './tally.js';
+import { violationsOf } from './violations-of.js';
 
 const FIRST_SEED = 1;
 /** How long the simulation goes on here, beyond the least hours; `npm run simulate` takes as long as its option says. */
@@ -15,18 +14,9 @@ const LEAST_HOURS = 10;
 const MOST_HOURS = 120;
 const MOST_TRIES = 100;
 
-const failing = JSON.parse(readFileSync(join(import.meta.dirname, 'failing-seeds.json'), 'utf8')) as Run[];
 const many = (seed: number, rules: Rules = 'shipped', hours = 0.3): Run => {
   return { seed, hours, rules, faultRate: 'many' };
 };
-
-/** A violation's seed is all that is needed to see it again. */
-async function violationsOf(run: Run) {
-  const { violations } = await simulate(run);
-  return violations.map(
-    (each) => `npm run simulate -- --seed ${run.seed} --faults ${run.faultRate}: ${each.what}`,
-  );
-}
 
 describe('the simulation', () => {
   it('does the same again for the same seed, and something else for another', async () => {
@@ -97,10 +87,4 @@ describe('the simulation', () => {
     }
     expect(found).toContain('lock out of turn');
   }, 120_000);
-
-  it('finds nothing wrong any more with the seeds that once failed', async () => {
-    const wrong: string[] = [];
-    for (const run of failing) wrong.push(...(await violationsOf(run)));
-    expect(wrong).toEqual([]);
-  }, 300_000);
 });

@@ -6,9 +6,11 @@
 export const LONGEST = [
   'test/chaos/nemesis.test.ts',
   // The simulation runs beside it.
+  'test/simulation/failing-seeds.test.ts',
+  'test/simulation/wrong-shards.test.ts',
   'test/simulation/simulation.test.ts',
-  'test/model/model.test.ts',
   'test/mutants/mutants.test.ts',
+  'test/chaos/run.test.ts',
   'test/chaos/killed-server.test.ts',
   'test/integration/examples.test.ts',
   'test/integration/run.test.ts',

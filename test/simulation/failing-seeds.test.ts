@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Run } from './run.js';
+import { violationsOf } from './violations-of.js';
+
+const FAILING = JSON.parse(readFileSync(join(import.meta.dirname, 'failing-seeds.json'), 'utf8')) as Run[];
+
+it.each(FAILING)(
+  'the simulation finds nothing wrong any more with seed $seed, $faultRate faults',
+  async (run) => {
+    expect(await violationsOf(run)).toEqual([]);
+  },
+  300_000,
+);
