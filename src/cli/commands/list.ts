@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { byPath } from '../../platform/paths.js';
 import { checked } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { checkRoot } from '../options/root.js';
@@ -43,7 +44,7 @@ export function addList(program: Command): void {
           ...elections.map(({ path }) => ({ path, kind: 'election' })),
           ...locks.map(({ path, kind }) => ({ path, kind })),
           ...groups.map(({ path }) => ({ path, kind: 'group' })),
-        ].sort((a, b) => (a.path < b.path ? -1 : 1));
+        ].sort(byPath);
       });
       if (options.json) console.log(JSON.stringify(found));
       else for (const { path, kind } of found) console.log(`${printable(path)}  ${kind}`);

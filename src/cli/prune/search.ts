@@ -1,16 +1,8 @@
+import { childPath } from '../../platform/paths.js';
 import type { Session } from '../../session/session.js';
 import { ShardList } from '../../shards/nodes/shard-list.js';
 import { type ElectionNodes, isElection, kindOfChild } from './election-nodes.js';
-import {
-  childrenOf,
-  join,
-  type ReadFamily,
-  readFamily,
-  readNode,
-  type Visit,
-  type Walk,
-  walk,
-} from './walk.js';
+import { childrenOf, type ReadFamily, readFamily, readNode, type Visit, type Walk, walk } from './walk.js';
 
 /**
  * Finds the elections at `root` and below it. It leaves out the elections in which groups of shards elect their planners: they belong to
@@ -43,7 +35,7 @@ async function visit(session: Session, family: ReadFamily): Promise<Visit<Electi
 async function readParts(session: Session, { node, children }: ReadFamily): Promise<ElectionNodes> {
   const of = (kind: string) => children.filter((name) => kindOfChild(name) === kind);
   const readAll = async (parent: string, names: readonly string[]) => {
-    const nodes = await Promise.all(names.map((name) => readNode(session, join(parent, name))));
+    const nodes = await Promise.all(names.map((name) => readNode(session, childPath(parent, name))));
     return nodes.filter((each) => each !== undefined);
   };
   const seats = await readAll(node.path, of('seat'));

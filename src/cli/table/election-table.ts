@@ -1,4 +1,5 @@
 import type { ElectionView, LeaderView } from '../../overview/model/views.js';
+import { byPath } from '../../platform/paths.js';
 import { durationText } from '../process/duration-text.js';
 import { printable } from '../process/output.js';
 import { type Column, textTable } from './text-table.js';
@@ -21,7 +22,7 @@ const NONE = '-';
  * @param width - the terminal's width, in columns
  */
 export function electionTable(elections: readonly ElectionView[], nowMs: number, width: number): string[] {
-  const sorted = [...elections].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const sorted = [...elections].sort(byPath);
   return textTable(
     COLUMNS,
     sorted.flatMap((election) => rowsOf(election, nowMs)),

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { byPath } from '../../platform/paths.js';
 import { type ElectionFacts, ElectionModel } from './election-model.js';
 import { type GroupFacts, GroupModel } from './group-model.js';
 import { type LockKind, lockViewOf, type ReadContender } from './lock-view.js';
@@ -295,8 +296,4 @@ export class OverviewModel implements TreeListener {
     this.#batch.transitions.push(...transitions);
     this.#transitions = [...transitions.toReversed(), ...this.#transitions].slice(0, MOST_TRANSITIONS);
   }
-}
-
-function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
-  return one.path < other.path ? -1 : Number(one.path > other.path);
 }
