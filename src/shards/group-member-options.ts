@@ -1,9 +1,9 @@
 import { describe } from '../errors.js';
 import { ignore } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
-import type { MemberData } from './nodes/member-data.js';
-import type { ShardList } from './nodes/shard-list.js';
 import type { ShardOwnerListener } from './ownership/shard-owner.js';
+import type { MemberData } from './stored/formats.js';
+import type { ShardList } from './stored/shard-list.js';
 
 /** How a member takes part in a group of shards. */
 export interface GroupMemberOptions extends MemberData {

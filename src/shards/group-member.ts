@@ -8,14 +8,13 @@ import { FollowedPlan } from './members/followed-plan.js';
 import { type HomeNode, joinGroup, leaveGroup } from './members/join-and-leave.js';
 import { ReportWriter } from './members/report-writer.js';
 import { HomeKeeper } from './members/shards-after-restart.js';
-import { GroupPaths } from './nodes/group-paths.js';
-import type { GroupShards } from './nodes/group-shards.js';
-import type { MemberReport } from './nodes/member-report.js';
-import type { ShardList } from './nodes/shard-list.js';
 import type { OwnedShard } from './ownership/shard.js';
 import { ShardOwner } from './ownership/shard-owner.js';
 import { PlanningCandidate } from './planning/planning-candidate.js';
 import { prepareGroup } from './prepare-group.js';
+import type { MemberReport } from './stored/formats.js';
+import { GroupPaths } from './stored/paths.js';
+import type { GroupShards, ShardList } from './stored/shard-list.js';
 
 export type { GroupMemberListener, GroupMemberOptions } from './group-member-options.js';
 

@@ -3,9 +3,9 @@ import type { Abortable } from '../platform/async/lazy-abort.js';
 import { sleep } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
 import { type GroupStatus, readGroupStatus } from './group-status.js';
-import type { GroupPaths } from './nodes/group-paths.js';
 import { changePins } from './pins.js';
 import { unitOf } from './planning/targets.js';
+import type { GroupPaths } from './stored/paths.js';
 
 const LOOK_EVERY_MS = 100;
 

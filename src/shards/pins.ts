@@ -7,10 +7,10 @@ import {
 } from '../errors.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
-import type { GroupPaths } from './nodes/group-paths.js';
-import { type Pins, parsePins, serializePins } from './nodes/pins-data.js';
-import type { ShardList } from './nodes/shard-list.js';
 import { readGroup } from './read-group.js';
+import { type Pins, parsePins, serializePins } from './stored/formats.js';
+import type { GroupPaths } from './stored/paths.js';
+import type { ShardList } from './stored/shard-list.js';
 
 /** The pins, and the version of their node; `undefined`: there is none. */
 interface ReadPins {

@@ -3,11 +3,11 @@ import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable } from '../platform/async/promises.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
-import type { GroupPaths } from './nodes/group-paths.js';
-import type { GroupShards } from './nodes/group-shards.js';
-import { ShardList } from './nodes/shard-list.js';
 import { createRecords } from './ownership/shard-records.js';
 import { readGroup } from './read-group.js';
+import type { GroupPaths } from './stored/paths.js';
+import type { GroupShards } from './stored/shard-list.js';
+import { ShardList } from './stored/shard-list.js';
 
 /**
  * Makes what is missing of the group.

@@ -1,9 +1,9 @@
 import { InvalidStateError, NoNodeError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import type { Session } from '../session/session.js';
-import type { GroupPaths } from './nodes/group-paths.js';
-import type { GroupShards } from './nodes/group-shards.js';
-import { ShardList } from './nodes/shard-list.js';
+import type { GroupPaths } from './stored/paths.js';
+import type { GroupShards } from './stored/shard-list.js';
+import { ShardList } from './stored/shard-list.js';
 
 /**
  * Which shards a group has.

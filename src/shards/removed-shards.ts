@@ -2,9 +2,9 @@ import type { ReadRecord } from '../election/record/record.js';
 import { NoNodeError, type ZooKeeperError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import type { Session } from '../session/session.js';
-import { type GroupPaths, idOfNodeName } from './nodes/group-paths.js';
-import type { ShardList } from './nodes/shard-list.js';
 import { readRecords } from './ownership/shard-records.js';
+import { type GroupPaths, idOfNodeName } from './stored/paths.js';
+import type { ShardList } from './stored/shard-list.js';
 
 export type HeldRecord = Extract<ReadRecord, { readonly state: 'held' }>;
 

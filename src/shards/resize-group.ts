@@ -4,12 +4,12 @@ import type { Abortable } from '../platform/async/lazy-abort.js';
 import { sleep } from '../platform/time/clock.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
-import type { GroupPaths } from './nodes/group-paths.js';
-import type { GroupShards } from './nodes/group-shards.js';
-import { ShardList } from './nodes/shard-list.js';
 import { createRecords } from './ownership/shard-records.js';
 import { readGroup } from './read-group.js';
 import { type HeldRecord, readRemoved } from './removed-shards.js';
+import type { GroupPaths } from './stored/paths.js';
+import type { GroupShards } from './stored/shard-list.js';
+import { ShardList } from './stored/shard-list.js';
 
 /**
  * Gives a group other shards, while its members work. They follow at once: new shards are shared out, and those that go are given back when

@@ -28,7 +28,7 @@ const ROOMS = [
   ['election/watchdog'],
   ['election/observer'],
   ['election'],
-  ['shards/nodes'],
+  ['shards/stored'],
   ['shards/members'],
   ['cluster/dead-children'],
   ['cluster/run-command'],

@@ -1,7 +1,7 @@
 import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
-import { ShardList } from '../../shards/nodes/shard-list.js';
+import { ShardList } from '../../shards/stored/shard-list.js';
 import { EXIT } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
 import { UserError } from '../process/user-error.js';

@@ -1,6 +1,6 @@
 import { childPath } from '../../platform/paths.js';
 import type { Session } from '../../session/session.js';
-import { ShardList } from '../../shards/nodes/shard-list.js';
+import { ShardList } from '../../shards/stored/shard-list.js';
 import { type ElectionNodes, isElection, kindOfChild } from './election-nodes.js';
 import { childrenOf, type ReadFamily, readFamily, readNode, type Visit, type Walk, walk } from './walk.js';
 

@@ -2,7 +2,7 @@ import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord } from '../../election/record/record.js';
 import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
-import { ShardList } from '../../shards/nodes/shard-list.js';
+import { ShardList } from '../../shards/stored/shard-list.js';
 
 /** The role of a node in Conclave. */
 export type NodeKind =

@@ -10,7 +10,7 @@ import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import { type GroupPaths, nodeNameOf } from '../nodes/group-paths.js';
+import { type GroupPaths, nodeNameOf } from '../stored/paths.js';
 
 const MOST_PARTS = 256; // Of a request: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.
 const NO_DATA = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-import type { Home } from '../nodes/home-data.js';
+import type { Home } from '../stored/formats.js';
 
 /** A home as it was read. */
 export interface SeenHome extends Home {

@@ -5,9 +5,9 @@ import { onAbort } from '../../platform/async/lazy-abort.js';
 import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
 import { MemberWatch } from '../members/member-watch.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
-import type { GroupShards } from '../nodes/group-shards.js';
 import { ShardRecords } from '../ownership/shard-records.js';
+import type { GroupPaths } from '../stored/paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
 import { Planner } from './planner.js';
 
 const PREPARE_TIMEOUT_MS = 30_000;

@@ -8,14 +8,18 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { SeenMember } from '../members/member-watch.js';
-import { type GroupPaths, nodeNameOf, uuidOf } from '../nodes/group-paths.js';
-import type { GroupShards } from '../nodes/group-shards.js';
-import { parseHome } from '../nodes/home-data.js';
-import { type MemberReport, parseReport } from '../nodes/member-report.js';
-import { parseOwned } from '../nodes/owned-data.js';
-import { type Pins, parsePins } from '../nodes/pins-data.js';
-import { parsePlan } from '../nodes/plan-data.js';
 import type { SeenRecord, ShardRecords } from '../ownership/shard-records.js';
+import {
+  type MemberReport,
+  type Pins,
+  parseHome,
+  parseOwned,
+  parsePins,
+  parsePlan,
+  parseReport,
+} from '../stored/formats.js';
+import { type GroupPaths, nodeNameOf, uuidOf } from '../stored/paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
 import type { SeenHome } from './homes.js';
 
 // Of the nodes that are read in one request. Each may have 200 KB of data or more, if shards have long names.

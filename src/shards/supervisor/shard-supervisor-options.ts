@@ -20,8 +20,8 @@ import {
 import type { Logger } from '../../platform/logging/logger.js';
 import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
-import { ShardList } from '../nodes/shard-list.js';
 import type { Shard } from '../ownership/shard.js';
+import { ShardList } from '../stored/shard-list.js';
 import type { ComingShard } from './prepare-hook-calls.js';
 import type { LostShards, ShardCleanupHook } from './shard-loss.js';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidOptionError, InvalidStateError, ShardsMismatchError } from '../../../src/errors.js';
 import { deferred } from '../../../src/platform/async/promises.js';
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
-import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import { ShardObserver } from '../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { resizeGroup, untilGivenBack } from '../../../src/shards/resize-group.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import {
   A_WHILE_MS,
   DELAY_MS,

@@ -3,11 +3,10 @@ import type { Term } from '../../../../src/election/term/term.js';
 import { ZooKeeperError } from '../../../../src/errors.js';
 import { deferred } from '../../../../src/platform/async/promises.js';
 import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
-import { serializeHome } from '../../../../src/shards/nodes/home-data.js';
-import { serializeOwned } from '../../../../src/shards/nodes/owned-data.js';
-import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
 import { Planner } from '../../../../src/shards/planning/planner.js';
+import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { A_WHILE_MS, PATHS, SETTLE_MS, startGroup, TIMES } from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 

@@ -1,6 +1,13 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from '../../../../src/errors.js';
-import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
+import {
+  numbersIn,
+  rangesOf,
+  rangesOfNumbers,
+  ShardList,
+  shardsIn,
+} from '../../../../src/shards/stored/shard-list.js';
 
 describe('a list of shards', () => {
   it('has the ids from 0 on if a number is given', () => {
@@ -80,5 +87,116 @@ describe('a list of shards', () => {
     expect(
       ShardList.parse(Buffer.from('{"format":"conclave.shards.1","count":3,"former":4}')),
     ).toBeUndefined();
+  });
+});
+
+const LIST = ShardList.of(4096);
+
+describe('shards by ranges of numbers', () => {
+  it('are read as they were written, in order, whatever the order was', () => {
+    const some = fc.uniqueArray(fc.nat(4095)).map((numbers) => numbers.map(String));
+    fc.assert(
+      fc.property(some, (given) => {
+        const inOrder = [...given].sort((one, other) => Number(one) - Number(other));
+        expect(shardsIn(rangesOf(given, LIST), LIST)).toEqual(inOrder);
+      }),
+    );
+  });
+
+  it('take little for many in a row', () => {
+    expect(rangesOf(LIST.ids, LIST)).toEqual([[0, 4095]]);
+    expect(rangesOf(['7', '5', '6', '2', '2'], LIST)).toEqual([
+      [2, 2],
+      [5, 7],
+    ]);
+  });
+
+  it('leave out what the list hasn’t, when they are written and when they are read', () => {
+    expect(rangesOf(['1', '4096', 'x'], LIST)).toEqual([[1, 1]]);
+    expect(
+      shardsIn(
+        [
+          [1, 1],
+          [4095, 1e15],
+        ],
+        LIST,
+      ),
+    ).toEqual(['1', '4095']);
+  });
+
+  it.each([
+    [undefined],
+    [{}],
+    [[1]],
+    [[[1]]],
+    [[[-1, 2]]],
+    [[['0', 2]]],
+    [[[2, 1]]],
+    [
+      [
+        [3, 4],
+        [1, 2],
+      ],
+    ],
+    [
+      [
+        [0, 4],
+        [4, 5],
+      ],
+    ],
+  ])('aren’t %j', (ranges) => {
+    expect(shardsIn(ranges, LIST)).toBeUndefined();
+  });
+});
+
+const inOrder = (numbers: readonly number[]) => [...numbers].sort((one, other) => one - other);
+
+describe('numbers as ranges', () => {
+  it('are read as they were written, in order', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(200)), fc.nat(250), (numbers, count) => {
+        const expected = inOrder(numbers).filter((number) => number < count);
+        expect(numbersIn(rangesOfNumbers(numbers), count)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('are as few as can be', () => {
+    expect(rangesOfNumbers([7, 3, 4, 0, 5])).toEqual([
+      [0, 0],
+      [3, 5],
+      [7, 7],
+    ]);
+    expect(rangesOfNumbers([])).toEqual([]);
+  });
+
+  it('end where the numbers do, however far a range goes', () => {
+    expect(numbersIn([[1, 1e15]], 3)).toEqual([1, 2]);
+  });
+
+  it.each([
+    ['no array', {}],
+    ['no ranges', [1, 2]],
+    ['three numbers', [[1, 2, 3]]],
+    ['a fraction', [[0.5, 2]]],
+    ['a number below zero', [[-1, 2]]],
+    ['a string', [['0', 2]]],
+    ['a range that ends before it begins', [[2, 1]]],
+    [
+      'a range that comes twice',
+      [
+        [0, 9],
+        [0, 9],
+      ],
+    ],
+    [
+      'ranges out of order',
+      [
+        [5, 6],
+        [0, 1],
+      ],
+    ],
+  ])('aren’t read from %s', (_, ranges) => {
+    expect(numbersIn(ranges, 10)).toBeUndefined();
   });
 });

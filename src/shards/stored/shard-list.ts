@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError } from '../../errors.js';
 import { checkUtf8 } from '../../platform/checks.js';
-import { parseJsonObject } from '../../platform/json.js';
+import { parseFormat, serializeFormat } from '../../platform/json.js';
 
 const FORMAT = 'conclave.shards.1';
 /** Of a group. */
@@ -94,13 +94,13 @@ export class ShardList {
   serialize(): Buffer {
     const { former } = this;
     const shards = this.isNumbered ? { count: this.count } : { names: this.ids };
-    return Buffer.from(JSON.stringify({ format: FORMAT, ...shards, ...(former.length > 0 && { former }) }));
+    return serializeFormat(FORMAT, { ...shards, ...(former.length > 0 && { former }) });
   }
 
   /** `undefined` if it isn't a list of shards. */
   static parse(data: Buffer): ShardList | undefined {
-    const value = parseJsonObject(data);
-    if (value?.format !== FORMAT) return undefined;
+    const value = parseFormat(data, FORMAT);
+    if (value === undefined) return undefined;
     const { former = [] } = value;
     if (!Array.isArray(former)) return undefined;
     try {
@@ -121,4 +121,77 @@ export class ShardList {
     if (this.isNumbered !== other.isNumbered || this.count !== other.count) return false;
     return this.isNumbered || this.ids.every((id, at) => id === other.ids[at]);
   }
+}
+
+/** Shards as a node has them: ranges of their numbers, in order. Ids that the list hasn't are left out. */
+export function rangesOf(shards: Iterable<string>, list: ShardList): NumberRange[] {
+  return rangesOfNumbers([...shards].flatMap((shard) => list.numberOf(shard) ?? []));
+}
+
+/**
+ * The ids of the shards in those ranges, in order. Numbers that the list hasn't are left out.
+ * @returns `undefined` if these aren't ranges in order: any client may have written them
+ */
+export function shardsIn(ranges: unknown, list: ShardList): string[] | undefined {
+  return numbersIn(ranges, list.count)?.map((number) => list.ids[number] as string);
+}
+
+/** The shards of a group, as its node says at one of its versions. */
+export interface GroupShards {
+  readonly list: ShardList;
+  /** The version of the group's node. Each change of the list raises it. */
+  readonly version: number;
+}
+
+/**
+ * The ids of shards that a node has by their numbers in the list of a version. Numbers mean the same in every list that was given by
+ * number.
+ * @param version - as it was read
+ * @returns `unknown` if they are of another list of names; `undefined` if they can't be read: any client may have written them
+ */
+export function idsOf(
+  ranges: unknown,
+  version: unknown,
+  { list, version: known }: GroupShards,
+): string[] | 'unknown' | undefined {
+  if (!Number.isSafeInteger(version)) return undefined;
+  return version === known || list.isNumbered ? shardsIn(ranges, list) : 'unknown';
+}
+
+/** Numbers in a row: the first one and the last one. */
+export type NumberRange = readonly [first: number, last: number];
+
+/** The numbers as ranges, in order: thousands of shards take little. */
+export function rangesOfNumbers(numbers: readonly number[]): NumberRange[] {
+  const ranges: [number, number][] = [];
+  for (const number of [...numbers].sort((one, other) => one - other)) {
+    const last = ranges.at(-1);
+    if (last === undefined || last[1] < number - 1) ranges.push([number, number]);
+    else last[1] = number; // The next one, or the same again.
+  }
+  return ranges;
+}
+
+/**
+ * The numbers in ranges that {@link rangesOfNumbers} has made, in order.
+ * @param count - numbers from there on are left out
+ * @returns `undefined` if they are no such ranges: any client may have written them. Ranges that come twice would take any time
+ */
+export function numbersIn(ranges: unknown, count: number): number[] | undefined {
+  if (!Array.isArray(ranges)) return undefined;
+  const numbers: number[] = [];
+  let next = 0;
+  for (const range of ranges as unknown[]) {
+    if (!isRange(range) || range[0] < next) return undefined;
+    for (let number = range[0]; number <= Math.min(range[1], count - 1); number++) numbers.push(number);
+    next = range[1] + 1;
+  }
+  return numbers;
+}
+
+function isRange(value: unknown): value is NumberRange {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [first, last] = value as unknown[];
+  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last)) return false;
+  return (first as number) >= 0 && (first as number) <= (last as number);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GroupPaths, idOfNodeName, nodeNameOf } from '../../../../src/shards/nodes/group-paths.js';
+import { GroupPaths, idOfNodeName, nodeNameOf } from '../../../../src/shards/stored/paths.js';
 
 const MEMBER = '_c_0f8fad5b-d9cb-869f-a165-70867728950e-lock-0000000007';
 
