@@ -1,5 +1,5 @@
 import { parseRecord, type ReadRecord } from '../../election/record/record.js';
-import { parseSeats } from '../../queue/agreed-seat-count.js';
+import { kindOf, type NodeKind, SEAT } from '../../overview/model/node-kind.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { ReadNode } from './walk.js';
 
@@ -17,7 +17,6 @@ export interface ElectionNodes {
 /** The child of an election below which node-cron's coordinator notes the runs, unless it was given another path. */
 const RUN_LOG = 'cron';
 
-const SEAT = /^seat-\d+$/;
 /** Candidates and their heartbeat nodes. */
 const EPHEMERAL = /^_[ch]_/;
 
@@ -28,11 +27,10 @@ export function kindOfChild(name: string): 'candidate' | 'seat' | 'run-log' | 'o
   return name === RUN_LOG ? 'run-log' : 'other';
 }
 
-/** Whether a node belongs to an election that was led, or has a number of seats. An empty node may be anything, a lock for one. */
-export function isElection({ data, stat }: NodeData, children: readonly string[]): boolean {
-  if (data.length === 0) return false;
-  if (parseRecord(data, stat.version).state !== 'unreadable') return true;
-  return parseSeats(data) !== undefined && children.some((name) => SEAT.test(name)); // Without records it is a semaphore.
+/** The kind of a node by what stays below it: an election is one that was led, since candidates alone leave nothing to remove. */
+export function lastingKindOf({ data, stat }: NodeData, children: readonly string[]): NodeKind['name'] {
+  const names = children.filter((name) => kindOfChild(name) !== 'candidate');
+  return kindOf({ data, version: stat.version, names }).name;
 }
 
 /** The election's records: its own, unless that is a number of seats, and those of its seats. */

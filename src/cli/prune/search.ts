@@ -1,7 +1,6 @@
 import { childPath } from '../../platform/paths.js';
 import type { Session } from '../../session/session.js';
-import { ShardList } from '../../shards/stored/shard-list.js';
-import { type ElectionNodes, isElection, kindOfChild } from './election-nodes.js';
+import { type ElectionNodes, kindOfChild, lastingKindOf } from './election-nodes.js';
 import { childrenOf, type ReadFamily, readFamily, readNode, type Visit, type Walk, walk } from './walk.js';
 
 /**
@@ -16,15 +15,16 @@ export async function findElections(session: Session, root: string): Promise<Wal
 /** The election at that path; `undefined` if there is none. @throws the error that ended the session, or a server's refusal */
 export async function readElection(session: Session, path: string): Promise<ElectionNodes | undefined> {
   const family = await readFamily(session, path);
-  return family !== undefined && isElection(family.node, family.children)
+  return family !== undefined && lastingKindOf(family.node, family.children) === 'election'
     ? await readParts(session, family)
     : undefined;
 }
 
 async function visit(session: Session, family: ReadFamily): Promise<Visit<ElectionNodes>> {
   const { node, children } = family;
-  if (ShardList.parse(node.data) !== undefined) return { found: undefined, further: [] };
-  if (!isElection(node, children))
+  const kind = lastingKindOf(node, children);
+  if (kind === 'group') return { found: undefined, further: [] };
+  if (kind !== 'election')
     return { found: undefined, further: children.filter((name) => kindOfChild(name) !== 'candidate') };
   return {
     found: await readParts(session, family),

@@ -21,7 +21,8 @@ export interface ReadNode {
   readonly names: readonly string[];
 }
 
-const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
+/** The name of the node that has a seat's record. */
+export const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
 /** The uuids in the names of candidates and heartbeat nodes. No other node has such a uuid. */
 const OF_QUEUE = /^_[ch]_[0-9a-f-]{32,36}/i;
 
