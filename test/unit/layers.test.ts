@@ -62,7 +62,6 @@ const ROOMS = [
   ['cli/process'],
   ['cli/options'],
   ['cli/prune'],
-  ['cli/table'],
   ['cli/status'],
   ['cli/lead-then-run'],
   ['cli/commands'],
@@ -111,7 +110,6 @@ describe('the layers', () => {
         'cli/commands/resign.ts',
         'cli/commands/run.ts',
         'cli/commands/shards.ts',
-        'cli/options/seat.ts',
         'cli/commands/status.ts',
         'cli/commands/ui.ts',
       ],
@@ -129,7 +127,7 @@ describe('the layers', () => {
       ],
     ],
     ['p-retry', ['platform/retry/retrying.ts']],
-    ['string-width', ['cli/table/text-width.ts']],
+    ['string-width', ['cli/status/text-table.ts']],
     [
       'node:net',
       [

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { byPath } from '../../platform/paths.js';
-import { checked } from '../options/arguments.js';
+import { checked, checkRoot } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { checkRoot } from '../options/root.js';
 import { printable } from '../process/output.js';
 
 interface ListOptions extends ConnectionOptions {

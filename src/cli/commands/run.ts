@@ -5,9 +5,8 @@ import { campaign } from '../lead-then-run/lead-then-run.js';
 import { duration, withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
-import { EXIT } from '../process/exit-codes.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
-import { UserError } from '../process/user-error.js';
 import { changedVariables } from '../process/utf8.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {

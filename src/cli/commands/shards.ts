@@ -10,10 +10,9 @@ import { GroupPaths } from '../../shards/stored/paths.js';
 import { rangesOfNumbers } from '../../shards/stored/shard-list.js';
 import { checked, duration } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { EXIT, exitCodeOfSignal } from '../process/exit-codes.js';
+import { EXIT, exitCodeOfSignal, UserError } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
-import { onStopSignal } from '../process/signals.js';
-import { UserError } from '../process/user-error.js';
+import { onStopSignal } from '../process/stop-asked.js';
 
 interface JsonOptions extends ConnectionOptions {
   readonly json?: boolean;

@@ -1,7 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { EXIT } from '../process/exit-codes.js';
-import { UserError } from '../process/user-error.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 
 /**
  * Checks that the system could start a command. Call it before the candidate takes a place in the queue: a leader that can't

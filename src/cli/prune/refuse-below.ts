@@ -2,10 +2,9 @@ import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { ShardList } from '../../shards/stored/shard-list.js';
-import { EXIT } from '../process/exit-codes.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
-import { UserError } from '../process/user-error.js';
-import { lastingKindOf } from './election-nodes.js';
+import { lastingKindOf } from './removable.js';
 import { childrenOf, type ReadNode, readNode } from './walk.js';
 
 /**

@@ -1,10 +1,10 @@
 import type { ElectionView, OverviewState } from '../../overview/model/views.js';
 import { byPath } from '../../platform/paths.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
-import { LiveScreen } from '../process/live-screen.js';
 import { printable, printError } from '../process/output.js';
-import { cutToWidth } from '../table/text-width.js';
+import { LiveScreen } from '../process/terminal.js';
 import { electionJson, electionLine } from './election-text.js';
+import { cutToWidth } from './text-table.js';
 
 /** Shows the elections that are watched, whenever they may have changed. */
 export interface Presentation {

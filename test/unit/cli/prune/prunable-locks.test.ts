@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideLock, furtherLocks } from '../../../../src/cli/prune/unused-lock.js';
+import { decideLock, furtherLocks } from '../../../../src/cli/prune/prunable-locks.js';
 import type { ReadFamily } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { serializeSeats } from '../../../../src/queue/agreed-seat-count.js';
