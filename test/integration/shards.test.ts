@@ -4,7 +4,7 @@ import { LazyAbortController } from '../../src/platform/async/lazy-abort.js';
 import { GroupMember, type GroupMemberOptions } from '../../src/shards/group-member.js';
 import type { OwnedShard } from '../../src/shards/ownership/shard.js';
 import { changePins } from '../../src/shards/pins.js';
-import { resizeGroup, untilGivenBack } from '../../src/shards/resize-group.js';
+import { resizeGroup, untilGivenBack } from '../../src/shards/shards-of-group.js';
 import { GroupPaths } from '../../src/shards/stored/paths.js';
 import { ShardList } from '../../src/shards/stored/shard-list.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';

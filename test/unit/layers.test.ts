@@ -35,7 +35,7 @@ const ROOMS = [
   ['cluster/supervisor'],
   ['cluster/workers'],
   ['shards/ownership'],
-  ['shards/planning'],
+  ['shards/planner'],
   ['shards'],
   ['shards/observer'],
   ['shards/supervisor'],

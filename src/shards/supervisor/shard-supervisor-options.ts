@@ -23,7 +23,7 @@ import type { SessionOptions } from '../../session/session-options.js';
 import type { Shard } from '../ownership/shard.js';
 import { ShardList } from '../stored/shard-list.js';
 import type { ComingShard } from './prepare-hook-calls.js';
-import type { LostShards, ShardCleanupHook } from './shard-loss.js';
+import type { LostShards, ShardCleanupHook } from './shard-supervisor-events.js';
 
 /** How a `ShardSupervisor` takes part in a group, works and recovers. All times are in milliseconds. */
 export interface ShardSupervisorOptions {

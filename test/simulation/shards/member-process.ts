@@ -5,7 +5,7 @@ import { Session } from '../../../src/session/session.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { changePins } from '../../../src/shards/pins.js';
-import { resizeGroup } from '../../../src/shards/resize-group.js';
+import { resizeGroup } from '../../../src/shards/shards-of-group.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
 import type { ShardList } from '../../../src/shards/stored/shard-list.js';
 import type { Random } from '../../support/seeded-random.js';

@@ -1,5 +1,5 @@
 import { parseLockEntry } from '../../../src/queue/names-and-order.js';
-import { plan } from '../../../src/shards/planning/plan.js';
+import { plan } from '../../../src/shards/planner/plan.js';
 import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
 import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/paths.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';

@@ -1,5 +1,4 @@
-import { type PlanMember, plan } from './plan.js';
-import { unitOf } from './targets.js';
+import { type PlanMember, plan, unitOf } from './plan.js';
 
 /** A member that shards can be planned for. */
 export interface AbleMember extends PlanMember {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ZooKeeperError } from '../../../../src/errors.js';
-import { Hint } from '../../../../src/shards/planning/wake-up-node.js';
+import { Hint } from '../../../../src/shards/planner/wake-up-node.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/hint';

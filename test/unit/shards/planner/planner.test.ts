@@ -4,7 +4,7 @@ import { ZooKeeperError } from '../../../../src/errors.js';
 import { deferred } from '../../../../src/platform/async/promises.js';
 import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
 import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
-import { Planner } from '../../../../src/shards/planning/planner.js';
+import { Planner } from '../../../../src/shards/planner/planner.js';
 import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { A_WHILE_MS, PATHS, SETTLE_MS, startGroup, TIMES } from '../../../support/conclave/group-members.js';

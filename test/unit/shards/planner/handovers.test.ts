@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deferred } from '../../../../src/platform/async/promises.js';
-import { type Handover, HandoverWaits } from '../../../../src/shards/planning/handovers.js';
+import { type Handover, HandoverWaits } from '../../../../src/shards/planner/handovers.js';
 import { A_WHILE_MS, startGroup } from '../../../support/conclave/group-members.js';
 
 const TIMEOUT_MS = 5000;

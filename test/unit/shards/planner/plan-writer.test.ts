@@ -3,7 +3,7 @@ import type { Term } from '../../../../src/election/term/term.js';
 import { TermEndedError, ZooKeeperError } from '../../../../src/errors.js';
 import type { TransactionPart } from '../../../../src/session/protocol/records.js';
 import { Session } from '../../../../src/session/session.js';
-import { writePlans } from '../../../../src/shards/planning/plan-writer.js';
+import { writePlans } from '../../../../src/shards/planner/plan-writer.js';
 import { TIMES } from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../../support/silent-logger.mjs';

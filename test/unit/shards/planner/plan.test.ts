@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PlanInput, type PlanMember, plan } from '../../../../src/shards/planning/plan.js';
+import { type PlanInput, type PlanMember, plan } from '../../../../src/shards/planner/plan.js';
 
 const named = (count: number, prefix = '') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 const equal = (...ids: string[]): PlanMember[] => ids.map((id) => ({ id, weight: 1 }));

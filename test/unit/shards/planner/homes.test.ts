@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HomeClocks, hasServed, homesByShard, type SeenHome } from '../../../../src/shards/planning/homes.js';
+import { HomeClocks, hasServed, homesByShard, type SeenHome } from '../../../../src/shards/planner/homes.js';
 import {
   A_WHILE_MS,
   type JoinedMember,

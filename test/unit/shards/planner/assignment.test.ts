@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AssignmentInput, assign } from '../../../../src/shards/planning/assignment.js';
-import { plan } from '../../../../src/shards/planning/plan.js';
+import { type AssignmentInput, assign } from '../../../../src/shards/planner/assignment.js';
+import { plan } from '../../../../src/shards/planner/plan.js';
 
 const named = (count: number, prefix = '') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 const able = (id: string, refuses: readonly string[] = [], weight = 1) => ({
