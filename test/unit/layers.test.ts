@@ -55,7 +55,7 @@ const ROOMS = [
   ['dashboard/page'],
   ['node-cron'],
   ['metrics/model'],
-  ['metrics/workers', 'metrics/export'],
+  ['metrics/export'],
   ['metrics/collectors'],
   ['metrics'],
   ['testing', 'testing/controls', 'testing/protocol', 'testing/server', 'testing/state'],

@@ -3,7 +3,7 @@ import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
 import type { Session } from '../../session/session.js';
 import type { ServerClock } from '../model/server-clock.js';
 import type { LeaderView } from '../model/views.js';
-import type { ReadSlots } from './read-slots.js';
+import type { ReadSlots } from './paced-watch.js';
 
 /** A leader, and the election that it leads. */
 export interface PolledLeader {

@@ -6,8 +6,8 @@ import { LIMITS } from '../model/limits.js';
 import { furtherNames, kindOf, type NodeKind, OTHER } from '../model/node-kind.js';
 import { ElectionReading } from './election-reading.js';
 import { GroupFollower } from './group-follower.js';
-import { LockReading } from './lock-reading.js';
 import { PacedWatch } from './paced-watch.js';
+import { LockReading } from './queue-reading.js';
 import type { Reading } from './shared-context.js';
 
 /** Reads a node of one kind. The branch itself reads the list of its children. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { shownData, shownId } from '../../../../src/overview/model/limits.js';
 import { holdersAmong, lockViewOf } from '../../../../src/overview/model/lock-view.js';
 import { ServerClock } from '../../../../src/overview/model/server-clock.js';
-import { shownData, shownId } from '../../../../src/overview/model/shown-text.js';
 import { parseServerStatus } from '../../../../src/overview/reading/server-poll.js';
 import type { QueueEntry } from '../../../../src/queue/names-and-order.js';
 

@@ -1,8 +1,10 @@
+import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
 import { ConclaveError } from '../../errors.js';
+import type { Clock } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
 import type { SessionState } from '../../session/session-state.js';
-import type { Measurements } from '../model/measurements.js';
-import type { Labels, Series } from '../model/series.js';
+import { ago, type CollectorPort } from '../model/collector.js';
+import type { Labels, Measurements, Series } from '../model/measurements.js';
 
 const STATES: readonly SessionState['name'][] = ['connecting', 'connected', 'suspended', 'expired', 'closed'];
 
@@ -49,4 +51,17 @@ export function countError(measurements: Measurements, error: unknown): void {
   const code = error instanceof ConclaveError ? error.code : 'OTHER';
   measurements.count('conclave_errors_total', { code });
   if (code === 'WORK_OVERRUN') measurements.count('conclave_overruns_total');
+}
+
+/** A call of a supervisor's clean-up hook has ended. */
+export function hookCalled(
+  { attempt, tookMs, error }: EndedAttempt,
+  clock: Clock,
+  measurements: Measurements,
+  labels: Labels,
+  port: CollectorPort,
+): void {
+  measurements.observe('conclave_hook_duration_seconds', tookMs / 1000);
+  if (error !== undefined) measurements.count('conclave_hook_failures_total');
+  port.hookCalled(labels, { attempt, since: ago(clock.date(), tookMs), error });
 }

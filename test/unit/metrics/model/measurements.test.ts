@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FAMILIES, type FamilyName } from '../../../../src/metrics/model/families.js';
-import { Measurements } from '../../../../src/metrics/model/measurements.js';
 import {
   countOf,
   type HistogramValue,
   keyOf,
+  Measurements,
   merged,
   type Series,
   type Snapshot,
   withLabel,
-} from '../../../../src/metrics/model/series.js';
+} from '../../../../src/metrics/model/measurements.js';
 
 const A = { election: '/a', id: 'one' };
 const B = { election: '/a', id: 'two' };
