@@ -1,4 +1,9 @@
-import { membersOf, type SmallSet, withMember, withoutMember } from '../../platform/collections/small-set.js';
+import {
+  membersOf,
+  type SmallSet,
+  withMember,
+  withoutMember,
+} from '../../platform/collections/lists-and-sets.js';
 import type { MemberData } from '../stored/formats.js';
 import type { ShardList } from '../stored/shard-list.js';
 

@@ -4,7 +4,7 @@ import type { Claim } from '../../election/term/claim.js';
 import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
-import { inBatches } from '../../platform/collections/batches.js';
+import { inBatches } from '../../platform/collections/lists-and-sets.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';

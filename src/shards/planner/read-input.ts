@@ -1,7 +1,7 @@
 import { NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
-import { inBatches } from '../../platform/collections/batches.js';
+import { inBatches } from '../../platform/collections/lists-and-sets.js';
 import { compareEntries, parseEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LossyOutput } from '../../../../src/platform/logging/lossy-output.js';
+import { LossyOutput } from '../../../../src/platform/logging/standard-error.js';
 
 const FULL = new Error('ENOSPC: no space left on device');
 
