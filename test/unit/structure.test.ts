@@ -73,8 +73,7 @@ describe('the sources', () => {
 
   it('are no fragments: a short file has several importers, a test of its own, or a reason', () => {
     const tests = new Set(readModules(import.meta.dirname).map(({ file }) => file));
-    const inNode = modules.filter(({ file }) => !file.startsWith('dashboard/page/')); // The page has one file for each component.
-    const fragments = fragmentsOf(inNode, LEAST_LINES, (file) =>
+    const fragments = fragmentsOf(modules, LEAST_LINES, (file) =>
       tests.has(file.replace(/\.ts$/, '.test.ts')),
     );
     expect(fragments.sort()).toEqual(Object.keys(SHORT_FILES).sort());
