@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../errors.js';
-import { checkFunction, checkOneOf, checkOptions } from '../platform/checks.js';
+import { checkFunction, checkOneOf, checkOptions, checkWhole } from '../platform/checks.js';
 import type { LastRun } from './firing.js';
 import { type OffsetAt, offsetsOf, pastFirings, type Schedule } from './schedule.js';
 
@@ -58,7 +58,7 @@ export function resolveCatchUp(options: CatchUpOptions | undefined): ResolvedCat
   ]);
   const missed = checkOneOf('missed', given.missed, ['skip', 'once', 'all'], 'skip');
   const windowMs = checkWindow(given.missedWindowMs);
-  const maxRuns = checkMaxRuns(given.maxRuns);
+  const maxRuns = given.maxRuns === undefined ? 1000 : checkWhole('maxRuns', given.maxRuns, 1, MOST_RUNS);
   const offsetAt = offsetsOf(given.timezone);
   const onMissed = checkFunction('onMissed', given.onMissed);
   return { policy: missed === 'skip' ? undefined : { missed, windowMs, maxRuns }, offsetAt, onMissed };
@@ -72,13 +72,6 @@ function checkWindow(value: unknown): number {
     value,
     `a number of milliseconds over 0, up to ${MOST_DAYS} days`,
   );
-}
-
-function checkMaxRuns(value: unknown): number {
-  if (value === undefined) return 1000;
-  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_RUNS)
-    return value as number;
-  throw new InvalidOptionError('maxRuns', value, `a whole number from 1 to ${MOST_RUNS}`);
 }
 
 /** How to treat firings of a task that no process has run. */

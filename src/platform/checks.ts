@@ -91,16 +91,18 @@ export function checkSignal(name: string, value: AbortSignal | undefined): Abort
 
 /** A number of seats, which is how many may hold, or lead, at once. */
 export function checkSeats(name: string, value: unknown): number {
-  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_SEATS)
-    return value as number;
-  throw new InvalidOptionError(name, value, `a whole number from 1 to ${MOST_SEATS}`);
+  return checkWhole(name, value, 1, MOST_SEATS);
 }
 
 export function checkSeat(name: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < MOST_SEATS)
+  return value === undefined ? undefined : checkWhole(name, value, 0, MOST_SEATS - 1);
+}
+
+/** A whole number in a range, both ends included. */
+export function checkWhole(name: string, value: unknown, first: number, last: number): number {
+  if (Number.isInteger(value) && (value as number) >= first && (value as number) <= last)
     return value as number;
-  throw new InvalidOptionError(name, value, `a whole number from 0 to ${MOST_SEATS - 1}`);
+  throw new InvalidOptionError(name, value, `a whole number from ${first} to ${last}`);
 }
 
 /** The next contender in the queue watches as many nodes as there are seats. */
