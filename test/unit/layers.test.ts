@@ -136,7 +136,7 @@ describe('the layers', () => {
         'session/connection/dialer.ts',
         'cli/commands/ui.ts',
         'platform/environment.ts',
-        'overview/reading/server-poll.ts',
+        'overview/reading/periodic-reads.ts',
         'session/connection/outage.ts',
         'session/session-options.ts',
         'session/connection/transport.ts',
