@@ -122,19 +122,22 @@ export type { CloseOptions, SessionOptions } from './session/session-options.js'
 export type { SessionEvents, SessionState } from './session/session-state.js';
 export type { SessionSource } from './session/successive-sessions.js';
 export type { OwnerChanges, ShardMember } from './shards/observer/group-view.js';
+export type { ShardObserverEvents, ShardObserverOptions } from './shards/observer/observer.js';
 export { ShardObserver } from './shards/observer/observer.js';
-export type { ShardObserverOptions } from './shards/observer/observer-options.js';
-export type { ShardObserverEvents } from './shards/observer/observer-state.js';
 export type { Shard } from './shards/ownership/shard.js';
-export { type PlanInput, type PlanMember, plan } from './shards/planning/plan.js';
+export { type PlanInput, type PlanMember, plan } from './shards/planner/plan.js';
 export { shardOf } from './shards/shard-of.js';
 export type { ComingShard } from './shards/supervisor/prepare-hook-calls.js';
 export type { ShardHealth } from './shards/supervisor/shard-health.js';
-export type { LostShards, ShardCleanupHook, ShardLoss } from './shards/supervisor/shard-loss.js';
 export {
   type ShardShutdown,
   type ShardShutdownOptions,
   ShardSupervisor,
 } from './shards/supervisor/shard-supervisor.js';
-export type { ShardSupervisorEvents } from './shards/supervisor/shard-supervisor-events.js';
+export type {
+  LostShards,
+  ShardCleanupHook,
+  ShardLoss,
+  ShardSupervisorEvents,
+} from './shards/supervisor/shard-supervisor-events.js';
 export type { ShardSupervisorOptions } from './shards/supervisor/shard-supervisor-options.js';

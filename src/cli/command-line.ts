@@ -11,9 +11,8 @@ import { addRun } from './commands/run.js';
 import { addShards } from './commands/shards.js';
 import { addStatus } from './commands/status.js';
 import { addUi } from './commands/ui.js';
-import { EXIT } from './process/exit-codes.js';
+import { EXIT, UserError } from './process/exit-codes.js';
 import { printError } from './process/output.js';
-import { UserError } from './process/user-error.js';
 import { checkWords } from './process/utf8.js';
 
 /** Parses the end of this process's command line, behind the command's own name, and runs its subcommand. Gives the exit code. */

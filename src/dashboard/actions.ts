@@ -13,9 +13,8 @@ import { abortable, anyAbort } from '../platform/async/promises.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
-import { moveShard } from '../shards/move-shard.js';
-import { GroupPaths } from '../shards/nodes/group-paths.js';
-import { changePins } from '../shards/pins.js';
+import { changePins, moveShard } from '../shards/pins.js';
+import { GroupPaths } from '../shards/stored/paths.js';
 import type { Route } from './routes.js';
 
 /** Why an action wasn't carried out, as the answer says it. */

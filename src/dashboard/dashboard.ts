@@ -1,5 +1,20 @@
-import { type DashboardOptions, resolveDashboardOptions } from './dashboard-options.js';
-import { DashboardServer, type Visitor } from './dashboard-server.js';
+import { describe } from '../errors.js';
+import { Overview } from '../overview/overview.js';
+import { settledWithin } from '../platform/async/promises.js';
+import { type Logger, resolveLogger } from '../platform/logging/logger.js';
+import type { Clock } from '../platform/time/clock.js';
+import { type ActionError, actionErrorOf, actOnElection, actOnGroup, bodyOf, NO_SERVER } from './actions.js';
+import type { DashboardState } from './api.js';
+import {
+  type DashboardOptions,
+  type ResolvedDashboardOptions,
+  resolveDashboardOptions,
+} from './dashboard-options.js';
+import { EventStreams, MOST_STREAMS } from './event-streams.js';
+import { type Authorizer, authorizer, hostRefusal, originRefusal, type Visit, visitOf } from './guards.js';
+import { History, noHistory } from './history/history.js';
+import { eventStream, failure, json, page } from './responses.js';
+import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
 
 /** Answers requests to a dashboard. Never rejects. */
 export interface DashboardHandler {
@@ -30,3 +45,196 @@ export function dashboard(options: DashboardOptions): DashboardHandler {
   const handler = (request: Request, visitor?: Visitor) => server.answer(request, visitor);
   return Object.assign(handler, { close: () => server.close() });
 }
+
+/** Facts about a visitor that aren't in its request. */
+export interface Visitor {
+  /**
+   * The address at the other end of its connection. Without it the name of the host that it has asked for says whether it is on this
+   * machine.
+   */
+  readonly remoteAddress?: string | undefined;
+}
+
+/** How long a request waits for the first reading. */
+const FIRST_READING_MS = 5000;
+
+/** Answers the requests to one dashboard. */
+export class DashboardServer {
+  readonly #options: ResolvedDashboardOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #overview: Overview;
+  readonly #history: Pick<History, 'since' | 'begin' | 'take' | 'close'>;
+  readonly #streams: EventStreams;
+  readonly #authorizer: Authorizer;
+  /** Resolves when all was read once, or can't be. Never rejects. */
+  readonly #begun: Promise<void>;
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
+
+  constructor(options: ResolvedDashboardOptions) {
+    this.#options = options;
+    const { from, overview, history: file } = options;
+    this.#clock = options.clock;
+    this.#logger = resolveLogger(overview.logger ?? overview.session?.logger);
+    const onError = (error: unknown) => this.#warn(error, "the history of the dashboard can't be written");
+    const history = file === undefined ? noHistory(this.#now) : History.open(file, this.#clock, onError);
+    this.#history = history;
+    this.#overview = new Overview(from, { ...overview, past: history.past });
+    this.#overview.on('change', (change) => {
+      this.#history.take(change);
+      this.#streams.send('change', { now: this.#now, ...change });
+    });
+    this.#streams = new EventStreams(this.#clock, () => this.#overview.attend());
+    this.#authorizer = authorizer(options, (error) => this.#warn(error, 'authorize has failed'));
+    this.#begun = this.#begin();
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      await this.#overview.start();
+      this.#history.begin(this.#overview.state);
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.#warn(error, "the dashboard can't read");
+    }
+  }
+
+  get #now(): number {
+    return this.#clock.date().getTime();
+  }
+
+  #warn(error: unknown, message: string): void {
+    this.#logger.warn({ cause: describe(error) }, message);
+  }
+
+  async answer(request: Request, { remoteAddress }: Visitor = {}): Promise<Response> {
+    try {
+      const response = await this.#answer(request, visitOf(request, remoteAddress));
+      return request.method === 'HEAD' ? new Response(null, response) : response;
+    } catch (error) {
+      this.#warn(error, 'a request to the dashboard has failed');
+      return failure(500, {
+        code: 'INTERNAL',
+        message: "the request has failed: see the dashboard's log",
+      });
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    this.#streams.close();
+    await this.#overview.stop();
+    await this.#history.close();
+  }
+
+  async #answer(request: Request, visit: Visit): Promise<Response> {
+    if (this.#closing.signal.aborted)
+      return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
+    const route = routeOf(new URL(request.url).pathname, this.#options.path);
+    // Says nothing but that; what asks may know the machine by any name, as Kubernetes by the pod's address.
+    const refusal = route.name === 'healthz' ? undefined : hostRefusal(visit, this.#options.hosts);
+    if (refusal !== undefined) return failure(403, refusal);
+    if (route.name === 'unknown') return failure(404, NOT_FOUND);
+    const methods = methodsOf(route);
+    if (!methods.includes(request.method)) {
+      const message = `${request.method} is not allowed here: use ${methods.join(' or ')}`;
+      return failure(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow: methods.join(', ') });
+    }
+    if (isAction(route)) return await this.#act(route, request, visit);
+    if (route.name === 'healthz') return this.#health();
+    const unread = await this.#authorizer.readRefusal(request, visit);
+    if (unread !== undefined) return unread;
+    if (route.name === 'page') return page();
+    await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
+    return await this.#show(route, request);
+  }
+
+  async #show(route: Route, request: Request): Promise<Response> {
+    const { state } = this.#overview;
+    switch (route.name) {
+      case 'state':
+        return json(200, this.#stateFor(await this.#authorizer.mayAct(request)));
+      case 'events': {
+        const mayAct = await this.#authorizer.mayAct(request);
+        if (this.#closing.signal.aborted)
+          return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
+        if (this.#streams.areFull) return failure(503, TOO_MANY_STREAMS);
+        return eventStream(this.#streams.open('state', () => this.#stateFor(mayAct), request.signal));
+      }
+      case 'elections':
+        return json(200, { elections: state.elections });
+      case 'election': {
+        const election = state.elections.find(({ path }) => path === route.path);
+        return election === undefined ? failure(404, NOT_FOUND) : json(200, election);
+      }
+      case 'locks':
+        return json(200, { locks: state.locks });
+      case 'groups':
+        return json(200, { groups: state.groups });
+      case 'servers':
+        return json(200, { servers: state.servers });
+      case 'page':
+        return page();
+      case 'healthz':
+        return this.#health();
+      case 'election-action':
+      case 'group-action':
+      case 'unknown':
+        return failure(404, NOT_FOUND);
+    }
+  }
+
+  #health(): Response {
+    const { connected } = this.#overview.state;
+    return json(connected ? 200 : 503, { connected });
+  }
+
+  #stateFor(mayAct: boolean): DashboardState {
+    const { root, state } = this.#overview;
+    return { now: this.#now, root, mayAct, historySince: this.#history.since, ...state };
+  }
+
+  async #act(route: ActionRoute, request: Request, visit: Visit): Promise<Response> {
+    const foreign = originRefusal(request.headers, visit, this.#options.origins);
+    if (foreign !== undefined) return failure(403, foreign);
+    const refused = await this.#authorizer.actRefusal(request);
+    if (refused !== undefined) return refused;
+    try {
+      const signal = AbortSignal.any([request.signal, this.#closing.signal]);
+      const body = await bodyOf(request, signal);
+      await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
+      const { elections, groups } = this.#overview.state;
+      const isGroup = route.name === 'group-action';
+      const { session } = this.#overview;
+      const election = elections.find(({ path }) => path === route.path);
+      if (isGroup ? !groups.some(({ path }) => path === route.path) : election === undefined)
+        return failure(404, NOT_FOUND);
+      if (session === undefined) throw NO_SERVER;
+      const done =
+        route.name === 'group-action'
+          ? await actOnGroup(session, route, body, signal)
+          : await actOnElection(session, { ...route, seats: election?.seats ?? 1 }, body, signal);
+      this.#logger.info({ path: route.path, action: route.action, ...done }, 'an operator has acted');
+      return json(200, { ok: true, ...done });
+    } catch (error) {
+      return this.#failed(actionErrorOf(error), route);
+    }
+  }
+
+  #failed(error: ActionError, { path, action }: ActionRoute): Response {
+    const { status, code, message, cause } = error;
+    if (status === 500) this.#logger.error({ path, action, cause: describe(cause) }, 'an action has failed');
+    return failure(status, { code, message });
+  }
+}
+
+const TOO_MANY_STREAMS = {
+  code: 'TOO_MANY_STREAMS',
+  message: `${MOST_STREAMS} visitors already follow the events, and no more can at the same time`,
+};
+const NOT_FOUND = { code: 'NOT_FOUND', message: 'not found' };

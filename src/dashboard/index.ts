@@ -13,7 +13,7 @@ export type {
   TermView,
   TransitionView,
 } from './api.js';
+export type { Visitor } from './dashboard.js';
 export { type DashboardHandler, dashboard } from './dashboard.js';
 export type { Authorize, DashboardOptions } from './dashboard-options.js';
-export type { Visitor } from './dashboard-server.js';
 export { type NodeListener, toNodeListener } from './node-http.js';

@@ -9,6 +9,7 @@ import {
   checkOneOf,
   checkOptions,
   checkSeats,
+  checkWhole,
 } from '../platform/checks.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Session } from '../session/session.js';
@@ -156,9 +157,7 @@ export function checkCandidacyOptions(options: CandidacyOptions) {
 function checkPriority(value: unknown, seats: number): number {
   if (value === undefined) return 0;
   if (seats > 1 && value !== 0) throw new InvalidOptionError('priority', value, 'none with several seats');
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= HIGHEST_PRIORITY)
-    return value as number;
-  throw new InvalidOptionError('priority', value, `a whole number from 0 to ${HIGHEST_PRIORITY}`);
+  return checkWhole('priority', value, 0, HIGHEST_PRIORITY);
 }
 
 /** A readable name that no other candidate on this host has or had. */

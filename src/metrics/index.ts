@@ -3,9 +3,11 @@ export type {
   InstrumentOptions,
   Meter,
   Observations,
+  Span,
+  SpanOptions,
+  Tracer,
 } from './export/open-telemetry.js';
 export type { PromClientRegistry } from './export/prom-client.js';
-export type { Span, SpanOptions, Tracer } from './export/spans.js';
 export {
   type Instrumentation,
   type Metrics,

@@ -7,13 +7,18 @@ import { ShardSupervisor } from '../shards/supervisor/shard-supervisor.js';
 import { ClusterCollector } from './collectors/cluster-collector.js';
 import { ElectionCollector } from './collectors/election-collector.js';
 import { ShardCollector } from './collectors/shard-collector.js';
-import { type Meter, type MeteredMetrics, meteredMetrics } from './export/open-telemetry.js';
+import { responder } from './collectors/worker-metrics.js';
+import {
+  type Meter,
+  type MeteredMetrics,
+  meteredMetrics,
+  Spans,
+  type Tracer,
+} from './export/open-telemetry.js';
 import { type PromClientRegistry, registerWith } from './export/prom-client.js';
 import { CONTENT_TYPE, prometheusText } from './export/prometheus-text.js';
-import { Spans, type Tracer } from './export/spans.js';
 import type { Collector, CollectorPort } from './model/collector.js';
-import { merged, type Snapshot } from './model/series.js';
-import { responder } from './workers/responder.js';
+import { merged, type Snapshot } from './model/measurements.js';
 
 /** The classes that {@link metrics} measures. */
 export type MetricsSource = ElectionSupervisor | LeaderElector | ShardSupervisor | ClusterSupervisor;

@@ -5,8 +5,13 @@ import type { Logger } from '../platform/logging/logger.js';
 import { sleep } from '../platform/time/clock.js';
 import { dateAt } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
-import type { MissedFirings, ResolvedCatchUp } from './catch-up-options.js';
-import { type CatchUpPlan, type CatchUpPolicy, planCatchUp } from './catch-up-plan.js';
+import {
+  type CatchUpPlan,
+  type CatchUpPolicy,
+  type MissedFirings,
+  planCatchUp,
+  type ResolvedCatchUp,
+} from './catch-up-plan.js';
 import type { JobContext, JobRun, JobRuns } from './job-runs.js';
 import type { RunLog } from './run-log.js';
 import type { Schedule } from './schedule.js';

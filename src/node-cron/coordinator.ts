@@ -8,7 +8,7 @@ import { type Logger, resolveLogger, withFields } from '../platform/logging/logg
 import { dateAt } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
 import { CatchUp, type CatchUpTask } from './catch-up.js';
-import { type CatchUpOptions, resolveCatchUp } from './catch-up-options.js';
+import { type CatchUpOptions, resolveCatchUp } from './catch-up-plan.js';
 import { type Firing, parseKey } from './firing.js';
 import { type JobContext, JobRuns } from './job-runs.js';
 import { RunLog } from './run-log.js';

@@ -2,8 +2,7 @@ import { abortable, deferred } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import type { OverviewModel } from './model/overview-model.js';
 import type { ServerClock } from './model/server-clock.js';
-import { HeartbeatPoll } from './reading/heartbeat-poll.js';
-import { ServerPoll } from './reading/server-poll.js';
+import { HeartbeatPoll, ServerPoll } from './reading/periodic-reads.js';
 import { Tree } from './reading/tree.js';
 
 /**

@@ -1,6 +1,5 @@
 import { A_TEXT, InvalidOptionError, UNKNOWN_OPTION } from '../errors.js';
 import { nameOf } from '../public-class/brand.js';
-import { nearestName } from './nearest-name.js';
 
 /**
  * Checks of the values that callers give. Each throws {@link InvalidOptionError} with the option, the value and what would be
@@ -92,16 +91,18 @@ export function checkSignal(name: string, value: AbortSignal | undefined): Abort
 
 /** A number of seats, which is how many may hold, or lead, at once. */
 export function checkSeats(name: string, value: unknown): number {
-  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_SEATS)
-    return value as number;
-  throw new InvalidOptionError(name, value, `a whole number from 1 to ${MOST_SEATS}`);
+  return checkWhole(name, value, 1, MOST_SEATS);
 }
 
 export function checkSeat(name: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < MOST_SEATS)
+  return value === undefined ? undefined : checkWhole(name, value, 0, MOST_SEATS - 1);
+}
+
+/** A whole number in a range, both ends included. */
+export function checkWhole(name: string, value: unknown, first: number, last: number): number {
+  if (Number.isInteger(value) && (value as number) >= first && (value as number) <= last)
     return value as number;
-  throw new InvalidOptionError(name, value, `a whole number from 0 to ${MOST_SEATS - 1}`);
+  throw new InvalidOptionError(name, value, `a whole number from ${first} to ${last}`);
 }
 
 /** The next contender in the queue watches as many nodes as there are seats. */
@@ -189,3 +190,51 @@ const PLAIN_PATH = /^(?!\/zookeeper(?:\/|$))(?:\/[\w-][\w.-]*)+$/;
 // plane), the private use area, specials.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/;
+
+/**
+ * The name that was probably meant by one that doesn't exist; `undefined` if none is near. Upper and lower case, and a unit at the end
+ * (`Ms`), make no difference. If several names are equally near, the first one counts.
+ */
+export function nearestName(given: string, names: readonly string[]): string | undefined {
+  const wanted = simplified(given);
+  let [nearest, least] = [undefined as string | undefined, mostEdits(wanted) + 1];
+  for (const name of names) {
+    const possible = simplified(name);
+    const isBeginning = wanted.length >= LEAST_BEGINNING && possible.startsWith(wanted);
+    const edits = isBeginning && possible !== wanted ? 1 : editsBetween(wanted, possible);
+    if (edits < least) [nearest, least] = [name, edits];
+  }
+  return nearest;
+}
+
+const LEAST_BEGINNING = 4; // How many characters of a name stand for all of it, as `prio` for `priority`.
+
+function simplified(name: string): string {
+  return name.toLowerCase().replace(/(?<=.)ms$/, '');
+}
+
+/** A short name becomes another one with a single edit, as `id` and `ip`. */
+function mostEdits({ length }: string): number {
+  if (length < 4) return 0;
+  return length < 8 ? 1 : 2;
+}
+
+const LONGEST = 40; // Longer than any option's name. The work grows with the product of both lengths.
+
+/** How many characters have to be inserted, deleted, changed or swapped with the next one, to make one text the other. */
+function editsBetween(one: string, other: string): number {
+  if (one.length > LONGEST) return Number.POSITIVE_INFINITY;
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const change = (last[j - 1] as number) + Number(one[i - 1] !== other[j - 1]);
+      row[j] = Math.min(change, (last[j] as number) + 1, (row[j - 1] as number) + 1);
+      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (isSwapped) row[j] = Math.min(row[j] as number, (beforeLast[j - 2] as number) + 1);
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[other.length] as number;
+}

@@ -7,3 +7,14 @@ export function parseJsonObject(data: Buffer): Readonly<Record<string, unknown>>
     return undefined;
   }
 }
+
+/** A node's data in one of Conclave's formats, each of which has a name. */
+export function serializeFormat(format: string, values: object): Buffer {
+  return Buffer.from(JSON.stringify({ format, ...values }));
+}
+
+/** The values that {@link serializeFormat} has written. `undefined` if the data have another format: any client may have written them. */
+export function parseFormat(data: Buffer, format: string): Readonly<Record<string, unknown>> | undefined {
+  const value = parseJsonObject(data);
+  return value?.format === format ? value : undefined;
+}

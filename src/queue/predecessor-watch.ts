@@ -1,7 +1,12 @@
 import { NoNodeError, type ZooKeeperError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, anyAbort, deferred, ignore } from '../platform/async/promises.js';
-import { membersOf, type SmallSet, withMember, withoutMember } from '../platform/collections/small-set.js';
+import {
+  membersOf,
+  type SmallSet,
+  withMember,
+  withoutMember,
+} from '../platform/collections/lists-and-sets.js';
 import type { AccompanyingRead, AccompanyingReads } from '../session/keep-alive/keep-alive.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData } from '../session/protocol/records.js';

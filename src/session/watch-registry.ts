@@ -4,7 +4,7 @@ import {
   type SmallSet,
   withMember,
   withoutMember,
-} from '../platform/collections/small-set.js';
+} from '../platform/collections/lists-and-sets.js';
 import type { Change, WatchKind, WatchPortion } from './protocol/requests.js';
 
 /** An object that waits for a change of a node. */

@@ -1,23 +1,60 @@
 import { registerMember } from '../cluster/dead-children/guardian-link.js';
+import { describe } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { deferred, ignore, settledWithin } from '../platform/async/promises.js';
+import type { Logger } from '../platform/logging/logger.js';
 import type { Contender } from '../queue/contender.js';
 import type { Session } from '../session/session.js';
-import { type GroupMemberListener, type GroupMemberOptions, guarded } from './group-member-options.js';
 import { FollowedPlan } from './members/followed-plan.js';
 import { type HomeNode, joinGroup, leaveGroup } from './members/join-and-leave.js';
 import { ReportWriter } from './members/report-writer.js';
 import { HomeKeeper } from './members/shards-after-restart.js';
-import { GroupPaths } from './nodes/group-paths.js';
-import type { GroupShards } from './nodes/group-shards.js';
-import type { MemberReport } from './nodes/member-report.js';
-import type { ShardList } from './nodes/shard-list.js';
 import type { OwnedShard } from './ownership/shard.js';
-import { ShardOwner } from './ownership/shard-owner.js';
-import { PlanningCandidate } from './planning/planning-candidate.js';
-import { prepareGroup } from './prepare-group.js';
+import { ShardOwner, type ShardOwnerListener } from './ownership/shard-owner.js';
+import { PlanningCandidate } from './planner/planning-candidate.js';
+import { prepareGroup } from './shards-of-group.js';
+import type { MemberData, MemberReport } from './stored/formats.js';
+import { GroupPaths } from './stored/paths.js';
+import type { GroupShards, ShardList } from './stored/shard-list.js';
 
-export type { GroupMemberListener, GroupMemberOptions } from './group-member-options.js';
+/** How a member takes part in a group of shards. */
+export interface GroupMemberOptions extends MemberData {
+  /**
+   * Which shards the group has. A group that had these before, and has others by now, is followed all the same.
+   * @default those that the group has: it has to be there
+   */
+  readonly shards?: ShardList | undefined;
+  readonly takeover: 'lease' | 'session';
+  /** How long the planner waits after members have come for more of them, in milliseconds. */
+  readonly settleMs: number;
+  /**
+   * Whether it comes back with this id, so that the shards that it owned when it left in good order are to be its again.
+   * @default false
+   */
+  readonly keepsHome?: boolean | undefined;
+  /**
+   * How long its shards wait for it, without an owner, when it has left in good order, in milliseconds; `keepsHome` has to be set. 0:
+   * others own them meanwhile. A planner counts from when it has seen that, and another one begins anew.
+   * @default 0
+   */
+  readonly graceMs?: number | undefined;
+  /**
+   * How long the planner lets an owner keep a shard for a member that prepares for it and doesn't report that it is ready, in milliseconds.
+   * The planner's counts.
+   * @default 30,000
+   */
+  readonly prepareTimeoutMs?: number | undefined;
+  /**
+   * Whether to register with a guardian in the parent process, if there is one: then others get its shards at once when this process has
+   * ended.
+   */
+  readonly guardian?: boolean;
+}
+
+export interface GroupMemberListener extends ShardOwnerListener {
+  /** This member is the planner, and has written a plan. */
+  onPlanned(planned: ReadonlyMap<string, string>): void;
+}
 
 /** Where a member is. */
 interface MemberPlace {
@@ -186,4 +223,26 @@ export class GroupMember {
     this.#unregister();
     await this.#reports.remove(); // After its node: else a planner may give it again what it has refused.
   }
+}
+
+/** A listener that throws must keep no shard from being given back. */
+export function guarded(listener: GroupMemberListener, logger: Logger): GroupMemberListener {
+  const call =
+    <Args extends unknown[]>(method: (...args: Args) => void) =>
+    (...args: Args) => {
+      try {
+        method.apply(listener, args);
+      } catch (error) {
+        logger.error({ cause: describe(error) }, 'an internal listener of a group of shards failed');
+      }
+    };
+  return {
+    onAcquired: call(listener.onAcquired),
+    onEnded: call(listener.onEnded),
+    onWorkFailed: call(listener.onWorkFailed),
+    onOverrun: call(listener.onOverrun),
+    onAwaited: call(listener.onAwaited ?? ignore),
+    onError: call(listener.onError),
+    onPlanned: call(listener.onPlanned),
+  };
 }

@@ -5,12 +5,11 @@ import { LazyAbortController } from '../platform/async/lazy-abort.js';
 import { queueOf } from '../queue/names-and-order.js';
 import type { Session } from '../session/session.js';
 import type { SeenMember } from './members/member-watch.js';
-import type { GroupPaths } from './nodes/group-paths.js';
-import { parseMember } from './nodes/member-data.js';
 import { readRecords } from './ownership/shard-records.js';
-import { type Facts, readFacts } from './planning/read-input.js';
-import { readGroup } from './read-group.js';
-import { type RemovedShard, readRemoved } from './removed-shards.js';
+import { type Facts, readFacts } from './planner/read-input.js';
+import { type RemovedShard, readGroup, readRemoved } from './shards-of-group.js';
+import { parseMember } from './stored/formats.js';
+import type { GroupPaths } from './stored/paths.js';
 
 /** One shard, by its record. */
 export interface ShardStatus {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { readToken, showsToken } from '../../src/cli/options/token.js';
+import { readToken, showsToken } from '../../src/cli/commands/ui.js';
 import type { DashboardState } from '../../src/dashboard/api.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { follow, getJson, post } from '../support/conclave/dashboards.js';

@@ -216,7 +216,7 @@ export const SHARD_MUTANTS = [
     danger: 'no member can claim that shard until another delay is over',
     edits: [
       {
-        file: 'shards/planning/planner.ts',
+        file: 'shards/planner/planner.ts',
         from: '.filter((path) => !named.has(path));',
         to: '.filter((path) => path !== String(named));',
       },
@@ -231,7 +231,7 @@ export const SHARD_MUTANTS = [
       'a member claims a shard and gets a tombstone in between: it is removed though the record names the member',
     edits: [
       {
-        file: 'shards/planning/read-input.ts',
+        file: 'shards/planner/read-input.ts',
         from: `  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
   const reading = readNodes(source, shards, present, signal, !knowsTheGone);
 `,
@@ -249,7 +249,7 @@ export const SHARD_MUTANTS = [
     danger: 'the planner takes live members for absent, and plans for none of them',
     edits: [
       {
-        file: 'shards/planning/planner.ts',
+        file: 'shards/planner/planner.ts',
         from: 'if (!watch.hasLooked) return;',
         to: '',
       },

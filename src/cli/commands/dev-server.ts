@@ -3,8 +3,8 @@ import { SystemClock } from '../../platform/time/clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
 import { DIALECTS } from '../../testing/state/dialect.js';
 import { wholeNumber } from '../options/arguments.js';
-import { asListenError } from '../process/listen-error.js';
-import { untilSignal } from '../process/signals.js';
+import { asListenError } from '../process/exit-codes.js';
+import { untilSignal } from '../process/stop-asked.js';
 
 /** What the command line gives. */
 type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' | 'tickMs' | 'dialect'>>;

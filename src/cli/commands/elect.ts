@@ -5,9 +5,8 @@ import { campaign, type Leadership, type LeaderWork } from '../lead-then-run/lea
 import { withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
-import { EXIT } from '../process/exit-codes.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
-import { UserError } from '../process/user-error.js';
 
 interface ElectOptions extends ConnectionOptions, CandidacyOptions {
   readonly json?: boolean;

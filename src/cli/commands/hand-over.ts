@@ -8,9 +8,8 @@ import { checkId } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
 import { checked, duration, withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { EXIT } from '../process/exit-codes.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
-import { UserError } from '../process/user-error.js';
 
 interface HandOverOptions extends ConnectionOptions {
   readonly to: string;

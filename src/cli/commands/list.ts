@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { checked } from '../options/arguments.js';
+import { byPath } from '../../platform/paths.js';
+import { checked, checkRoot } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { checkRoot } from '../options/root.js';
 import { printable } from '../process/output.js';
 
 interface ListOptions extends ConnectionOptions {
@@ -43,7 +43,7 @@ export function addList(program: Command): void {
           ...elections.map(({ path }) => ({ path, kind: 'election' })),
           ...locks.map(({ path, kind }) => ({ path, kind })),
           ...groups.map(({ path }) => ({ path, kind: 'group' })),
-        ].sort((a, b) => (a.path < b.path ? -1 : 1));
+        ].sort(byPath);
       });
       if (options.json) console.log(JSON.stringify(found));
       else for (const { path, kind } of found) console.log(`${printable(path)}  ${kind}`);

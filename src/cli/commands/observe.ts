@@ -7,7 +7,7 @@ import { type Abortable, LazyAbortController, onAbort } from '../../platform/asy
 import { systemEnvironment } from '../../platform/environment.js';
 import { resolveSource } from '../../session/observation/observer-sessions.js';
 import { SharedSessions } from '../../session/successive-sessions.js';
-import { withElection } from '../options/arguments.js';
+import { checkSeatOf, type SeatOptions, withElection, withSeat } from '../options/arguments.js';
 import {
   type ConnectionOptions,
   DURATIONS,
@@ -16,10 +16,9 @@ import {
   targetOf,
   withConnection,
 } from '../options/connection.js';
-import { checkSeatOf, type SeatOptions, withSeat } from '../options/seat.js';
+import { orUserError, type UserError } from '../process/exit-codes.js';
 import { candidateJson, candidateLine, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
-import { orUserError, type UserError } from '../process/user-error.js';
 
 interface ObserveOptions extends ConnectionOptions, SeatOptions {
   readonly json?: boolean;

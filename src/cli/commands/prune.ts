@@ -2,18 +2,15 @@ import type { Command } from 'commander';
 import { checkPath } from '../../platform/checks.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
-import { checked, duration } from '../options/arguments.js';
+import { checked, checkRoot, duration } from '../options/arguments.js';
 import { type ConnectionOptions, withConnection, withSession } from '../options/connection.js';
-import { checkRoot } from '../options/root.js';
-import { EXIT } from '../process/exit-codes.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
-import { isConfirmed } from '../process/question.js';
-import { UserError } from '../process/user-error.js';
-import type { PruneTarget, Where } from '../prune/prunable.js';
+import { isConfirmed } from '../process/terminal.js';
 import { prunableElections } from '../prune/prunable-elections.js';
 import { prunableLocks } from '../prune/prunable-locks.js';
 import { refuseBelowElection, refuseBelowGroup } from '../prune/refuse-below.js';
-import { remove } from '../prune/removal.js';
+import { type PruneTarget, remove, type Where } from '../prune/removal.js';
 
 interface PruneOptions extends ConnectionOptions {
   readonly root?: string;

@@ -3,12 +3,10 @@ import { readElection } from '../../election/record/read-election.js';
 import { revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
 import type { Session } from '../../session/session.js';
-import { duration, withElection } from '../options/arguments.js';
+import { checkSeatOf, duration, type SeatOptions, withElection, withSeat } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { checkSeatOf, type SeatOptions, withSeat } from '../options/seat.js';
-import { EXIT } from '../process/exit-codes.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
-import { UserError } from '../process/user-error.js';
 
 interface ResignOptions extends ConnectionOptions, SeatOptions {
   readonly grace?: number;

@@ -3,17 +3,15 @@ import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
 import { type GroupStatus, readGroupStatus, type ShardStatus } from '../../shards/group-status.js';
-import { moveShard } from '../../shards/move-shard.js';
-import { GroupPaths } from '../../shards/nodes/group-paths.js';
-import { rangesOf } from '../../shards/nodes/ranges.js';
-import { changePins } from '../../shards/pins.js';
-import { resizeGroup, untilGivenBack } from '../../shards/resize-group.js';
+import { changePins, moveShard } from '../../shards/pins.js';
+import { resizeGroup, untilGivenBack } from '../../shards/shards-of-group.js';
+import { GroupPaths } from '../../shards/stored/paths.js';
+import { rangesOfNumbers } from '../../shards/stored/shard-list.js';
 import { checked, duration } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { EXIT, exitCodeOfSignal } from '../process/exit-codes.js';
+import { EXIT, exitCodeOfSignal, UserError } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
-import { onStopSignal } from '../process/signals.js';
-import { UserError } from '../process/user-error.js';
+import { onStopSignal } from '../process/stop-asked.js';
 
 interface JsonOptions extends ConnectionOptions {
   readonly json?: boolean;
@@ -241,7 +239,7 @@ function asText({ shards, removed, members, planner }: GroupStatus): string {
 
 /** Of numbers, which are written as a member's many shards are: 0-15, 20. */
 function rangesText(ids: readonly string[]): string {
-  const ranges = rangesOf(ids.map(Number));
+  const ranges = rangesOfNumbers(ids.map(Number));
   return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(', ');
 }
 

@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
 import { checkPath } from '../../platform/checks.js';
-import { checked } from '../options/arguments.js';
+import { checked, checkRoot, withSeat } from '../options/arguments.js';
 import { DURATIONS, withConnection } from '../options/connection.js';
-import { checkRoot } from '../options/root.js';
-import { withSeat } from '../options/seat.js';
-import { EXIT } from '../process/exit-codes.js';
-import { UserError } from '../process/user-error.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import type { StatusOptions } from '../status/status.js';
 
 const DESCRIPTION = `Prints which candidate leads an election and which wait, in the order in which they will lead. With --root it prints a table of \

@@ -12,7 +12,7 @@ import type { Session } from '../../session/session.js';
 import { publicEnvironment, type Target } from '../options/connection.js';
 import { type CommandRun, exitCodeOfRun } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
-import { END_SIGNALS, FORWARDED_SIGNALS } from '../process/signals.js';
+import { END_SIGNALS, FORWARDED_SIGNALS } from '../process/stop-asked.js';
 import type { Leadership, LeaderWork } from './lead-then-run.js';
 
 const { clock } = systemEnvironment;

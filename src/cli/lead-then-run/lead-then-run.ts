@@ -7,10 +7,9 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
 import type { CandidacyOptions } from '../options/candidacy.js';
 import type { Target } from '../options/connection.js';
-import { EXIT, exitCodeOfError, exitCodeOfSignal } from '../process/exit-codes.js';
+import { EXIT, exitCodeOfError, exitCodeOfSignal, orUserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
-import { LEAVE_SIGNALS } from '../process/signals.js';
-import { orUserError } from '../process/user-error.js';
+import { LEAVE_SIGNALS } from '../process/stop-asked.js';
 
 export interface Leadership {
   readonly term: Term;

@@ -7,8 +7,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Credentials } from '../../session/connection/connection.js';
 import { Session } from '../../session/session.js';
 import { LEAST_SESSION_TIMEOUT_MS, type SessionOptions } from '../../session/session-options.js';
-import { EXIT } from '../process/exit-codes.js';
-import { asUserError, orUserError, UserError } from '../process/user-error.js';
+import { asUserError, EXIT, orUserError, UserError } from '../process/exit-codes.js';
 import { duration } from './arguments.js';
 
 /** The options of all commands that talk to ZooKeeper. */

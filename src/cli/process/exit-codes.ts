@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import type { CommandOutcome } from '../../cluster/run-command/keeper-handle.js';
 import {
   AuthenticationError,
+  describe,
   InvalidOptionError,
   NoCandidateError,
   SeatsMismatchError,
@@ -67,4 +68,44 @@ export function exitCodeOfRun(
     case 'no-keeper':
       return EXIT.system;
   }
+}
+
+/** An error that the user of the command line can mend. The command prints its message alone, without a stack. */
+export class UserError extends Error {
+  constructor(
+    readonly exitCode: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+export function asUserError(error: unknown): UserError {
+  if (error instanceof UserError) return error;
+  return new UserError(exitCodeOfError(error) ?? EXIT.unavailable, describe(error), { cause: error });
+}
+
+/** Returns the value of `make`. @throws UserError for every error that `make` throws */
+export function orUserError<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw asUserError(error);
+  }
+}
+
+/** The error for a server that couldn't listen. */
+export function asListenError(
+  cause: NodeJS.ErrnoException,
+  { host, port }: { readonly host: string; readonly port: number },
+): Error {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: 'is in use. Give another one with --port, or --port 0 for any free port.',
+    EACCES: 'may not be used by this user. Give one over 1023 with --port, or --port 0 for any free port.',
+    EADDRNOTAVAIL: 'is not available: this machine does not have the address. Give another one with --host.',
+  };
+  const reason = reasons[cause.code ?? ''];
+  if (reason === undefined) return cause;
+  return new UserError(EXIT.unavailable, `port ${port} of ${host} ${reason}`, { cause });
 }

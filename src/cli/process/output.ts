@@ -1,5 +1,7 @@
 import type { Candidate } from '../../election/candidates/candidate.js';
+import { ignore } from '../../platform/async/promises.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';
+import { EXIT } from './exit-codes.js';
 
 /** A candidate as `--json` prints it. Data that aren't text are in base 64. */
 export function candidateJson({ id, node, position, priority, data }: Candidate): object {
@@ -35,4 +37,43 @@ const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 /** Prints to standard error: standard output is for the command's own output. Text that standard error doesn't take is lost. */
 export function printError(message: string): void {
   printOnStandardError(`conclave: ${message}`);
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+] as const;
+
+/** A duration in milliseconds as a text for people, in its two largest units: `3d 4h`, `2m 5s`, `12s`, `820ms`. Rounded down. */
+export function durationText(ms: number): string {
+  const index = UNITS.findIndex(([, size]) => ms >= size);
+  const [first, second] = index < 0 ? [] : UNITS.slice(index, index + 2);
+  if (first === undefined) return `${Math.floor(ms)}ms`;
+  const [name, size] = first;
+  const whole = `${Math.floor(ms / size)}${name}`;
+  const rest = second === undefined ? 0 : Math.floor((ms % size) / second[1]);
+  return rest === 0 || second === undefined ? whole : `${whole} ${rest}${second[0]}`;
+}
+
+/**
+ * Keeps this process's standard output and error from ending it, whatever becomes of them: a full device, a closed pipe, a terminal that
+ * is gone. A candidate goes on without output: its messages matter least of what it does.
+ *
+ * If standard output could not be written, a command that would exit with 0 exits with `EXIT.outputLost`. A closed pipe is no such
+ * failure: its reader (`conclave --help | head -1`) wants no more.
+ */
+export function surviveBrokenStreams(): void {
+  process.stderr.on('error', ignore); // `printError` and the logger count what is lost.
+  process.stdout.on('error', ignore);
+  const onLost = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    process.stdout.off('error', onLost);
+    printError(`standard output can't be written: ${error.message}`);
+    process.on('exit', (code) => {
+      if (code === EXIT.ok) process.exitCode = EXIT.outputLost;
+    });
+  };
+  process.stdout.on('error', onLost);
 }

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { EXIT } from './exit-codes.js';
-import { UserError } from './user-error.js';
+import { EXIT, UserError } from './exit-codes.js';
 
 /** Node puts this in place of bytes that aren't UTF-8. It may also be part of a text. */
 const REPLACED = '\uFFFD';

@@ -1,11 +1,10 @@
 import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
-import { ShardList } from '../../shards/nodes/shard-list.js';
-import { EXIT } from '../process/exit-codes.js';
+import { ShardList } from '../../shards/stored/shard-list.js';
+import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
-import { UserError } from '../process/user-error.js';
-import { isElection } from './election-nodes.js';
+import { lastingKindOf } from './removable.js';
 import { childrenOf, type ReadNode, readNode } from './walk.js';
 
 /**
@@ -35,7 +34,7 @@ export async function refuseBelowElection(session: Session, path: string): Promi
     if (node === undefined) continue;
     // A record says by itself that it is one. The number of an election's seats looks like that of a semaphore.
     const children = parseSeats(node.data) === undefined ? [] : await childrenOf(session, node);
-    if (children === undefined || !isElection(node, children)) continue;
+    if (children === undefined || lastingKindOf(node, children) !== 'election') continue;
     const why = `${printable(above)}, an election: prune --locks removes nothing of an election`;
     throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
   }

@@ -1,3 +1,4 @@
+import { byPath, childPath } from '../../platform/paths.js';
 import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
@@ -47,7 +48,7 @@ export async function walk<Found>(
       if (family === undefined) return [];
       const { found: value, further } = await visit(family);
       if (value !== undefined) found.push({ path, value });
-      return further.filter((name) => !isOfServers(path, name)).map((name) => join(path, name));
+      return further.filter((name) => !isOfServers(path, name)).map((name) => childPath(path, name));
     } catch (error) {
       if (!isNoAuth(error)) throw error;
       unreadable.push(path);
@@ -59,7 +60,7 @@ export async function walk<Found>(
     const below = await Promise.all(paths.slice(0, AT_ONCE).map(visitAt));
     paths = [...paths.slice(AT_ONCE), ...below.flat()];
   }
-  const inOrder = found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  const inOrder = found.sort(byPath);
   return { found: inOrder.map(({ value }) => value), unreadable: unreadable.sort() };
 }
 
@@ -80,10 +81,6 @@ export async function readNode(session: Session, path: string): Promise<ReadNode
 export async function childrenOf(session: Session, { path, stat }: ReadNode): Promise<string[] | undefined> {
   if (stat.numChildren === 0) return [];
   return await ifThere(session.retryUntilAnswered(() => session.getChildren(path)));
-}
-
-export function join(parent: string, name: string): string {
-  return parent === '/' ? `/${name}` : `${parent}/${name}`;
 }
 
 /** The servers' own nodes, which no session's path may name. */

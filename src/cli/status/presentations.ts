@@ -1,9 +1,10 @@
 import type { ElectionView, OverviewState } from '../../overview/model/views.js';
+import { byPath } from '../../platform/paths.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
-import { LiveScreen } from '../process/live-screen.js';
 import { printable, printError } from '../process/output.js';
-import { cutToWidth } from '../table/text-width.js';
+import { LiveScreen } from '../process/terminal.js';
 import { electionJson, electionLine } from './election-text.js';
+import { cutToWidth } from './text-table.js';
 
 /** Shows the elections that are watched, whenever they may have changed. */
 export interface Presentation {
@@ -92,7 +93,7 @@ export class ChangeLines implements Presentation {
 
   show({ elections }: OverviewState): void {
     const before = this.#lines;
-    const sorted = [...elections].sort((a, b) => (a.path < b.path ? -1 : 1));
+    const sorted = [...elections].sort(byPath);
     this.#lines = new Map(sorted.map((view) => [view.path, electionLine(view)]));
     for (const path of before.keys()) if (!this.#lines.has(path)) this.#show(this.#removed(path));
     for (const view of sorted) {

@@ -6,7 +6,7 @@ import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { announcement, tombstone } from '../../shards/members/join-and-leave.js';
-import { GroupPaths } from '../../shards/nodes/group-paths.js';
+import { GroupPaths } from '../../shards/stored/paths.js';
 
 /** A member of a group of shards, as its process has reported it. Both paths are absolute. */
 export interface ReportedMember {

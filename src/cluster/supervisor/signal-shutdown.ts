@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/caller-context.js';
-import { checkFunction, checkPositiveMs } from '../../platform/checks.js';
+import { checkFunction, checkPositiveMs, checkWhole } from '../../platform/checks.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';
 import type { Clock } from '../../platform/time/clock.js';
@@ -226,7 +226,7 @@ export function resolveShutdown<Held extends object>(
     signals: checkSignals(signals),
     cleanup: checkFunction('shutdown.cleanup', options.cleanup),
     deadlineMs: checkPositiveMs('shutdown.deadlineMs', options.deadlineMs, 8000),
-    exitCode: checkExitCode(options.exitCode),
+    exitCode: options.exitCode === undefined ? 0 : checkWhole('shutdown.exitCode', options.exitCode, 0, 255),
   };
 }
 
@@ -237,11 +237,4 @@ function checkSignals(value: unknown): readonly NodeJS.Signals[] {
     typeof each === 'string' && Object.hasOwn(constants.signals, each) && !NOT_CAUGHT.includes(each);
   if (Array.isArray(value) && value.length > 0 && value.every(isSignal)) return [...new Set(value)];
   throw new InvalidOptionError('signals', value, 'an array of names of signals that a process can handle');
-}
-
-function checkExitCode(value: unknown): number {
-  if (value === undefined) return 0;
-  if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > 255)
-    throw new InvalidOptionError('shutdown.exitCode', value, 'a whole number from 0 to 255');
-  return value as number;
 }

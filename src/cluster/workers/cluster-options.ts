@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Worker } from 'node:cluster';
 import { constants } from 'node:os';
 import { InvalidOptionError } from '../../errors.js';
-import { checkFunction, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import { checkFunction, checkOptions, checkPositiveMs, checkWhole } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import {
   RETRY_OPTIONS,
@@ -71,7 +71,7 @@ export function resolveClusterOptions(given: unknown): ResolvedClusterOptions {
   const logger = resolveLogger(options.logger);
   return {
     guardian: { connect, logger, ...(session !== undefined && { session }) },
-    workers: checkWorkers(options.workers),
+    workers: checkWhole('workers', options.workers, 1, MOST_WORKERS),
     fork: checkFunction('fork', options.fork) ?? forkWorker,
     restart: resolveRetryOptions(options.restart, Number.POSITIVE_INFINITY, 'restart'),
     stopSignal: checkStopSignal(options.stopSignal),
@@ -87,12 +87,6 @@ function forkWorker(): Worker {
     'node:cluster',
   ) as unknown as typeof import('node:cluster').default;
   return cluster.fork();
-}
-
-function checkWorkers(value: unknown): number {
-  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_WORKERS)
-    return value as number;
-  throw new InvalidOptionError('workers', value, `a whole number from 1 to ${MOST_WORKERS}`);
 }
 
 function checkStopSignal(value: unknown): NodeJS.Signals {

@@ -4,8 +4,7 @@ import { NO_PAST, type Past } from '../../overview/model/overview-model.js';
 import type { OverviewChange, OverviewState } from '../../overview/model/views.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
-import { appendRows, linesOf, replaceRows } from './history-file.js';
-import type { HistoryRow } from './history-rows.js';
+import { appendRows, type HistoryRow, linesOf, replaceRows } from './history-file.js';
 import { KeptHistory } from './kept-history.js';
 
 /** The file may grow to this, and to twice what it had after it was written anew. Then it is written anew, with what is kept. */

@@ -1,6 +1,6 @@
 import type { Past } from '../../overview/model/overview-model.js';
 import type { MoveView, TermView, TransitionView } from '../../overview/model/views.js';
-import { type HistoryRow, parseRow } from './history-rows.js';
+import { type HistoryRow, parseRow } from './history-file.js';
 
 /** Of each election and each group, and of the transitions. */
 const MOST = { terms: 100, moves: 100, transitions: 200 } as const;

@@ -2,12 +2,10 @@ import { render } from 'preact';
 import type { GroupView } from '../api.js';
 import { EventStream } from './browser/event-stream.js';
 import { PageStore } from './browser/page-store.js';
-import { SchemeChoice } from './browser/scheme.js';
-import { Ticker } from './browser/ticker.js';
-import { showInWindow } from './browser/window-signs.js';
+import { SchemeChoice, showInWindow, Ticker } from './browser/window.js';
 import { headlineOf } from './model/alarms.js';
-import { baseUrlOf } from './model/base-url.js';
 import { assignSlots } from './model/colors.js';
+import { baseUrlOf } from './model/route.js';
 import { App } from './view/app.js';
 
 const baseUrl = baseUrlOf(location.href);

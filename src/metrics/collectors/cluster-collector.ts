@@ -3,10 +3,9 @@ import type { ClusterSupervisor } from '../../cluster/workers/cluster-supervisor
 import type { WorkerExit } from '../../cluster/workers/worker-slot.js';
 import type { Collector, CollectorPort } from '../model/collector.js';
 import { type FamilyName, WORKER_LABEL } from '../model/families.js';
-import { Measurements } from '../model/measurements.js';
-import { merged, type Series, type Snapshot, withLabel } from '../model/series.js';
-import { askWorkers } from '../workers/ask-workers.js';
-import { countError } from './session-taps.js';
+import { Measurements, merged, type Series, type Snapshot, withLabel } from '../model/measurements.js';
+import { countError } from './common-measurements.js';
+import { askWorkers } from './worker-metrics.js';
 
 /** Measures the parent of workers, and gathers the workers' own metrics. */
 export class ClusterCollector implements Collector {

@@ -11,10 +11,8 @@ import { parseEntry } from '../../queue/names-and-order.js';
 import type { Session } from '../../session/session.js';
 import { ago, type Collector, type CollectorPort } from '../model/collector.js';
 import type { FamilyName } from '../model/families.js';
-import { Measurements } from '../model/measurements.js';
-import type { Labels, Series, Snapshot } from '../model/series.js';
-import { hookCalled } from './hook-measurements.js';
-import { countError, SessionTaps } from './session-taps.js';
+import { type Labels, Measurements, type Series, type Snapshot } from '../model/measurements.js';
+import { countError, hookCalled, SessionTaps } from './common-measurements.js';
 
 /** The events that count as transitions. */
 const TRANSITIONS = new Set(['waiting', 'elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped']);

@@ -2,10 +2,8 @@ import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
 import type { ShardSupervisor } from '../../shards/supervisor/shard-supervisor.js';
 import type { Collector, CollectorPort } from '../model/collector.js';
 import type { FamilyName } from '../model/families.js';
-import { Measurements } from '../model/measurements.js';
-import type { Labels, Series, Snapshot } from '../model/series.js';
-import { hookCalled } from './hook-measurements.js';
-import { countError, SessionTaps } from './session-taps.js';
+import { type Labels, Measurements, type Series, type Snapshot } from '../model/measurements.js';
+import { countError, hookCalled, SessionTaps } from './common-measurements.js';
 
 type Membership = NonNullable<ShardSupervisor['membership']>;
 

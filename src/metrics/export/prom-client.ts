@@ -1,5 +1,5 @@
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
-import { countOf, type Labels, merged, type Series, type Snapshot } from '../model/series.js';
+import { countOf, type Labels, merged, type Series, type Snapshot } from '../model/measurements.js';
 
 /** The part of prom-client's `Registry` that Conclave uses. */
 export interface PromClientRegistry {

@@ -1,5 +1,5 @@
 import type { FamilyName } from './families.js';
-import type { Labels, Snapshot } from './series.js';
+import type { Labels, Snapshot } from './measurements.js';
 
 /** The part of a term that a span shows. */
 export interface MeasuredTerm {

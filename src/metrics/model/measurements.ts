@@ -1,5 +1,75 @@
-import { FAMILIES, type FamilyName } from './families.js';
-import { keyOf, type Labels, type Series } from './series.js';
+import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from './families.js';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** The values of a histogram. */
+export interface HistogramValue {
+  /** How many values each bucket has, not cumulative. The last number counts the values above all bounds. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+}
+
+/** One value of a metric, with its labels. */
+export interface Series {
+  readonly labels: Labels;
+  readonly value: number | HistogramValue;
+}
+
+/** The metrics of one source, or of all sources, at one moment. */
+export type Snapshot = ReadonlyMap<FamilyName, readonly Series[]>;
+
+/** A key for labels. The order of the labels doesn't matter. */
+export function keyOf(labels: Labels): string {
+  return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * All series of the snapshots, in the table's order. A registry would refuse two series with the same labels, so this makes one of
+ * them. Counters and histograms are added up. A gauge's value comes from the later snapshot, because a source that replaces another
+ * one comes after it. A family's `merge` may say otherwise.
+ */
+export function merged(snapshots: Iterable<Snapshot>): Snapshot {
+  const all = [...snapshots];
+  const result = new Map<FamilyName, readonly Series[]>();
+  for (const name of FAMILY_NAMES) {
+    const byLabels = new Map<string, Series>();
+    for (const series of all.flatMap((each) => each.get(name) ?? [])) {
+      const key = keyOf(series.labels);
+      const before = byLabels.get(key);
+      byLabels.set(key, before === undefined ? series : combined(FAMILIES[name], before, series));
+    }
+    if (byLabels.size > 0) result.set(name, [...byLabels.values()]);
+  }
+  return result;
+}
+
+/** Adds a label to each series. */
+export function withLabel(snapshot: Snapshot, label: string, value: string): Snapshot {
+  const labelled = ({ labels, value: of }: Series): Series => ({
+    labels: { ...labels, [label]: value },
+    value: of,
+  });
+  return new Map([...snapshot].map(([name, all]) => [name, all.map(labelled)]));
+}
+
+/** The number of values in a histogram. */
+export function countOf({ counts }: HistogramValue): number {
+  return counts.reduce((sum, each) => sum + each, 0);
+}
+
+function combined(family: Family, before: Series, after: Series): Series {
+  const { merge = family.type === 'gauge' ? 'last' : 'sum' } = family;
+  const { labels } = before;
+  if (merge === 'last') return after;
+  if (typeof before.value === 'number' && typeof after.value === 'number') {
+    const [a, b] = [before.value, after.value];
+    return { labels, value: merge === 'max' ? Math.max(a, b) : a + b };
+  }
+  if (typeof before.value === 'number' || typeof after.value === 'number') return after;
+  const [a, b] = [before.value, after.value];
+  const counts = a.counts.map((count, index) => count + (b.counts[index] ?? 0));
+  return { labels, value: { counts, sum: a.sum + b.sum } };
+}
 
 interface Histogram {
   readonly labels: Labels;

@@ -3,7 +3,7 @@ import { leaseOf, priorityOf } from '../../election/candidates/candidate-uuid.js
 import { preferredSuccessor } from '../../election/candidates/priority.js';
 import type { ReadRecord } from '../../election/record/record.js';
 import type { QueueEntry } from '../../queue/names-and-order.js';
-import { shownData, shownId } from './shown-text.js';
+import { shownData, shownId } from './limits.js';
 import { MOST_TERMS, SeatTerms } from './terms.js';
 import type { CandidateView, ElectionView, LeaderView, NextView, TermView, TransitionView } from './views.js';
 

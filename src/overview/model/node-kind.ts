@@ -2,7 +2,7 @@ import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord } from '../../election/record/record.js';
 import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
-import { ShardList } from '../../shards/nodes/shard-list.js';
+import { ShardList } from '../../shards/stored/shard-list.js';
 
 /** The role of a node in Conclave. */
 export type NodeKind =
@@ -21,7 +21,8 @@ export interface ReadNode {
   readonly names: readonly string[];
 }
 
-const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
+/** The name of the node that has a seat's record. */
+export const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
 /** The uuids in the names of candidates and heartbeat nodes. No other node has such a uuid. */
 const OF_QUEUE = /^_[ch]_[0-9a-f-]{32,36}/i;
 

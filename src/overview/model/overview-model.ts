@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { byPath } from '../../platform/paths.js';
 import { type ElectionFacts, ElectionModel } from './election-model.js';
 import { type GroupFacts, GroupModel } from './group-model.js';
 import { type LockKind, lockViewOf, type ReadContender } from './lock-view.js';
 import type { NodeKind } from './node-kind.js';
-import type { TreeListener } from './tree-listener.js';
 import type {
   ElectionView,
   GroupChange,
@@ -17,6 +17,25 @@ import type {
   TermView,
   TransitionView,
 } from './views.js';
+
+/** Is notified of everything that one session reads below a root. */
+export interface TreeListener {
+  /** The kind that the node had before, as this session or a former one has read it. */
+  formerKindOf(path: string): NodeKind | undefined;
+  election(path: string, facts: ElectionFacts): void;
+  lock(path: string, kind: LockKind, queue: readonly ReadContender[]): void;
+  group(path: string, facts: GroupFacts): void;
+  /** A server refuses to show the node. */
+  refused(path: string): void;
+  /** The node is gone, or has another kind than before. This says nothing about the nodes below it, which may still be there. */
+  removed(path: string): void;
+  /** The sentences that say which places aren't read have changed. */
+  limited(sentences: readonly string[]): void;
+  /** Everything below the root was read. Called once. */
+  readAll(): void;
+  /** Something went wrong that says nothing about the nodes. */
+  failed(error: unknown): void;
+}
 
 const MOST_TRANSITIONS = 200;
 
@@ -295,8 +314,4 @@ export class OverviewModel implements TreeListener {
     this.#batch.transitions.push(...transitions);
     this.#transitions = [...transitions.toReversed(), ...this.#transitions].slice(0, MOST_TRANSITIONS);
   }
-}
-
-function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
-  return one.path < other.path ? -1 : Number(one.path > other.path);
 }

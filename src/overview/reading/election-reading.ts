@@ -7,7 +7,7 @@ import type { ReadSeat } from '../model/election-model.js';
 import { LIMITS } from '../model/limits.js';
 import type { NodeKind } from '../model/node-kind.js';
 import { PacedWatch } from './paced-watch.js';
-import { QueueContents } from './queue-contents.js';
+import { QueueContents } from './queue-reading.js';
 import type { Reading } from './shared-context.js';
 
 type Election = Extract<NodeKind, { readonly name: 'election' }>;

@@ -2,11 +2,11 @@ import { candidateIdOf } from '../../election/candidates/candidate.js';
 import { parseRecord } from '../../election/record/record.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
-import { GroupPaths } from '../../shards/nodes/group-paths.js';
-import { parsePins } from '../../shards/nodes/pins-data.js';
 import { GroupReading } from '../../shards/observer/group-reading.js';
 import type { GroupView } from '../../shards/observer/group-view.js';
 import { NodeFollower } from '../../shards/observer/node-follower.js';
+import { parsePins } from '../../shards/stored/formats.js';
+import { GroupPaths } from '../../shards/stored/paths.js';
 import type { Reading } from './shared-context.js';
 
 type Pins = ReadonlyMap<string, string>;

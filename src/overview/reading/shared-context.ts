@@ -1,8 +1,8 @@
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
+import type { TreeListener } from '../model/overview-model.js';
 import type { ServerClock } from '../model/server-clock.js';
-import type { TreeListener } from '../model/tree-listener.js';
-import type { ReadSlots } from './read-slots.js';
+import type { ReadSlots } from './paced-watch.js';
 
 /** What all readers with one session share. */
 export interface Reading {

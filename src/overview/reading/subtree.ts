@@ -1,3 +1,4 @@
+import { childPath } from '../../platform/paths.js';
 import type { Reply } from '../../session/connection/reply.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
@@ -5,8 +6,8 @@ import { LIMITS } from '../model/limits.js';
 import { furtherNames, kindOf, type NodeKind, OTHER } from '../model/node-kind.js';
 import { ElectionReading } from './election-reading.js';
 import { GroupFollower } from './group-follower.js';
-import { LockReading } from './lock-reading.js';
 import { PacedWatch } from './paced-watch.js';
+import { LockReading } from './queue-reading.js';
 import type { Reading } from './shared-context.js';
 
 /** Reads a node of one kind. The branch itself reads the list of its children. */
@@ -147,7 +148,7 @@ export class Branch {
       if (!names.includes(name)) this.#removed(branch);
     }
     for (const name of followed) {
-      const path = this.#path === '/' ? `/${name}` : `${this.#path}/${name}`;
+      const path = childPath(this.#path, name);
       if (this.#branches.has(name) || path === SYSTEM) continue;
       const branch: Branch = new Branch(this.#reading, path, this.#depth + 1, () => {
         if (this.#branches.get(name) !== branch) return;

@@ -4,9 +4,9 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { LIMITS } from '../model/limits.js';
+import type { TreeListener } from '../model/overview-model.js';
 import type { ServerClock } from '../model/server-clock.js';
-import type { TreeListener } from '../model/tree-listener.js';
-import { ReadSlots } from './read-slots.js';
+import { ReadSlots } from './paced-watch.js';
 import type { Reading } from './shared-context.js';
 import { Branch } from './subtree.js';
 

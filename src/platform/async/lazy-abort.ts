@@ -1,5 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import { forEachOf, type SmallSet, sizeOf, withMember, withoutMember } from '../collections/small-set.js';
+import {
+  forEachOf,
+  type SmallSet,
+  sizeOf,
+  withMember,
+  withoutMember,
+} from '../collections/lists-and-sets.js';
 
 /**
  * A function, or an object where there are very many listeners and a function for each would cost memory. `EventTarget` accepts both, too.

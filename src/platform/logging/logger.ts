@@ -1,8 +1,7 @@
 import { ConclaveError, describe, InvalidOptionError } from '../../errors.js';
 import { ignore } from '../async/promises.js';
 import { loadPino } from './load-pino.js';
-import { LossyOutput, type OutputStream } from './lossy-output.js';
-import { sayOnStandardError } from './standard-error.js';
+import { LossyOutput, type OutputStream, sayOnStandardError } from './standard-error.js';
 
 /** Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. */
 export interface Logger {

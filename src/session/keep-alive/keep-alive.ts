@@ -7,7 +7,7 @@ import {
   sizeOf,
   withMember,
   withoutMember,
-} from '../../platform/collections/small-set.js';
+} from '../../platform/collections/lists-and-sets.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import type { Connection } from '../connection/connection.js';

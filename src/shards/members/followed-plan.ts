@@ -4,10 +4,10 @@ import type { Contender } from '../../queue/contender.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
-import type { GroupShards } from '../nodes/group-shards.js';
-import { parsePlan } from '../nodes/plan-data.js';
-import { ShardList } from '../nodes/shard-list.js';
+import { parsePlan } from '../stored/formats.js';
+import type { GroupPaths } from '../stored/paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
+import { ShardList } from '../stored/shard-list.js';
 
 /** Listens to a {@link FollowedPlan}. */
 export interface PlanListener {

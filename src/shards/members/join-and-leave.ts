@@ -7,8 +7,8 @@ import { joinQueue } from '../../queue/join.js';
 import { parseEntry } from '../../queue/names-and-order.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
-import { type MemberData, serializeMember } from '../nodes/member-data.js';
+import { type MemberData, serializeMember } from '../stored/formats.js';
+import type { GroupPaths } from '../stored/paths.js';
 
 const NO_DATA = Buffer.alloc(0);
 

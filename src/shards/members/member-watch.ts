@@ -10,8 +10,8 @@ import { isUnanswered } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession, type TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
-import { type MemberData, parseMember } from '../nodes/member-data.js';
+import { type MemberData, parseMember } from '../stored/formats.js';
+import type { GroupPaths } from '../stored/paths.js';
 import { announcement } from './join-and-leave.js';
 
 /** A member of the group, as it was seen. */

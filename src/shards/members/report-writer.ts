@@ -6,9 +6,9 @@ import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
-import type { GroupShards } from '../nodes/group-shards.js';
-import { type MemberReport, NO_REPORT, serializeReport } from '../nodes/member-report.js';
+import { type MemberReport, NO_REPORT, serializeReport } from '../stored/formats.js';
+import type { GroupPaths } from '../stored/paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
 
 const NO_DATA = Buffer.alloc(0);
 

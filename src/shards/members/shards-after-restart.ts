@@ -1,6 +1,6 @@
-import { type GroupPaths, uuidOf } from '../nodes/group-paths.js';
-import type { GroupShards } from '../nodes/group-shards.js';
-import { serializeHome } from '../nodes/home-data.js';
+import { serializeHome } from '../stored/formats.js';
+import { type GroupPaths, uuidOf } from '../stored/paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
 import type { HomeNode } from './join-and-leave.js';
 
 /** What a member says about coming back. */

@@ -4,10 +4,9 @@ import { queueOf } from '../../queue/names-and-order.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
-import { parseMember } from '../nodes/member-data.js';
-import { parseOwned } from '../nodes/owned-data.js';
-import { ShardList } from '../nodes/shard-list.js';
+import { parseMember, parseOwned } from '../stored/formats.js';
+import type { GroupPaths } from '../stored/paths.js';
+import { ShardList } from '../stored/shard-list.js';
 import { GroupView } from './group-view.js';
 import { NodeFollower } from './node-follower.js';
 

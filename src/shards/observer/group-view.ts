@@ -1,6 +1,11 @@
-import { membersOf, type SmallSet, withMember, withoutMember } from '../../platform/collections/small-set.js';
-import type { MemberData } from '../nodes/member-data.js';
-import type { ShardList } from '../nodes/shard-list.js';
+import {
+  membersOf,
+  type SmallSet,
+  withMember,
+  withoutMember,
+} from '../../platform/collections/lists-and-sets.js';
+import type { MemberData } from '../stored/formats.js';
+import type { ShardList } from '../stored/shard-list.js';
 
 /** A member of a group of shards, as others see it. The same object for as long as an observer sees it. */
 export interface ShardMember {

@@ -1,26 +1,77 @@
 import { InvalidStateError } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
 import type { StartOptions } from '../../platform/async/start-with-signal.js';
-import { checkPath } from '../../platform/checks.js';
+import { checkOptions, checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { type Logger, withFields } from '../../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
+import type { EventNames } from '../../platform/safe-emitter.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import { EnsembleHistory } from '../../session/lost-data-check.js';
 import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
+import { type ObserverSource, resolveSource } from '../../session/observation/observer-sessions.js';
 import type { Session } from '../../session/session.js';
+import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
-import { GroupPaths } from '../nodes/group-paths.js';
 import { shardOf } from '../shard-of.js';
+import { GroupPaths } from '../stored/paths.js';
 import type { GroupView, OwnerChanges, ShardMember } from './group-view.js';
 import { GroupWatch } from './group-watch.js';
-import { resolveShardObserverOptions, type ShardObserverOptions } from './observer-options.js';
-import {
-  SHARD_OBSERVER_EVENTS,
-  type ShardObserverEvents,
-  type ShardObserverState,
-} from './observer-state.js';
+
+/** Options of a `ShardObserver`. */
+export interface ShardObserverOptions {
+  /** How it opens its sessions: with a connect string only. Without `signal`, because `stop()` ends them. */
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  /**
+   * Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else warnings and
+   * errors on stderr
+   */
+  readonly logger?: Logger;
+}
+
+/** @param onError - receives the errors of sessions that the observer has opened. @throws InvalidOptionError @internal */
+export function resolveShardObserverOptions(
+  from: unknown,
+  given: unknown,
+  onError: (error: unknown) => void,
+): ObserverSource {
+  const options = checkOptions<ShardObserverOptions>(
+    'observer',
+    given,
+    ['session', 'logger'],
+    WITHIN_SESSION,
+  );
+  return resolveSource(from, options, { onError, supervisor: 'a supervisor' });
+}
+
+/**
+ * What an observer sees.
+ *
+ * - `unread`: nothing was read yet: `start()` hasn't resolved.
+ * - `seeing`: `view` has who owns what, by the last reads.
+ * - `blind`: it can no longer read: it has no session, or no server for a session timeout, or a server refuses.
+ * - `stopped`: final.
+ *
+ * unread → seeing ⇄ blind; any → stopped.
+ */
+export type ShardObserverState =
+  | { readonly name: 'unread' | 'blind' | 'stopped' }
+  | { readonly name: 'seeing'; readonly view: GroupView };
+
+/** The events of a `ShardObserver`. They inform, a moment late: no code may act on them as if it owned a shard. */
+export interface ShardObserverEvents {
+  /**
+   * Shards have other owners, or none that is known (`undefined`): by the ids of the shards, only the shards
+   * that have changed. A member that joins again is another owner, even with the same id.
+   */
+  change(changes: OwnerChanges): void;
+  /** Something went wrong: a server refused, and the observer tries again; or a listener threw. */
+  error(error: Error): void;
+}
+
+/** @internal */
+export const SHARD_OBSERVER_EVENTS: EventNames<ShardObserverEvents> = { change: true, error: true };
 
 type Owners = ReadonlyMap<string, ShardMember>;
 

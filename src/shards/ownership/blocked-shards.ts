@@ -2,7 +2,7 @@ import { Collector } from '../../platform/async/batch-per-turn.js';
 import { microtask } from '../../platform/async/promises.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
+import type { GroupPaths } from '../stored/paths.js';
 import type { SeenRecord } from './shard-records.js';
 
 /** A shard that is waited for. */

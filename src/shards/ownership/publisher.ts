@@ -5,7 +5,7 @@ import { LostRequest } from '../../session/connection/lost-request.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import { serializeOwned } from '../nodes/owned-data.js';
+import { serializeOwned } from '../stored/formats.js';
 
 /** What a publisher publishes, and where. */
 export interface PublisherOptions {

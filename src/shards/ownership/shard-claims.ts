@@ -4,7 +4,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../nodes/group-paths.js';
+import type { GroupPaths } from '../stored/paths.js';
 import { BlockedShards } from './blocked-shards.js';
 import { OpenClaims } from './open-claims.js';
 import type { SeenRecord, ShardRecords } from './shard-records.js';

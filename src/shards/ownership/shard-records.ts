@@ -4,13 +4,13 @@ import type { Claim } from '../../election/term/claim.js';
 import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
-import { inBatches } from '../../platform/collections/batches.js';
+import { inBatches } from '../../platform/collections/lists-and-sets.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import { type GroupPaths, nodeNameOf } from '../nodes/group-paths.js';
+import { type GroupPaths, nodeNameOf } from '../stored/paths.js';
 
 const MOST_PARTS = 256; // Of a request: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.
 const NO_DATA = Buffer.alloc(0);

@@ -22,7 +22,7 @@ import { GroupMember, type GroupMemberListener } from '../group-member.js';
 import type { OwnedShard, Shard } from '../ownership/shard.js';
 import type { Refusals } from './failed-shard-backoff.js';
 import { Preparations } from './prepare-hook-calls.js';
-import { isLostShard, type LostShards } from './shard-loss.js';
+import { isLostShard, type LostShards } from './shard-supervisor-events.js';
 import type { ResolvedShardOptions } from './shard-supervisor-options.js';
 import { ShardWork } from './shard-work.js';
 

@@ -16,14 +16,15 @@ import {
   checkOptions,
   checkPath,
   checkPositiveMs,
+  checkWhole,
 } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
-import { ShardList } from '../nodes/shard-list.js';
 import type { Shard } from '../ownership/shard.js';
+import { ShardList } from '../stored/shard-list.js';
 import type { ComingShard } from './prepare-hook-calls.js';
-import type { LostShards, ShardCleanupHook } from './shard-loss.js';
+import type { LostShards, ShardCleanupHook } from './shard-supervisor-events.js';
 
 /** How a `ShardSupervisor` takes part in a group, works and recovers. All times are in milliseconds. */
 export interface ShardSupervisorOptions {
@@ -134,6 +135,7 @@ export function resolveShardOptions(given: unknown): ResolvedShardOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
   const options = checkOptions<ShardSupervisorOptions>('supervisor', given, KNOWN, WITHIN_LOOP);
+  const { acquireConcurrency = 16 } = options;
   const loop = resolveLoopOptions<LostShards>(options);
   const path = checkPath('path', options.path);
   const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());
@@ -149,7 +151,7 @@ export function resolveShardOptions(given: unknown): ResolvedShardOptions {
     runRetry: resolveRetryOptions(options.retry, CODE_RETRIES),
     prepare: checkFunction('prepare', options.prepare),
     prepareTimeoutMs: checkPositiveMs('prepareTimeoutMs', options.prepareTimeoutMs, 30_000),
-    acquireConcurrency: checkConcurrency(options.acquireConcurrency),
+    acquireConcurrency: checkWhole('acquireConcurrency', acquireConcurrency, 1, MOST_CONCURRENT),
     takeover: checkOneOf('takeover', options.takeover, ['lease', 'session'], 'lease'),
     graceMs: checkGrace(options),
     settleMs: checkMs('settleMs', options.settleMs) ?? 200,
@@ -169,13 +171,6 @@ function checkData(value: unknown): string | undefined {
   if (typeof value !== 'string' || Buffer.byteLength(value) > MOST_DATA)
     throw new InvalidOptionError('data', value, `a string of at most ${MOST_DATA} bytes`);
   return value;
-}
-
-function checkConcurrency(value: unknown): number {
-  if (value === undefined) return 16;
-  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > MOST_CONCURRENT)
-    throw new InvalidOptionError('acquireConcurrency', value, `a whole number from 1 to ${MOST_CONCURRENT}`);
-  return value as number;
 }
 
 /** A name made by chance never comes again: shards that waited for it would wait in vain. */

@@ -20,8 +20,11 @@ import type { Shard } from '../ownership/shard.js';
 import { Refusals } from './failed-shard-backoff.js';
 import { Membership } from './member-session.js';
 import { type ShardHealth, shardHealthOf } from './shard-health.js';
-import type { LostShards } from './shard-loss.js';
-import { SHARD_SUPERVISOR_EVENTS, type ShardSupervisorEvents } from './shard-supervisor-events.js';
+import {
+  type LostShards,
+  SHARD_SUPERVISOR_EVENTS,
+  type ShardSupervisorEvents,
+} from './shard-supervisor-events.js';
 import {
   type ResolvedShardOptions,
   resolveShardOptions,

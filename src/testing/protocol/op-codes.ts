@@ -88,3 +88,16 @@ export const LONGEST_PACKET_BYTES = 0xfffff;
 export const CONTAINER_OWNER = -(2n ** 63n);
 export const NO_OWNER = 0n;
 export const PASSWORD_BYTES = 16;
+
+/**
+ * Thrown when an operation can't be carried out; its code becomes the reply's error code.
+ *
+ * Not an `Error`: it is a normal answer, thousands of times a second, and needs no stack.
+ */
+export class ErrorReply {
+  constructor(readonly code: number) {}
+}
+
+export function fail(name: ErrorName): never {
+  throw new ErrorReply(ERROR_CODES[name]);
+}

@@ -3,17 +3,16 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { WireError, WireReader, type WireWriter } from '../../wire/jute.js';
 import type { Faults } from '../controls/faults.js';
-import { PacketSplitter } from '../protocol/packets.js';
 import type { Identity, WatchEvent } from '../protocol/records.js';
 import { type Reply, writeConnectReply, writeEvent, writeReply } from '../protocol/replies.js';
 import {
   type LoggedOperation,
   type Operation,
+  PacketSplitter,
   readConnectRequest,
   readRequest,
 } from '../protocol/requests.js';
-import type { Client } from '../state/client.js';
-import type { SessionRecord } from '../state/session-table.js';
+import type { Client, SessionRecord } from '../state/session-table.js';
 import type { Moment, StateMachine } from '../state/state-machine.js';
 
 export interface ServerObserver {

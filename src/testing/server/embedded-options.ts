@@ -1,5 +1,11 @@
 import { InvalidOptionError } from '../../errors.js';
-import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import {
+  checkBoolean,
+  checkOneOf,
+  checkOptions,
+  checkPositiveMs,
+  checkWhole,
+} from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
 import { isOfAnotherCopy } from '../../public-class/brand.js';
@@ -81,7 +87,7 @@ export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions 
   }
   return {
     host: checkHost(options.host),
-    port: checkPort(options.port),
+    port: options.port === undefined ? 0 : checkWhole('port', options.port, 0, LAST_PORT),
     tickMs,
     minSessionTimeoutMs,
     maxSessionTimeoutMs,
@@ -100,13 +106,6 @@ function checkHost(value: unknown): (typeof HOSTS)[number] {
     value,
     `one of ${HOSTS.map((each) => `'${each}'`).join(', ')}: this server is for tests and has no access control`,
   );
-}
-
-function checkPort(value: unknown): number {
-  if (value === undefined) return 0;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > LAST_PORT)
-    throw new InvalidOptionError('port', value, `a whole number from 0 to ${LAST_PORT}`);
-  return value;
 }
 
 function checkZxid(value: unknown = 0n): bigint {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { fail } from '../protocol/error-reply.js';
-import { PERMISSION } from '../protocol/op-codes.js';
+import { fail, PERMISSION } from '../protocol/op-codes.js';
 import { type Acl, type Identity, userName } from '../protocol/records.js';
 
 export type Permission = keyof typeof PERMISSION;

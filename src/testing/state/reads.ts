@@ -1,5 +1,4 @@
-import { ErrorReply, fail } from '../protocol/error-reply.js';
-import { ERROR_CODES, OP } from '../protocol/op-codes.js';
+import { ERROR_CODES, ErrorReply, fail, OP } from '../protocol/op-codes.js';
 import {
   aclBody,
   type Body,
@@ -14,8 +13,8 @@ import {
 } from '../protocol/replies.js';
 import type { NodeRead, ReadOperation, SetWatches } from '../protocol/requests.js';
 import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
-import type { Client } from './client.js';
 import type { Traits } from './dialect.js';
+import type { Client } from './session-table.js';
 import type { Watches, WatchMode } from './watch-table.js';
 import { existing, type Znode, type ZnodeTree } from './znode-tree.js';
 

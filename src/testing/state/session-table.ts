@@ -1,3 +1,6 @@
+import type { Identity } from '../protocol/records.js';
+import type { Watcher } from './watch-table.js';
+
 export interface SessionRecord {
   readonly id: bigint;
   readonly password: Buffer;
@@ -78,4 +81,11 @@ export class SessionTable {
     bucket?.delete(session);
     if (bucket?.size === 0) this.#buckets.delete(session.expiresAtMs);
   }
+}
+
+export interface Client extends Watcher {
+  readonly address: string; // Where the client connects from, for access lists of addresses.
+  identities: Identity[];
+  session: SessionRecord | undefined;
+  disconnect(): void; // Ends the connection: its session has ended, or has moved to another connection.
 }

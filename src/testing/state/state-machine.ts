@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { ErrorReply, fail } from '../protocol/error-reply.js';
-import { ERROR_CODES, XID } from '../protocol/op-codes.js';
+import { ERROR_CODES, ErrorReply, fail, XID } from '../protocol/op-codes.js';
 import { type Body, NO_ZXID, noTokenBody, type Reply } from '../protocol/replies.js';
 import type {
   Authentication,
@@ -11,14 +10,12 @@ import type {
   WriteOperation,
 } from '../protocol/requests.js';
 import { authenticate, OPEN_ACL } from './acl.js';
-import type { Client } from './client.js';
 import type { Traits } from './dialect.js';
-import { parentOf } from './paths.js';
 import { read } from './reads.js';
-import { type SessionRecord, SessionTable } from './session-table.js';
+import { type Client, type SessionRecord, SessionTable } from './session-table.js';
 import { type Change, Watches } from './watch-table.js';
 import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';
-import { type Stamp, ZnodeTree } from './znode-tree.js';
+import { parentOf, type Stamp, ZnodeTree } from './znode-tree.js';
 
 export interface Moment {
   readonly nowMs: number; // Monotonic, for sessions.

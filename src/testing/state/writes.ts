@@ -1,13 +1,29 @@
-import { ErrorReply, fail } from '../protocol/error-reply.js';
-import { CONTAINER_OWNER, CREATE_FLAGS, ERROR_CODES, NO_OWNER, OP } from '../protocol/op-codes.js';
+import {
+  CONTAINER_OWNER,
+  CREATE_FLAGS,
+  ERROR_CODES,
+  ErrorReply,
+  fail,
+  NO_OWNER,
+  OP,
+} from '../protocol/op-codes.js';
 import type { Acl, Identity, ZnodeStat } from '../protocol/records.js';
 import { type Body, createdBody, type PartReply, partsBody, statBody } from '../protocol/replies.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from '../protocol/requests.js';
 import { requireAccess, resolveAcl } from './acl.js';
 import { TRAITS, type Traits } from './dialect.js';
-import { parentForCreate, parentForDelete, requireValidPath, sequenceSuffix } from './paths.js';
 import type { Change } from './watch-table.js';
-import { existing, type Stamp, type Undo, type Znode, type ZnodeTree } from './znode-tree.js';
+import {
+  existing,
+  parentForCreate,
+  parentForDelete,
+  requireValidPath,
+  type Stamp,
+  sequenceSuffix,
+  type Undo,
+  type Znode,
+  type ZnodeTree,
+} from './znode-tree.js';
 
 /** The client that writes, and its transaction. */
 export interface Author {

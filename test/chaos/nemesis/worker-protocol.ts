@@ -1,4 +1,4 @@
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
 import type { Journal } from './history.js';
 
 /** The settings that a worker gets when it begins. */

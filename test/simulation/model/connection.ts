@@ -1,4 +1,3 @@
-import { PacketSplitter } from '../../../src/testing/protocol/packets.js';
 import type { WatchEvent } from '../../../src/testing/protocol/records.js';
 import {
   type Reply,
@@ -6,9 +5,8 @@ import {
   writeEvent,
   writeReply,
 } from '../../../src/testing/protocol/replies.js';
-import type { Request } from '../../../src/testing/protocol/requests.js';
-import type { Client } from '../../../src/testing/state/client.js';
-import type { SessionRecord } from '../../../src/testing/state/session-table.js';
+import { PacketSplitter, type Request } from '../../../src/testing/protocol/requests.js';
+import type { Client, SessionRecord } from '../../../src/testing/state/session-table.js';
 import { WireWriter } from '../../../src/wire/jute.js';
 import type { Machine } from '../machine.js';
 import type { Wire } from './socket.js';

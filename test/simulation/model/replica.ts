@@ -1,10 +1,8 @@
-import { ErrorReply } from '../../../src/testing/protocol/error-reply.js';
-import { ERROR_CODES } from '../../../src/testing/protocol/op-codes.js';
+import { ERROR_CODES, ErrorReply } from '../../../src/testing/protocol/op-codes.js';
 import type { Body } from '../../../src/testing/protocol/replies.js';
 import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../src/testing/state/acl.js';
 import { TRAITS } from '../../../src/testing/state/dialect.js';
-import { parentOf } from '../../../src/testing/state/paths.js';
 import { type Change, Watches } from '../../../src/testing/state/watch-table.js';
 import {
   type Author,
@@ -13,7 +11,7 @@ import {
   multiBody,
   writeBody,
 } from '../../../src/testing/state/writes.js';
-import { ZnodeTree } from '../../../src/testing/state/znode-tree.js';
+import { parentOf, ZnodeTree } from '../../../src/testing/state/znode-tree.js';
 import type { Transaction } from './transaction.js';
 
 /** The outcome of a transaction that a server has applied. */

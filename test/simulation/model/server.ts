@@ -1,7 +1,6 @@
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Timer } from '../../../src/platform/time/clock.js';
-import { ErrorReply } from '../../../src/testing/protocol/error-reply.js';
-import { ERROR_CODES, XID } from '../../../src/testing/protocol/op-codes.js';
+import { ERROR_CODES, ErrorReply, XID } from '../../../src/testing/protocol/op-codes.js';
 import type { Reply } from '../../../src/testing/protocol/replies.js';
 import {
   type ConnectRequest,

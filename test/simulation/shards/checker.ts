@@ -1,6 +1,6 @@
 import { parseRecord } from '../../../src/election/record/record.js';
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
 import type { Change } from '../../../src/testing/state/watch-table.js';
 import type { NodeReader } from '../committed-leaders.js';
 import type { Ledger } from '../ledger.js';

@@ -1,5 +1,5 @@
 import { sleep } from '../../../src/platform/time/clock.js';
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
 import type { Random } from '../../support/seeded-random.js';
 import { CLOSED_WITHIN_MS, cut, kill, slow } from '../disturbances.js';
 import type { Server } from '../model/server.js';

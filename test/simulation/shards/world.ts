@@ -1,9 +1,8 @@
 import { parseLockEntry } from '../../../src/queue/names-and-order.js';
-import { GroupPaths, nodeNameOf } from '../../../src/shards/nodes/group-paths.js';
-import { parseHome } from '../../../src/shards/nodes/home-data.js';
-import { type Pins, parsePins } from '../../../src/shards/nodes/pins-data.js';
-import { ShardList } from '../../../src/shards/nodes/shard-list.js';
-import { plan } from '../../../src/shards/planning/plan.js';
+import { plan } from '../../../src/shards/planner/plan.js';
+import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
+import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { Random } from '../../support/seeded-random.js';
 import { SimulatedEnvironment } from '../candidates/environment.js';
 import { ClockFaults } from '../clock-faults.js';

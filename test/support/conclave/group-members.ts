@@ -2,10 +2,10 @@ import { expect, onTestFinished, vi } from 'vitest';
 import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import { GroupMember, type GroupMemberOptions } from '../../../src/shards/group-member.js';
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
-import { parsePlan } from '../../../src/shards/nodes/plan-data.js';
-import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { parsePlan } from '../../../src/shards/stored/formats.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { recordShards } from './shard-recorder.js';
 

@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { GroupView, OverviewChange } from '../../../src/overview/model/views.js';
-import { Overview } from '../../../src/overview/overview.js';
-import type { OverviewOptions } from '../../../src/overview/overview-options.js';
+import { Overview, type OverviewOptions } from '../../../src/overview/overview.js';
 import { SILENT } from '../silent-logger.mjs';
 
 /** An overview that has read everything, and the changes that it reports. It ends with the test. */

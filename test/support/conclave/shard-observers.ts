@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Session } from '../../../src/session/session.js';
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
-import { serializeMember } from '../../../src/shards/nodes/member-data.js';
-import { serializeOwned } from '../../../src/shards/nodes/owned-data.js';
-import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import { ShardObserver } from '../../../src/shards/observer/observer.js';
+import { serializeMember, serializeOwned } from '../../../src/shards/stored/formats.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 
 type Wait = <T>(promise: Promise<T>) => Promise<T>;
 

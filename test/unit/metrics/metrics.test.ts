@@ -3,10 +3,9 @@ import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.j
 import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/supervisor-options.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
-import type { Meter } from '../../../src/metrics/export/open-telemetry.js';
-import type { Tracer } from '../../../src/metrics/export/spans.js';
+import type { Meter, Tracer } from '../../../src/metrics/export/open-telemetry.js';
 import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
-import { resizeGroup } from '../../../src/shards/resize-group.js';
+import { resizeGroup } from '../../../src/shards/shards-of-group.js';
 import { A_WHILE_MS, PATHS } from '../../support/conclave/group-members.js';
 import { startSupervisors } from '../../support/conclave/shard-supervisors.js';
 import { nextEvent } from '../../support/events.mjs';

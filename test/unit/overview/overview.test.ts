@@ -4,7 +4,7 @@ import type { LeaderElectorOptions } from '../../../src/election/elector-options
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';
-import type { OverviewOptions } from '../../../src/overview/overview-options.js';
+import type { OverviewOptions } from '../../../src/overview/overview.js';
 import { A_WHILE_MS, GROUP, startGroup, TIMES } from '../../support/conclave/group-members.js';
 import { overviewOf } from '../../support/conclave/overviews.js';
 import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';

@@ -1,10 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { ElectionObserver } from '../../../src/election/observer/observer.js';
 import { InvalidOptionError } from '../../../src/errors.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
-import { checkPath } from '../../../src/platform/checks.js';
+import { checkPath, nearestName } from '../../../src/platform/checks.js';
 import { resolveLogger } from '../../../src/platform/logging/logger.js';
 import { resolveRetryOptions } from '../../../src/platform/retry/backoff.js';
 import { resolveSessionOptions } from '../../../src/session/session-options.js';
@@ -213,5 +214,46 @@ describe('the logger', () => {
     };
     const safe = resolveLogger({ debug: broken, info: broken, warn: broken, error: broken });
     expect(() => safe.error({}, 'something')).not.toThrow();
+  });
+});
+
+const NAMES = ['connect', 'path', 'id', 'lead', 'leaseMs', 'session', 'sessionTimeoutMs', 'auth', 'tls'];
+
+describe('the name that was probably meant', () => {
+  it.each([
+    ['Auth', 'auth'],
+    ['auht', 'auth'],
+    ['TLS', 'tls'],
+    ['lease', 'leaseMs'],
+    ['leaseMS', 'leaseMs'],
+    ['conect', 'connect'],
+    ['sess', 'session'],
+    ['connects', 'connect'],
+    ['sesion', 'session'],
+    ['sessionTimeout', 'sessionTimeoutMs'],
+    ['sesssionTimout', 'sessionTimeoutMs'],
+    ['ip', undefined],
+    ['', undefined],
+    ['leader', undefined],
+    ['credentials', undefined],
+    ['x'.repeat(100_000), undefined],
+  ])('by %.20s is %s', (given, meant) => {
+    expect(nearestName(given, NAMES)).toBe(meant);
+  });
+
+  it('is the name itself, whatever else there is', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...NAMES), fc.shuffledSubarray(NAMES), (name, others) => {
+        expect(nearestName(name, [...others, name])).toBe(name);
+      }),
+    );
+  });
+
+  it('is one of the names, or none, for any text', () => {
+    fc.assert(
+      fc.property(fc.string(), (given) => {
+        expect([...NAMES, undefined]).toContain(nearestName(given, NAMES));
+      }),
+    );
   });
 });

@@ -3,8 +3,8 @@ import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
-import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import {
   A_WHILE_MS,
   GROUP,

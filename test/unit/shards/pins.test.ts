@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
-import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import { changePins, readPins } from '../../../src/shards/pins.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
 import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../support/conclave/group-members.js';
 
 async function setUp() {

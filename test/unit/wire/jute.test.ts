@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PacketSplitter } from '../../../src/testing/protocol/packets.js';
-import { readRequest } from '../../../src/testing/protocol/requests.js';
-import { sequenceSuffix } from '../../../src/testing/state/paths.js';
+import { PacketSplitter, readRequest } from '../../../src/testing/protocol/requests.js';
+import { sequenceSuffix } from '../../../src/testing/state/znode-tree.js';
 import { WireError, WireReader, WireWriter } from '../../../src/wire/jute.js';
 
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });

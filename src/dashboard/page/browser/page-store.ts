@@ -1,6 +1,6 @@
+import { OtherClock } from '../../../platform/time/other-clock.js';
 import type { DashboardChange, DashboardState } from '../../api.js';
 import { applyChange, heartbeatKey, type Model, modelOf } from '../model/apply-change.js';
-import { ClockEstimate } from '../model/clock-estimate.js';
 import type { StreamListener } from './event-stream.js';
 
 /** The page's connection to its server. */
@@ -14,7 +14,8 @@ export type Link =
 export class PageStore implements StreamListener {
   #model: Model | undefined;
   #link: Link = { kind: 'connecting' };
-  readonly #clock = new ClockEstimate();
+  /** The clock of the dashboard's process, which all times refer to. */
+  readonly #clock = new OtherClock(32);
   readonly #listeners = new Set<() => void>();
   readonly #ofHeartbeats = new Map<string, Set<() => void>>();
   /** The page's own monotonic clock, in milliseconds. */
@@ -42,11 +43,11 @@ export class PageStore implements StreamListener {
     if (this.#link.kind === 'lost') return this.#link.since;
     const state = this.#model?.state;
     if (state?.connected === false && state.disconnectedSince !== null) return state.disconnectedSince;
-    return this.#clock.dashboardAt(this.#pageNow());
+    return this.#pageNow() + this.#clock.aheadMs;
   }
 
   state(state: DashboardState): void {
-    this.#clock.observe(state.now, this.#pageNow());
+    this.#clock.sample(state.now, this.#pageNow());
     this.#model = modelOf(state, this.#model);
     this.#link = { kind: 'live' };
     this.#notify();
@@ -55,7 +56,7 @@ export class PageStore implements StreamListener {
 
   change(change: DashboardChange): void {
     if (this.#model === undefined) return;
-    this.#clock.observe(change.now, this.#pageNow());
+    this.#clock.sample(change.now, this.#pageNow());
     const former = this.#model;
     this.#model = applyChange(former, change);
     if (hasViews(change)) this.#notify();

@@ -1,3 +1,4 @@
+import { byPath } from '../../../platform/paths.js';
 import type { DashboardChange, DashboardState, GroupChange, GroupView, LeaderView } from '../../api.js';
 import { share } from './reuse-unchanged-parts.js';
 
@@ -23,9 +24,9 @@ export function heartbeatKey(path: string, seat: number): string {
 export function modelOf(state: DashboardState, former?: Model): Model {
   const sorted: DashboardState = {
     ...state,
-    elections: byPath(state.elections),
-    locks: byPath(state.locks),
-    groups: byPath(state.groups),
+    elections: [...state.elections].sort(byPath),
+    locks: [...state.locks].sort(byPath),
+    groups: [...state.groups].sort(byPath),
   };
   return { state: share(former?.state, sorted), heartbeats: new Map() };
 }
@@ -111,13 +112,9 @@ function merged<View extends { readonly path: string }>(
     if (next !== undefined) return [share(view, next)];
     return removed.has(path) ? [] : [view];
   });
-  return left.size === 0 ? kept : byPath([...kept, ...left.values()]);
+  return left.size === 0 ? kept : [...kept, ...left.values()].sort(byPath);
 }
 
 function prepended<T>(newer: readonly T[] | undefined, known: readonly T[], most: number): readonly T[] {
   return newer === undefined || newer.length === 0 ? known : [...newer, ...known].slice(0, most);
-}
-
-function byPath<View extends { readonly path: string }>(views: readonly View[]): readonly View[] {
-  return [...views].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }

@@ -1,7 +1,7 @@
 import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type { DashboardState } from '../../api.js';
 import type { Action } from '../browser/actions.js';
-import type { Route } from '../model/route.js';
+import { hashOf, type Route, routeOf } from '../model/route.js';
 import { CardGrids } from './cards/card-grids.js';
 import { Header, StaleBanner } from './header.js';
 import { type Page, PageContext, useChanges } from './page-context.js';
@@ -12,7 +12,6 @@ import { LockPanel } from './panels/lock-panel.js';
 import { MissingPanel } from './panels/panel.js';
 import { Foreign } from './parts/foreign.js';
 import { Transitions } from './parts/transitions.js';
-import { useRoute } from './use-route.js';
 
 const MOST_TRANSITIONS = 25;
 
@@ -92,4 +91,29 @@ function Connecting({ isFailing }: { isFailing: boolean }) {
       <p>{isFailing ? 'The dashboard does not answer. Trying again …' : 'Connecting …'}</p>
     </div>
   );
+}
+
+/** The route in the page's address, and a function that changes it. */
+export function useRoute(): [Route, (next: (former: Route) => Route) => void] {
+  const [route, setRoute] = useState(() => routeOf(location.hash));
+  // Before the first frame: the address may change as soon as the page is seen.
+  useLayoutEffect(() => {
+    // Links to panels contain no search. They keep the current one.
+    const onChange = () =>
+      setRoute((former) => {
+        const { open, query } = routeOf(location.hash);
+        const route = { open, query: query === '' ? former.query : query };
+        history.replaceState(null, '', hashOf(route));
+        return route;
+      });
+    addEventListener('hashchange', onChange);
+    return () => removeEventListener('hashchange', onChange);
+  }, []);
+  const go = useCallback((next: (former: Route) => Route) => {
+    const changed = next(routeOf(location.hash));
+    // Replaces the entry in the browser's history. Otherwise each typed letter would add one.
+    history.replaceState(null, '', hashOf(changed));
+    setRoute(changed);
+  }, []);
+  return [route, go];
 }

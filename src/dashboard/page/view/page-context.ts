@@ -3,8 +3,7 @@ import { useContext, useEffect, useLayoutEffect, useReducer } from 'preact/hooks
 import type { GroupView } from '../../api.js';
 import type { Action } from '../browser/actions.js';
 import type { PageStore } from '../browser/page-store.js';
-import type { SchemeChoice } from '../browser/scheme.js';
-import type { Ticker } from '../browser/ticker.js';
+import type { SchemeChoice, Ticker } from '../browser/window.js';
 
 /** The objects that all parts of the page use. */
 export interface Page {

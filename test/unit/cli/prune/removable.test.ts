@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ElectionNodes } from '../../../../src/cli/prune/election-nodes.js';
-import { decide } from '../../../../src/cli/prune/removable.js';
+import { decide, type ElectionNodes } from '../../../../src/cli/prune/removable.js';
 import type { ReadNode } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { takeoverDelayMs } from '../../../../src/lease/silence.js';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { shownData, shownId } from '../../../../src/overview/model/limits.js';
 import { holdersAmong, lockViewOf } from '../../../../src/overview/model/lock-view.js';
 import { ServerClock } from '../../../../src/overview/model/server-clock.js';
-import { shownData, shownId } from '../../../../src/overview/model/shown-text.js';
-import { parseServerStatus } from '../../../../src/overview/reading/server-poll.js';
+import { parseServerStatus } from '../../../../src/overview/reading/periodic-reads.js';
 import type { QueueEntry } from '../../../../src/queue/names-and-order.js';
 
 const UUID = '01234567-89ab-4def-8123-456789abcdef';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PACE_MS, PacedWatch } from '../../../../src/overview/reading/paced-watch.js';
-import { ReadSlots } from '../../../../src/overview/reading/read-slots.js';
+import { PACE_MS, PacedWatch, ReadSlots } from '../../../../src/overview/reading/paced-watch.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 async function setUp() {

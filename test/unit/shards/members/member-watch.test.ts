@@ -8,8 +8,8 @@ import type { ChildNames } from '../../../../src/session/protocol/child-names.js
 import { GroupMember, type GroupMemberListener } from '../../../../src/shards/group-member.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
-import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
-import { prepareGroup } from '../../../../src/shards/prepare-group.js';
+import { prepareGroup } from '../../../../src/shards/shards-of-group.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

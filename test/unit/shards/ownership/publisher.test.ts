@@ -7,8 +7,8 @@ import {
   ZooKeeperError,
 } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
-import { parseOwned } from '../../../../src/shards/nodes/owned-data.js';
 import { Publisher } from '../../../../src/shards/ownership/publisher.js';
+import { parseOwned } from '../../../../src/shards/stored/formats.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/owned/member';

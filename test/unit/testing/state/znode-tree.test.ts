@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ErrorReply } from '../../../../src/testing/protocol/error-reply.js';
-import { OP } from '../../../../src/testing/protocol/op-codes.js';
+import { ErrorReply, OP } from '../../../../src/testing/protocol/op-codes.js';
 import type { NodeWrite } from '../../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../../src/testing/state/acl.js';
 import { SessionTable } from '../../../../src/testing/state/session-table.js';

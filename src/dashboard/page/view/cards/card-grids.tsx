@@ -3,10 +3,8 @@ import type { DashboardState } from '../../../api.js';
 import { electionTone, groupTone, lockTone, loudestFirst, matches } from '../../model/alarms.js';
 import { numberText } from '../../model/format.js';
 import type { Route } from '../../model/route.js';
-import { Card, type CardKind } from './card.js';
+import { Card, type CardKind, GROUP_CARD, LOCK_CARD } from './cards.js';
 import { ELECTION_CARD } from './election-card.js';
-import { GROUP_CARD } from './group-card.js';
-import { LOCK_CARD } from './lock-card.js';
 
 /** More cards than a reader looks through. Search results and urgent views come first, so they are among the built cards. */
 const MOST_CARDS = 1_000;

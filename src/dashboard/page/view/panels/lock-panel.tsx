@@ -2,11 +2,10 @@ import { useRef } from 'preact/hooks';
 import type { LockView } from '../../../api.js';
 import { lockTone } from '../../model/alarms.js';
 import { ageText, numberText } from '../../model/format.js';
-import { KIND_TEXT } from '../cards/lock-card.js';
+import { KIND_TEXT } from '../cards/cards.js';
 import { Foreign } from '../parts/foreign.js';
 import { Ticking } from '../parts/ticking.js';
-import { useMovingRows } from './moving-rows.js';
-import { Panel, Section } from './panel.js';
+import { Panel, Section, useMovingRows } from './panel.js';
 
 const MOST_ROWS = 200;
 

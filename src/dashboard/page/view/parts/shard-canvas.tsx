@@ -1,10 +1,10 @@
 import { memo } from 'preact/compat';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { GroupView } from '../../../api.js';
+import { type MemberStyle, memberStyle } from '../../model/colors.js';
 import { countText } from '../../model/format.js';
-import { gridOf, shardAfterKey, shardAt } from '../../model/shard-grid.js';
+import { gridOf, type ShardGrid, shardAfterKey, shardAt } from '../../model/shard-grid.js';
 import { useIsDark, usePage } from '../page-context.js';
-import { ShardDrawing } from './shard-drawing.js';
 
 export interface ShardCanvasProps {
   readonly group: GroupView;
@@ -78,3 +78,145 @@ export const ShardCanvas = memo((props: ShardCanvasProps) => {
     </div>
   );
 });
+
+const FLASH_MS = 1_400;
+
+export interface Drawn {
+  readonly group: GroupView;
+  readonly grid: ShardGrid;
+  readonly slots: ReadonlyMap<string, number>;
+  readonly isDark: boolean;
+  readonly member: string | null;
+  readonly shard: number | null;
+}
+
+/** Draws a group on a canvas. As long as only owners change, it draws only the changed cells again. */
+export class ShardDrawing {
+  readonly #canvas: HTMLCanvasElement;
+  readonly #context: CanvasRenderingContext2D;
+  #drawn: Drawn | undefined;
+  #scale = 0;
+  #styles: readonly MemberStyle[] = [];
+  /** The shards that have moved, and until when each lights up. */
+  readonly #flashes = new Map<number, number>();
+  #frame: number | undefined;
+
+  constructor(canvas: HTMLCanvasElement) {
+    this.#canvas = canvas;
+    this.#context = canvas.getContext('2d') as CanvasRenderingContext2D;
+  }
+
+  draw(next: Drawn): void {
+    const former = this.#drawn;
+    this.#drawn = next;
+    const isAlike =
+      former !== undefined &&
+      former.group.members === next.group.members &&
+      former.group.shards === next.group.shards &&
+      former.isDark === next.isDark &&
+      former.member === next.member &&
+      isSameGrid(former.grid, next.grid) &&
+      this.#scale === devicePixelRatio;
+    if (former !== undefined) this.#flash(former.group, next.group);
+    if (!isAlike) return this.#drawAll(next);
+    for (const shard of this.#flashes.keys()) this.#drawCell(shard);
+    if (former.shard !== next.shard)
+      for (const shard of [former.shard, next.shard]) if (shard !== null) this.#drawCell(shard);
+  }
+
+  stop(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    this.#flashes.clear();
+  }
+
+  #drawAll({ group, grid, slots, isDark }: Drawn): void {
+    const canvas = this.#canvas;
+    this.#scale = devicePixelRatio;
+    canvas.width = grid.width * this.#scale;
+    canvas.height = grid.height * this.#scale;
+    canvas.style.width = `${grid.width}px`;
+    canvas.style.height = `${grid.height}px`;
+    this.#context.setTransform(this.#scale, 0, 0, this.#scale, 0, 0);
+    this.#styles = group.members.map(({ id }) => memberStyle(slots.get(id) ?? 0, isDark));
+    for (let shard = 0; shard < group.shards.length; shard += 1) this.#drawCell(shard);
+  }
+
+  /** Lights up the shards with a new owner, and lets them fade. */
+  #flash(former: GroupView, group: GroupView): void {
+    if (former.owners === group.owners || former.shards !== group.shards) return;
+    const ownerIn = ({ owners, members }: GroupView, shard: number) =>
+      members[owners[shard] ?? -1]?.node ?? null;
+    const until = performance.now() + FLASH_MS;
+    for (let shard = 0; shard < group.shards.length; shard += 1)
+      if (ownerIn(former, shard) !== ownerIn(group, shard)) this.#flashes.set(shard, until);
+    if (this.#flashes.size > 0) this.#frame ??= requestAnimationFrame(() => this.#fade());
+  }
+
+  #fade(): void {
+    const now = performance.now();
+    for (const [shard, until] of this.#flashes) {
+      if (until <= now) this.#flashes.delete(shard);
+      this.#drawCell(shard, now);
+    }
+    this.#frame = this.#flashes.size > 0 ? requestAnimationFrame(() => this.#fade()) : undefined;
+  }
+
+  #drawCell(shard: number, now = performance.now()): void {
+    const drawn = this.#drawn;
+    if (drawn === undefined || shard >= drawn.group.shards.length) return;
+    const { group, grid, isDark, member } = drawn;
+    const context = this.#context;
+    const { columns, pitch, side } = grid;
+    const x = (shard % columns) * pitch;
+    const y = Math.floor(shard / columns) * pitch;
+    const owner = group.owners[shard] ?? -1;
+    context.clearRect(x, y, pitch, pitch);
+    const style = this.#styles[owner];
+    if (style === undefined) this.#drawUnowned(x, y, side, isDark);
+    else {
+      context.globalAlpha = member !== null && group.members[owner]?.id !== member ? 0.15 : 1;
+      this.#drawOwned(x, y, side, style, isDark);
+      context.globalAlpha = 1;
+    }
+    const left = ((this.#flashes.get(shard) ?? 0) - now) / FLASH_MS;
+    if (left > 0) {
+      context.fillStyle = isDark ? '#ffffff' : '#10131a';
+      context.globalAlpha = Math.min(1, left) * 0.85;
+      context.fillRect(x, y, side, side);
+      context.globalAlpha = 1;
+    }
+    if (drawn.shard === shard) {
+      context.strokeStyle = isDark ? '#ffffff' : '#10131a';
+      context.lineWidth = pitch >= 10 ? 2 : 1.5;
+      context.strokeRect(x + 0.75, y + 0.75, side - 1.5, side - 1.5);
+    }
+  }
+
+  #drawOwned(x: number, y: number, side: number, { color, pattern }: MemberStyle, isDark: boolean): void {
+    const context = this.#context;
+    context.fillStyle = color;
+    context.fillRect(x, y, side, side);
+    if (pattern === 'plain') return;
+    const inner = pattern === 'inset' ? side * 0.6 : side * 0.3;
+    context.fillStyle = isDark ? '#161a22' : '#ffffff';
+    context.fillRect(x + (side - inner) / 2, y + (side - inner) / 2, inner, inner);
+  }
+
+  /** A red cross in an empty box. The shape says without the color that the shard has no owner. */
+  #drawUnowned(x: number, y: number, side: number, isDark: boolean): void {
+    const context = this.#context;
+    context.strokeStyle = isDark ? '#ff7079' : '#c8102e';
+    context.lineWidth = side >= 10 ? 2 : 1;
+    context.beginPath();
+    context.moveTo(x + 1, y + 1);
+    context.lineTo(x + side - 1, y + side - 1);
+    context.moveTo(x + side - 1, y + 1);
+    context.lineTo(x + 1, y + side - 1);
+    context.stroke();
+  }
+}
+
+function isSameGrid(one: ShardGrid, other: ShardGrid): boolean {
+  return one.columns === other.columns && one.pitch === other.pitch && one.rows === other.rows;
+}

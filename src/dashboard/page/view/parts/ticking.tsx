@@ -1,4 +1,7 @@
-import { useRef } from 'preact/hooks';
+import { memo } from 'preact/compat';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { LeaderView } from '../../../api.js';
+import { heartbeatKey, heartbeatOf } from '../../model/apply-change.js';
 import { usePage, useTicks } from '../page-context.js';
 
 /** Text that changes with time. Only the text node changes then. The page draws nothing again. */
@@ -13,3 +16,40 @@ export function Ticking({ text }: { text: (now: number) => string }) {
   });
   return <span ref={span}>{current()}</span>;
 }
+
+const SHRINKING = [{ transform: 'scaleX(1)' }, { transform: 'scaleX(0)' }];
+
+/**
+ * The rest of a leader's lease as a bar that shrinks. The browser's compositor moves the bar. A script runs only at a heartbeat,
+ * to set the bar's length.
+ */
+export const LeaseBar = memo(({ path, leader }: { path: string; leader: LeaderView }) => {
+  const { store } = usePage();
+  const bar = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const element = bar.current as HTMLDivElement;
+    const { leaseMs } = leader;
+    const easing = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'steps(8)' : 'linear';
+    const animation = element.animate(SHRINKING, { duration: leaseMs, fill: 'both', easing });
+    const show = () => {
+      const { model } = store;
+      const at = model === undefined ? leader.heartbeatAt : heartbeatOf(model, path, leader);
+      element.hidden = at === null;
+      const elapsed = Math.min(leaseMs, Math.max(0, store.now() - (at ?? 0)));
+      if (store.isLive && elapsed < leaseMs) animation.play();
+      else animation.pause();
+      animation.currentTime = elapsed;
+    };
+    show();
+    const end = store.subscribeHeartbeats(heartbeatKey(path, leader.seat), show);
+    return () => {
+      end();
+      animation.cancel();
+    };
+  }, [store, path, leader]);
+  return (
+    <div class="lease" aria-hidden="true">
+      <div class="lease-rest" ref={bar} />
+    </div>
+  );
+});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { hashOf, type Route, routeOf } from '../../../../../src/dashboard/page/model/route.js';
+import { baseUrlOf, hashOf, type Route, routeOf } from '../../../../../src/dashboard/page/model/route.js';
 
 it('an address says what is open and searched for, whatever the path', () => {
   const open = fc.option(
@@ -19,4 +19,13 @@ it('an address says what is open and searched for, whatever the path', () => {
 it('an address that says nothing, or something else, opens nothing', () => {
   expect(routeOf('')).toEqual({ open: null, query: '' });
   expect(routeOf('#%E0%A4%A&x=1')).toEqual({ open: null, query: '' });
+});
+
+it.each([
+  ['http://host/', 'http://host/'],
+  ['http://host:7070/?x=1#election=%2Fa', 'http://host:7070/'],
+  ['https://host/admin/conclave', 'https://host/admin/conclave/'],
+  ['https://host/admin/conclave/', 'https://host/admin/conclave/'],
+])('of %s is %s', (href, base) => {
+  expect(baseUrlOf(href)).toBe(base);
 });

@@ -1,0 +1,255 @@
+import type { Term } from '../../election/term/term.js';
+import { ShardEndedError, TermEndedError } from '../../errors.js';
+import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
+import { ignore } from '../../platform/async/promises.js';
+import type { Timer } from '../../platform/time/clock.js';
+import { isUnanswered } from '../../session/operations.js';
+import type { MemberWatch, SeenMember } from '../members/member-watch.js';
+import { NO_REPORT, serializePlan } from '../stored/formats.js';
+import { assign } from './assignment.js';
+import { type Handover, HandoverWaits, handoversOf } from './handovers.js';
+import { HomeClocks, hasServed, homesByShard, type SeenHome } from './homes.js';
+import { type PlanChange, writePlans } from './plan-writer.js';
+import { type Facts, type FactsSource, ownersOf, readFacts } from './read-input.js';
+import { Hint } from './wake-up-node.js';
+
+/** What a planner needs. */
+export interface PlannerOptions extends FactsSource {
+  readonly watch: MemberWatch;
+  /** How long it waits after members have come for more of them, in milliseconds. */
+  readonly settleMs: number;
+  /** How long an owner keeps a shard for a member that prepares for it, in milliseconds. */
+  readonly prepareTimeoutMs: number;
+  /** A plan was written: by shard, the id of the member that is to own it. */
+  onPlanned(planned: ReadonlyMap<string, string>): void;
+}
+
+const LONGEST_SETTLING = 10; // Times `settleMs`, if members come all the time.
+
+/**
+ * Plans for one term of the group's planner: which member is to own which shard. All that it knows is in ZooKeeper, except since when
+ * something waits. So it may end at any moment, and the next one goes on. Members go on without it.
+ */
+export class Planner {
+  readonly #options: PlannerOptions;
+  readonly #term: Term;
+  /** The nodes of the members of the last plan. */
+  #planned: ReadonlySet<string> | undefined;
+  /** Whether records name no members but those that are there, as far as was read in this term. */
+  #knowsTheGone = false;
+  readonly #handovers: HandoverWaits;
+  readonly #homes = new HomeClocks();
+  /** The ids of the members whose shards wait for them. */
+  #awaited: ReadonlySet<string> = new Set();
+  /** Until a plan is due though nothing is written. */
+  #wake: Timer | undefined;
+  #settling: { readonly timer: Timer; readonly since: number } | undefined;
+  #isDue = false;
+  #planning: Promise<void> | undefined;
+
+  constructor(options: PlannerOptions, term: Term) {
+    this.#options = options;
+    this.#term = term;
+    this.#handovers = new HandoverWaits(options.prepareTimeoutMs);
+    if (term.signal.aborted) return;
+    const { session, paths, onError } = options;
+    const hints = [paths.reports, paths.pins].map(
+      (path) => new Hint(session, path, { onChange: () => this.#noted(), onError }),
+    );
+    onAbort(term.signal, () => {
+      this.#settling?.timer.clear();
+      this.#wake?.clear();
+      for (const hint of hints) hint.stop();
+    });
+  }
+
+  /**
+   * The term has begun.
+   * @param hasFollowed - this member was in line before, and knows who is there: what the former planner has left is planned at once.
+   *   Otherwise more members may be about to come
+   */
+  begin(hasFollowed: boolean): void {
+    if (!hasFollowed) return this.changed();
+    if (this.#term.signal.aborted) return;
+    this.#planned = new Set(this.#options.watch.present.map(({ node }) => node)); // By the former planner, as far as is known.
+    this.#planNow();
+  }
+
+  /**
+   * Members have come or gone. Members mostly come together, so it waits for more of them. It plans at once for members that have gone,
+   * which have left shards, and for members that were awaited, whose shards wait for them.
+   */
+  changed(): void {
+    if (this.#term.signal.aborted) return;
+    const { watch, session, settleMs } = this.#options;
+    const present = new Set(watch.present.map(({ node }) => node));
+    const hasGone = [...(this.#planned ?? [])].some((node) => !present.has(node));
+    if (hasGone) this.#knowsTheGone = false;
+    if (hasGone || this.#hasReturned) return this.#planNow();
+    const now = session.clock.now();
+    const since = this.#settling?.since ?? now;
+    this.#settling?.timer.clear();
+    const waitMs = Math.min(settleMs, since + LONGEST_SETTLING * settleMs - now);
+    this.#settling = { since, timer: session.clock.after(Math.max(0, waitMs), () => this.#planNow()) };
+  }
+
+  /** Whether a member whose shards wait for it has come since the last plan. */
+  get #hasReturned(): boolean {
+    const { present } = this.#options.watch;
+    return present.some(({ node, id }) => this.#awaited.has(id) && this.#planned?.has(node) === false);
+  }
+
+  /** The group has other shards. */
+  relisted(): void {
+    // The records of new shards may name members of former times, and publications may have numbers of the former list.
+    this.#knowsTheGone = false;
+    this.#noted();
+  }
+
+  /** Resolves when a plan that has begun is over. */
+  async ended(): Promise<void> {
+    await this.#planning;
+  }
+
+  /** Something was written that a plan is made from. The first plan of the term is still to come, and reads it. */
+  #noted(): void {
+    if (this.#planned !== undefined && !this.#term.signal.aborted) this.#planNow();
+  }
+
+  #planNow(): void {
+    this.#settling?.timer.clear();
+    this.#settling = undefined;
+    this.#isDue = true;
+    this.#planning ??= this.#plan();
+  }
+
+  #wakeIn(ms: number): void {
+    this.#wake?.clear();
+    if (ms === Number.POSITIVE_INFINITY || this.#term.signal.aborted) return;
+    this.#wake = this.#options.session.clock.after(ms, () => this.#planNow());
+  }
+
+  /** Never rejects. */
+  async #plan(): Promise<void> {
+    const { signal } = this.#term;
+    try {
+      while (this.#isDue && !signal.aborted) {
+        this.#isDue = false;
+        await this.#planOnce(signal);
+      }
+    } catch (error) {
+      const isOver = signal.aborted || error instanceof TermEndedError || error instanceof ShardEndedError;
+      if (!isOver) this.#retry(error);
+    } finally {
+      this.#planning = undefined;
+    }
+  }
+
+  #retry(error: unknown): void {
+    this.#knowsTheGone = false;
+    const { session, onError } = this.#options;
+    if (!isUnanswered(error)) onError(error);
+    if (session.ended.aborted) return;
+    this.#settling?.timer.clear();
+    const timer = session.clock.after(session.leaseMs, () => this.#planNow());
+    this.#settling = { since: session.clock.now(), timer };
+  }
+
+  async #planOnce(signal: Abortable): Promise<void> {
+    const { watch, session, onPlanned } = this.#options;
+    if (!watch.hasLooked) return; // It says so when it has.
+    const { present } = watch;
+    const knowsTheGone = this.#knowsTheGone;
+    this.#knowsTheGone = true; // Unless it is found, or told, that it doesn't.
+    const facts = await readFacts(this.#options, present, signal, knowsTheGone);
+    if (this.#noteNamed(facts)) this.#knowsTheGone = false;
+    const { holders } = facts;
+    const nodes = new Map([...facts.members.values()].map(({ id, node }) => [id, node]));
+    const now = session.clock.now();
+    const homes = this.#homes.update(facts.homes, new Set(nodes.keys()), now);
+    const planned = assign({
+      shards: facts.shards.list.ids,
+      members: ableMembers(facts),
+      awaited: homes.awaited,
+      owners: ownersOf(facts),
+      homes: homesByShard(homes.kept),
+      pins: facts.pins,
+    });
+    const handovers = this.#handovers.update(handoversOf(facts, holders, planned), now);
+    this.#wakeIn(Math.min(handovers.nextMs, homes.nextMs));
+    this.#awaited = new Set(homes.awaited.map(({ id }) => id));
+    const isComplete = await writePlans(
+      session,
+      this.#term,
+      this.#changes(facts, planned, handovers.waiting),
+    );
+    if (!isComplete) this.#isDue = true;
+    this.#planned = new Set(present.map(({ node }) => node));
+    if (this.#hasReturned) this.#isDue = true; // It came before it was known that it is awaited.
+    onPlanned(planned);
+    const served = homes.kept.filter((home) => hasServed(home, holders, planned, nodes.get(home.id)));
+    await Promise.all([
+      this.#removeTombstones(facts),
+      this.#removeHomes(isComplete ? [...homes.over, ...served] : homes.over),
+    ]);
+  }
+
+  /** Unless their members have left again meanwhile. */
+  async #removeHomes(homes: readonly SeenHome[]): Promise<void> {
+    const { session } = this.#options;
+    await Promise.all(homes.map(({ path, version }) => session.remove(path, version).catch(ignore)));
+  }
+
+  /** The plans that differ from those that are there. A second member of an id has none. */
+  #changes(
+    { shards, members, plans }: Facts,
+    planned: ReadonlyMap<string, string>,
+    waiting: readonly Handover[],
+  ): PlanChange[] {
+    const { paths } = this.#options;
+    const byId = new Map<string, string[]>([...members.values()].map(({ id }) => [id, []]));
+    for (const [shard, id] of planned) byId.get(id)?.push(shard);
+    for (const { shard, from } of waiting) byId.get((members.get(from) as SeenMember).id)?.push(shard);
+    return [...plans].flatMap(([node, { data: before }]) => {
+      const id = members.get(node)?.id;
+      const data = serializePlan(id === undefined ? [] : (byId.get(id) ?? []), shards);
+      return before.equals(data) ? [] : [{ path: paths.planOf(node), data }];
+    });
+  }
+
+  /** @returns whether records name members that aren't there */
+  #noteNamed({ records, tombstones }: Facts): boolean {
+    const { watch, paths } = this.#options;
+    const present = new Set(watch.present.map(({ node }) => node));
+    const buried = new Set(tombstones);
+    let areAllThere = true;
+    for (const { record } of records ?? []) {
+      if (record.state !== 'held' || present.has(record.node)) continue;
+      areAllThere = false;
+      const tombstone = paths.tombstoneOf(record.node).slice(paths.tombstones.length + 1);
+      if (!buried.has(tombstone)) watch.noteNamed(record.node);
+    }
+    return !areAllThere;
+  }
+
+  /** Those that no record names. Others wait for the next plan. */
+  async #removeTombstones({ records, tombstones }: Facts): Promise<void> {
+    const { session, paths } = this.#options;
+    if (records === undefined) return; // There were none.
+    const named = new Set(
+      records.flatMap(({ record }) => (record.state === 'held' ? [paths.tombstoneOf(record.node)] : [])),
+    );
+    const unnamed = tombstones
+      .map((name) => `${paths.tombstones}/${name}`)
+      .filter((path) => !named.has(path));
+    await Promise.all(unnamed.map((path) => session.remove(path).catch(ignore)));
+  }
+}
+
+/** Those that don't drain. */
+function ableMembers({ members, reports }: Facts) {
+  return [...members.values()].flatMap(({ node, id, weight }) => {
+    const { draining, refused } = reports.get(node) ?? NO_REPORT;
+    return draining ? [] : [{ id, weight, refuses: new Set(refused) }];
+  });
+}

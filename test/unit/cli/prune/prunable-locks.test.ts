@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decideLock, furtherLocks } from '../../../../src/cli/prune/prunable-locks.js';
+import type { ReadFamily } from '../../../../src/cli/prune/walk.js';
+import { serializeRecord } from '../../../../src/election/record/record.js';
+import { serializeSeats } from '../../../../src/queue/agreed-seat-count.js';
+
+const NO_DATA = Buffer.alloc(0);
+const CONTENDER = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000002';
+const READER = '_c_01234567-89ab-4def-8123-456789abcdef-__READ__0000000002';
+const CANDIDATE = '_c_01234567-89ab-8100-8123-07d00000cdef-lock-0000000002';
+const CONTAINER = -(2n ** 63n);
+
+interface Given {
+  readonly data?: Buffer;
+  readonly version?: number;
+  readonly cversion?: number;
+  readonly ephemeralOwner?: bigint;
+  readonly children?: readonly string[];
+}
+
+function family({
+  data = NO_DATA,
+  version = 0,
+  cversion = 2,
+  ephemeralOwner = 0n,
+  children = [],
+}: Given): ReadFamily {
+  const stat = { czxid: 1n, mzxid: 2n, createdAtMs: 7, modifiedAtMs: 8, version, cversion, ephemeralOwner };
+  return { node: { path: '/l', data, stat: { ...stat, numChildren: children.length } }, children };
+}
+
+describe('the path of a lock that no process uses', () => {
+  it('is deleted at the version that was read', () => {
+    expect(decideLock(family({}))).toEqual({
+      kind: 'removable',
+      seats: undefined,
+      createdAtMs: 7,
+      parts: [{ kind: 'delete', path: '/l', version: 0 }],
+    });
+    expect(decideLock(family({ data: serializeSeats(3), version: 1 }))).toMatchObject({
+      kind: 'removable',
+      seats: 3,
+      parts: [{ kind: 'delete', path: '/l', version: 1 }],
+    });
+  });
+
+  it.each<[what: string, given: Given]>([
+    ['of which no child was ever there', { cversion: 0 }],
+    ['of a semaphore that no process has ever held', { data: serializeSeats(3), version: 1, cversion: 0 }],
+    ['with data of another kind', { data: Buffer.from('mine'), version: 1 }],
+    ['that was written and has no data', { version: 1 }],
+    ['with the record of an election', { data: serializeRecord({ state: 'vacant', term: 3 }), version: 2 }],
+    ['with candidates that have not led yet', { children: [CANDIDATE] }],
+    [
+      'with the number of seats of an election',
+      { data: serializeSeats(2), version: 1, children: ['seat-0', 'seat-1'] },
+    ],
+    [
+      'with the list of a group of shards',
+      { data: Buffer.from('{"format":"conclave.shards.1","count":2}'), version: 1 },
+    ],
+    ['with children of another kind', { children: ['orders'] }],
+    ['that belongs to a session', { ephemeralOwner: 7n }],
+    ['that the servers delete by themselves', { ephemeralOwner: CONTAINER }],
+  ])('is not one %s', (_what, given) => {
+    expect(decideLock(family(given))).toEqual({ kind: 'no-lock' });
+  });
+
+  it.each<[what: string, given: Given, why: string, reason: string]>([
+    ['a contender', { children: [CONTENDER] }, 'contenders', 'it has contenders'],
+    ['a reader', { children: ['mine', READER] }, 'contenders', 'it has contenders'],
+    [
+      'a holder of a semaphore',
+      { data: serializeSeats(3), version: 1, children: [CONTENDER] },
+      'contenders',
+      'it has contenders',
+    ],
+    [
+      'nodes below a semaphore',
+      { data: serializeSeats(3), version: 1, children: ['mine'] },
+      'other',
+      'it has other nodes below it, mine for one',
+    ],
+    [
+      'a number of seats that was changed',
+      { data: serializeSeats(3), version: 2 },
+      'other',
+      'its number of seats was changed, and processes may start with the former number',
+    ],
+  ])('is kept with %s', (_what, given, why, reason) => {
+    expect(decideLock(family(given))).toEqual({ kind: 'kept', why, reason });
+  });
+
+  it('has no children, no data but a number of seats, and was never written but for that', () => {
+    const data = fc.constantFrom(
+      NO_DATA,
+      Buffer.from('mine'),
+      serializeSeats(1),
+      serializeRecord({ state: 'vacant', term: 1 }),
+    );
+    const children = fc.array(
+      fc.constantFrom(CONTENDER, READER, CANDIDATE, 'seat-0', 'cron', '_h_x', 'mine'),
+    );
+    const count = fc.integer({ min: -2, max: 3 });
+    const owner = fc.constantFrom(0n, 7n, CONTAINER);
+    fc.assert(
+      fc.property(
+        data,
+        children,
+        count,
+        count,
+        owner,
+        (...[bytes, names, version, cversion, ephemeralOwner]) => {
+          const decision = decideLock(
+            family({ data: bytes, children: names, version, cversion, ephemeralOwner }),
+          );
+          if (decision.kind !== 'removable') return;
+          expect([names, cversion === 0, ephemeralOwner]).toEqual([[], false, 0n]);
+          expect([String(bytes), version <= 1]).toEqual([decision.seats === 1 ? '{"seats":1}' : '', true]);
+          expect(decision.parts).toEqual([{ kind: 'delete', path: '/l', version }]);
+        },
+      ),
+    );
+  });
+});
+
+describe('the nodes below which there may be locks', () => {
+  it.each<[what: string, given: Given, further: string[]]>([
+    ['those of a folder', { children: ['a', 'b'] }, ['a', 'b']],
+    [
+      'those of a lock in use that are no contenders',
+      { children: [CONTENDER, 'a', '_h_01234567-89ab-4def-8123-456789abcdef'] },
+      ['a'],
+    ],
+    [
+      'none of an election',
+      { data: serializeRecord({ state: 'vacant', term: 3 }), version: 2, children: ['cron'] },
+      [],
+    ],
+    ['none of an election that is led for the first time', { children: [CANDIDATE, 'cron'] }, []],
+    [
+      'none of a group',
+      { data: Buffer.from('{"format":"conclave.shards.1","count":2}'), children: ['members'] },
+      [],
+    ],
+    ['none of a node with data of another kind', { data: Buffer.from('mine'), children: ['a'] }, []],
+  ])('are %s', (_what, given, further) => {
+    expect(furtherLocks(family(given), false)).toEqual(further);
+  });
+
+  it('are all of the root that was named, unless it is an election or a group', () => {
+    expect(furtherLocks(family({ data: Buffer.from('mine'), children: ['a'] }), true)).toEqual(['a']);
+    for (const data of [
+      serializeRecord({ state: 'vacant', term: 3 }),
+      Buffer.from('{"format":"conclave.shards.1","count":2}'),
+    ])
+      expect(furtherLocks(family({ data, children: ['a'] }), true)).toEqual([]);
+  });
+});

@@ -1,0 +1,212 @@
+import { EventEmitter } from 'node:events';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  decodeChildMessage,
+  decodeGuardianMessage,
+  encodeGuardianMessage,
+} from '../../../../src/cluster/dead-children/guardian-messages.js';
+import {
+  askWorkers,
+  decodeAnswer,
+  decodeRequest,
+  encodeAnswer,
+  encodeRequest,
+  Responder,
+} from '../../../../src/metrics/collectors/worker-metrics.js';
+import { Measurements, type Snapshot } from '../../../../src/metrics/model/measurements.js';
+import { FakeClock, settle } from '../../../support/fake-clock.js';
+
+const SNAPSHOT: Snapshot = new Map([['conclave_leader', [{ labels: { id: 'one' }, value: 1 }]]]);
+
+/** A worker that answers as the test tells it to. */
+class Worker extends EventEmitter {
+  connected = true;
+  readonly requests: number[] = [];
+
+  send(message: object): boolean {
+    this.requests.push(decodeRequest(message) as number);
+    return true;
+  }
+
+  answer(request = this.requests.at(-1) as number): void {
+    this.emit('message', encodeAnswer({ request, snapshot: SNAPSHOT }));
+  }
+
+  get waiting(): number {
+    return this.listenerCount('message') + this.listenerCount('disconnect');
+  }
+}
+
+const asked = (...workers: Worker[]) => workers.map((child, slot) => ({ slot, child }));
+
+describe('a parent that asks its workers', () => {
+  it('has the answers of all as soon as the last has come', async () => {
+    const clock = new FakeClock();
+    const [one, two] = [new Worker(), new Worker()];
+    const answers = askWorkers(asked(one, two), clock, 1000);
+    two.answer();
+    one.emit('message', 'of the application');
+    one.answer();
+    expect(await answers).toEqual({
+      answers: [
+        { slot: 0, snapshot: SNAPSHOT },
+        { slot: 1, snapshot: SNAPSHOT },
+      ],
+      unanswered: 0,
+    });
+    expect([one.waiting, two.waiting]).toEqual([0, 0]);
+  });
+
+  it('waits no longer than it may, and no longer for one that goes', async () => {
+    const clock = new FakeClock();
+    const [silent, gone, away, well] = [new Worker(), new Worker(), new Worker(), new Worker()];
+    away.connected = false;
+    const answers = askWorkers(asked(silent, gone, away, well), clock, 1000);
+    gone.emit('disconnect');
+    well.answer();
+    await settle();
+    await clock.advance(1000);
+    expect(await answers).toEqual({ answers: [{ slot: 3, snapshot: SNAPSHOT }], unanswered: 3 });
+    expect(away.requests).toEqual([]);
+    for (const worker of [silent, gone, away, well]) expect(worker.waiting).toBe(0);
+  });
+
+  it('takes no answer to an earlier question', async () => {
+    const clock = new FakeClock();
+    const worker = new Worker();
+    const first = askWorkers(asked(worker), clock, 1000);
+    await clock.advance(1000);
+    expect((await first).unanswered).toBe(1);
+    const second = askWorkers(asked(worker), clock, 1000);
+    worker.answer(worker.requests[0]);
+    await settle();
+    await clock.advance(1000);
+    expect((await second).unanswered).toBe(1);
+    expect(new Set(worker.requests).size).toBe(2);
+  });
+});
+
+/** The end of a channel to a parent process. */
+class Channel extends EventEmitter {
+  connected = true;
+  readonly sent: object[] = [];
+
+  send(message: object): boolean {
+    this.sent.push(message);
+    return true;
+  }
+}
+
+const ofOne = (id: string): { own(): Promise<Snapshot> } => ({
+  own: async () => new Map([['conclave_leader', [{ labels: { election: '/a', id }, value: 1 }]]]),
+});
+
+describe('what tells a parent the metrics of its worker', () => {
+  it('answers with all that is measured in the process, and to no other message', async () => {
+    const channel = new Channel();
+    const responder = new Responder(channel);
+    responder.add(ofOne('one'));
+    responder.add(ofOne('two'));
+    for (const message of ['hello', { conclave: 1 }, encodeGuardianMessage('attach')])
+      channel.emit('message', message);
+    await settle();
+    expect(channel.sent).toEqual([]);
+    channel.emit('message', encodeRequest(5));
+    await settle();
+    const answer = decodeAnswer(channel.sent[0]);
+    expect(answer?.request).toBe(5);
+    expect(answer?.snapshot.get('conclave_leader')).toHaveLength(2);
+    expect(channel.sent).toHaveLength(1);
+  });
+
+  it('listens only while something is measured: a listener keeps the process alive', () => {
+    const channel = new Channel();
+    const responder = new Responder(channel);
+    const [one, two] = [ofOne('one'), ofOne('two')];
+    const listeners = () => channel.listenerCount('message');
+    const counts = [listeners()];
+    for (const step of [
+      () => responder.add(one),
+      () => responder.add(two),
+      () => responder.remove(one),
+      () => responder.remove(one),
+      () => responder.remove(two),
+    ]) {
+      step();
+      counts.push(listeners());
+    }
+    expect(counts).toEqual([0, 1, 1, 1, 1, 0]);
+  });
+
+  it('says nothing to a parent that is gone, and listens to none where there is none', async () => {
+    const channel = new Channel();
+    const responder = new Responder(channel);
+    responder.add(ofOne('one'));
+    channel.connected = false;
+    channel.emit('message', encodeRequest(1));
+    await settle();
+    expect(channel.sent).toEqual([]);
+    const alone = new EventEmitter();
+    new Responder(Object.assign(alone, { connected: false })).add(ofOne('one'));
+    expect(alone.listenerCount('message')).toBe(0);
+  });
+});
+
+/** A message as it arrives at the other process. */
+const sent = (message: object): unknown => JSON.parse(JSON.stringify(message));
+
+function snapshot() {
+  const measurements = new Measurements({ election: '/a', id: 'one' }, () => undefined);
+  measurements.count('conclave_errors_total', { code: 'NO_SERVER' });
+  measurements.observe('conclave_hook_duration_seconds', 0.5);
+  return measurements.snapshot();
+}
+
+describe('the messages between a parent and its workers', () => {
+  it('arrive as they were sent', () => {
+    expect(decodeRequest(sent(encodeRequest(7)))).toBe(7);
+    expect(decodeAnswer(sent(encodeAnswer({ request: 7, snapshot: snapshot() })))).toEqual({
+      request: 7,
+      snapshot: snapshot(),
+    });
+  });
+
+  it('are taken for no others, neither by a guardian nor by a guarded process', () => {
+    expect(decodeGuardianMessage(sent(encodeRequest(1)))).toBeUndefined();
+    expect(decodeChildMessage(sent(encodeAnswer({ request: 1, snapshot: snapshot() })))).toBeUndefined();
+    expect(decodeRequest(sent(encodeGuardianMessage('attach')))).toBeUndefined();
+  });
+
+  it('are not what an application may send, whatever that is', () => {
+    fc.assert(
+      fc.property(fc.anything(), (message) => {
+        expect(decodeRequest(message)).toBeUndefined();
+        expect(decodeAnswer(message)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('lose what the parent does not know, or can not read, and nothing else', () => {
+    const families = {
+      conclave_leader: [
+        { labels: { election: '/a', id: 'one' }, value: 1 },
+        { labels: { election: '/a', id: 'two' }, value: 'many' },
+        { labels: { color: 'red' }, value: 1 },
+        { labels: { id: 3 }, value: 1 },
+        'nonsense',
+      ],
+      conclave_hook_duration_seconds: [
+        { labels: {}, value: { counts: [1], sum: 1 } },
+        { labels: {}, value: 3 },
+      ],
+      conclave_of_a_later_version: [{ labels: {}, value: 1 }],
+      conclave_term: 'nonsense',
+    };
+    const answer = decodeAnswer({ conclave: { format: 1, kind: 'metrics', request: 1, families } });
+    expect([...(answer?.snapshot ?? [])]).toEqual([
+      ['conclave_leader', [{ labels: { election: '/a', id: 'one' }, value: 1 }]],
+    ]);
+    expect(decodeAnswer({ conclave: { format: 2, kind: 'metrics', request: 1, families } })).toBeUndefined();
+  });
+});

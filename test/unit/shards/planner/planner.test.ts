@@ -1,0 +1,243 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Term } from '../../../../src/election/term/term.js';
+import { ZooKeeperError } from '../../../../src/errors.js';
+import { deferred } from '../../../../src/platform/async/promises.js';
+import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
+import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
+import { Planner } from '../../../../src/shards/planner/planner.js';
+import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
+import { A_WHILE_MS, PATHS, SETTLE_MS, startGroup, TIMES } from '../../../support/conclave/group-members.js';
+import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+
+describe('the planner of a group of shards', () => {
+  it('plans no shards for a member that drains, and moves nothing else', async () => {
+    const { clock, join, idsOf, expectAllOwnedOnce } = await startGroup();
+    const [first, second, third] = [await join('a'), await join('b'), await join('c')];
+    await clock.advance(A_WHILE_MS);
+    const kept = [...idsOf(first), ...idsOf(third)];
+    second.member.report({ draining: true });
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(second)).toEqual([]);
+    expectAllOwnedOnce();
+    expect([...idsOf(first), ...idsOf(third)]).toEqual(expect.arrayContaining(kept));
+    second.member.report({ draining: false });
+    await clock.advance(A_WHILE_MS);
+    expect([first, second, third].map((each) => idsOf(each).length).sort()).toEqual([2, 3, 3]);
+  });
+
+  it('plans none for any member if all of them drain, itself among them, and none again after they have left', async () => {
+    const { clock, join, idsOf, list } = await startGroup();
+    const [planner, other] = [await join('a'), await join('b')];
+    await clock.advance(A_WHILE_MS);
+    planner.member.report({ draining: true });
+    other.member.report({ draining: true });
+    await clock.advance(A_WHILE_MS);
+    expect([idsOf(planner), idsOf(other)]).toEqual([[], []]);
+    expect(planner.plans.at(-1)).toEqual(new Map());
+    await clock.advanceUntil(planner.member.leave());
+    await clock.advance(A_WHILE_MS);
+    expect([other.member.isPlanner, idsOf(other)]).toEqual([true, []]);
+    const third = await join('c');
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(third)).toEqual(list.ids);
+  });
+
+  it('plans a shard that its owner refuses for another one, and for the owner again when it is needed there', async () => {
+    const { clock, join, idsOf, ownersOf } = await startGroup({ shards: 4 });
+    const [first, second] = [await join('a'), await join('b')];
+    await clock.advance(A_WHILE_MS);
+    const [refused, kept] = idsOf(first) as [string, string];
+    const before = second.told.length;
+    first.member.report({ refused: [refused] });
+    await clock.advance(A_WHILE_MS);
+    expect([idsOf(first), ownersOf(refused)]).toEqual([[kept], ['b']]);
+    expect(second.told.slice(before)).toEqual([`acquired ${refused}`]);
+    await clock.advanceUntil(second.member.leave());
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(first)).toHaveLength(3);
+    expect(ownersOf(refused)).toEqual([]);
+    first.member.report({ refused: [] });
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(first)).toHaveLength(4);
+  });
+
+  it('goes by what members have said to the planner before it', async () => {
+    const { clock, join, idsOf, list } = await startGroup();
+    const [planner, draining, third] = [await join('a'), await join('b'), await join('c')];
+    await clock.advance(A_WHILE_MS);
+    draining.member.report({ draining: true });
+    planner.member.report({ refused: ['1'] });
+    third.member.report({ refused: ['2', '3'] });
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(planner.member.leave());
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(draining)).toEqual([]);
+    expect(idsOf(third)).toEqual(list.ids.filter((id) => id !== '2' && id !== '3'));
+  });
+
+  it('reports that it may not read what a member says, and plans as if that said nothing', async () => {
+    const { clock, server, join, idsOf } = await startGroup();
+    const [planner, other] = [await join('a'), await join('b')];
+    await clock.advance(A_WHILE_MS);
+    const forbidden = server.failWith('NO_AUTH', { operation: 'getData', path: /\/reports\// });
+    other.member.report({ draining: true });
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(other)).toHaveLength(4);
+    expect(planner.errors.splice(0)).toEqual([expect.any(ZooKeeperError)]);
+    forbidden.clear();
+    other.member.report({ refused: ['0'] });
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(other)).toEqual([]);
+  });
+
+  it.each([
+    [
+      'homes',
+      '{"format":"conclave.home.1","id":"\\ud83d","member":"m","weight":1,"graceMs":9,"list":0,"shards":[]}',
+    ],
+    ['pins', '{"format":"conclave.pins.1","pins":{"\\ud83d":"\\ud83d","0":"\\ud83d"}}'],
+    ['tombstones', '\\ud83d'],
+    ['members', '{"format":"conclave.member.1","id":"\\ud83d","weight":1}'],
+  ])(
+    'plans on with a node of another client below %s that has half a surrogate pair',
+    async (folder, text) => {
+      const { clock, open, join, idsOf } = await startGroup();
+      const planner = await join('a');
+      const operator = await open(TIMES);
+      const parent = `${PATHS.group}/${folder}`;
+      const data = Buffer.from(text);
+      for (const name of ['%', '%ud83d', '_c_0f8fad5b-d9cb-869f-a165-708677289509-lock-0000000009'])
+        await clock.advanceUntil(operator.create(`${parent}/${name}`, { data }));
+      if (folder === 'pins') await clock.advanceUntil(operator.setData(parent, data));
+      const other = await join('b');
+      await clock.advance(A_WHILE_MS);
+      expect([idsOf(planner).length, idsOf(other).length]).toEqual([4, 4]);
+    },
+  );
+
+  it('leaves no report of a member that has left', async () => {
+    const { clock, server, join } = await startGroup();
+    const { member, session } = await join('a');
+    member.report({ refused: ['1'] });
+    await clock.advance(A_WHILE_MS);
+    expect(server.paths(PATHS.reports)).toHaveLength(2);
+    await clock.advanceUntil(member.leave());
+    expect(session.ended.aborted).toBe(false);
+    expect(server.paths(PATHS.reports)).toEqual([PATHS.reports]);
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+  });
+});
+
+const KNOWN = { list: ShardList.of(4), version: 1 };
+const seen = (id: string, number: number): SeenMember => ({
+  ...{ id, weight: 1 },
+  node: `_c_0f8fad5b-d9cb-869f-a165-70867728950${number}-lock-000000000${number}`,
+});
+
+/** A planner whose members and records are the test's. */
+async function setUpAlone() {
+  const { clock, open } = await startWithTestClock();
+  const session = await open(TIMES);
+  const { plans, owned, tombstones, reports, homes, pins } = PATHS;
+  for (const path of [plans, owned, tombstones, reports, homes, pins])
+    await clock.advanceUntil(session.ensurePath(path));
+  const timers = clock.timerCount;
+  const present: SeenMember[] = [];
+  const come = async (member: SeenMember) => {
+    await clock.advanceUntil(session.create(PATHS.planOf(member.node)));
+    present.push(member);
+    planner.changed();
+  };
+  const written: string[] = [];
+  const controller = new AbortController();
+  const transaction = {
+    setData: (path: string) => void written.push(path),
+    commit: () => Promise.resolve(),
+  };
+  const term = { signal: controller.signal, transaction: () => transaction } as unknown as Term;
+  const reads: ReturnType<typeof deferred<SeenRecord[]>>[] = [];
+  const read = () => {
+    reads.push(deferred<SeenRecord[]>());
+    return reads.at(-1)?.promise;
+  };
+  const errors: unknown[] = [];
+  const watch = {
+    get present() {
+      return [...present];
+    },
+    ...{ hasLooked: true, noteNamed: () => undefined },
+  };
+  const planner = new Planner(
+    {
+      ...{ session, paths: PATHS, settleMs: SETTLE_MS, prepareTimeoutMs: 1000, shards: () => KNOWN },
+      records: { read } as unknown as ShardRecords,
+      watch: watch as unknown as MemberWatch,
+      onPlanned: () => undefined,
+      onError: (error) => errors.push(error),
+    },
+    term,
+  );
+  onTestFinished(() => controller.abort());
+  const changed = () => planner.changed();
+  return { clock, session, timers, present, come, changed, written, controller, reads, errors };
+}
+
+describe('a term of the planner', () => {
+  it('leaves no timer when it ends, also after a plan that failed while members came', async () => {
+    const { clock, timers, come, reads, errors, controller } = await setUpAlone();
+    await come(seen('a', 1));
+    await clock.advance(SETTLE_MS);
+    await come(seen('b', 2));
+    reads[0]?.reject(new Error('refused'));
+    await clock.advance(0);
+    expect(errors.splice(0).map(String)).toEqual(['Error: refused']);
+    controller.abort();
+    await clock.advance(0);
+    expect(clock.timerCount).toBe(timers);
+  });
+
+  it('goes by what members publish when one joins, and by all records when one has gone', async () => {
+    const { clock, session, present, come, written, reads, changed } = await setUpAlone();
+    const [first, second] = [seen('a', 1), seen('b', 2)];
+    await come(first);
+    await clock.advance(SETTLE_MS);
+    expect(reads).toHaveLength(1); // It doesn't know yet whom records name.
+    reads[0]?.resolve([]);
+    await clock.advance(0);
+    await clock.advanceUntil(
+      session.create(PATHS.ownedOf(first.node), { data: serializeOwned([0, 1, 2, 3]) }),
+    );
+    written.length = 0;
+    await come(second);
+    await clock.advance(SETTLE_MS);
+    expect(reads).toHaveLength(1);
+    expect(written.sort()).toEqual([PATHS.planOf(first.node), PATHS.planOf(second.node)].sort());
+    present.pop();
+    changed();
+    await clock.advance(0);
+    expect(reads).toHaveLength(2);
+  });
+
+  it('plans at once for a member that came back before it was known that it is awaited', async () => {
+    const { clock, session, present, come, written, reads } = await setUpAlone();
+    await come(seen('a', 1));
+    await clock.advance(SETTLE_MS);
+    reads[0]?.resolve([]);
+    await clock.advance(10);
+    const home = { id: 'b', member: 'gone', weight: 1, graceMs: 10_000, shards: ['2', '3'] };
+    const data = serializeHome(home, KNOWN);
+    await clock.advanceUntil(session.create(PATHS.homeOf('b'), { data }));
+    await clock.advanceUntil(session.create(`${PATHS.tombstones}/other`)); // So it reads the records.
+    await clock.advanceUntil(session.setData(PATHS.pins, Buffer.alloc(0)));
+    await clock.advance(10); // The plan for that has begun, and waits for the records.
+    const back = seen('b', 2);
+    await come(back);
+    expect(present).toHaveLength(2);
+    reads[1]?.resolve([]);
+    await clock.advance(0);
+    reads[2]?.resolve([]);
+    await clock.advance(0);
+    expect(written.at(-1)).toBe(PATHS.planOf(back.node));
+  });
+});
