@@ -18,7 +18,7 @@ export default {
     'src/queue/{names-and-order,creation-order,turn-rule}.ts',
     'src/election/{advertisement,elector-options,rejoin-backoff}.ts',
     'src/election/{candidates/{candidate,candidate-uuid,priority},requests/candidate-request,record/{record,snapshot}}.ts',
-    'src/{election/{observer/observer-options,decide},session/observation/staleness}.ts',
+    'src/election/decide.ts',
     'src/cluster/supervisor/{health,supervisor-options}.ts',
   ],
   // The tests of these units read no other files.

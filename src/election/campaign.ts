@@ -1,8 +1,8 @@
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import { Place, type PlaceHost } from './place-in-queue.js';
-import type { Claim } from './term/claim.js';
 import type { GivenTerm } from './term/release.js';
+import type { Claim } from './term/term.js';
 
 /** The elector that a campaign is for. */
 export interface CampaignHost extends PlaceHost {

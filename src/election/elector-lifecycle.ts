@@ -17,6 +17,7 @@ import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/start-with-signal.js';
 import { type StopPort, Stopping } from '../platform/async/stop-with-timeout.js';
+import type { Logger } from '../platform/logging/logger.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
@@ -24,17 +25,15 @@ import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
 import { type CampaignHost, campaign } from './campaign.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
-import { Demotion } from './demotion.js';
-import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import type { Place } from './place-in-queue.js';
 import { ElectionRecords } from './record/election-records.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
-import type { Claim } from './term/claim.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
-import { isLoss, lossOf } from './term/loss.js';
+import { Demotion, isLoss, lossOf } from './term/loss.js';
 import type { GivenTerm } from './term/release.js';
+import type { Claim } from './term/term.js';
 import { Watchdog } from './watchdog/watchdog.js';
 
 /** The reason with which a stop interrupts the elector's waits. Callers never see it. */
@@ -361,4 +360,33 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
 
 function pathOf(refusal: unknown): string {
   return refusal instanceof ZooKeeperError ? (refusal.path ?? '') : '';
+}
+
+/** One log line for each transition of a term. Durations are in whole milliseconds. */
+
+/** @param joinsAt - when the elector began to join the queue, by the session's clock */
+export function logElection(logger: Logger, term: ElectedTerm, joinsAt: number): void {
+  const { origin = { kind: 'vacant' } } = term.claim;
+  const since = origin.kind === 'vacant' ? {} : { [`${origin.kind}Ms`]: elapsed(origin.sinceMs, term) };
+  const waitedMs = elapsed(joinsAt, term);
+  logger.info({ ...term.describe(), reason: origin.kind, waitedMs, ...since }, 'elected');
+}
+
+export function logDemotion(logger: Logger, term: ElectedTerm, reason: DemotionReason): void {
+  const { blocked } = term;
+  if (blocked !== undefined)
+    logger.warn({ ...term.describe(), ...blocked }, 'the event loop was blocked past the end of the lease');
+  logger.info({ ...term.describe(), reason, lastedMs: term.lastedMs }, 'demoted');
+}
+
+/** @param given - `undefined` if the servers haven't answered the release, or have refused it */
+export function logRelease(logger: Logger, term: ElectedTerm, given: GivenTerm | undefined): void {
+  if (given === undefined) return;
+  const { successor } = given;
+  const to = successor === undefined ? {} : { successor: successor.node };
+  logger.info({ ...term.describe(), ...to, tookMs: term.endedAgoMs }, 'released');
+}
+
+function elapsed(since: number, { beganAt }: ElectedTerm): number {
+  return Math.max(0, Math.round(beganAt - since));
 }

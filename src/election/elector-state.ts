@@ -1,8 +1,8 @@
 import type { DemotionReason, StopWait } from '../errors.js';
 import type { EventNames } from '../platform/safe-emitter.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
-import type { Demotion } from './demotion.js';
 import type { ElectedTerm } from './term/elected-term.js';
+import type { Demotion } from './term/loss.js';
 import type { Term } from './term/term.js';
 
 /**

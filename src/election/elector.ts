@@ -17,7 +17,7 @@ import {
   type LeaderElectorEvents,
   publicStateOf,
 } from './elector-state.js';
-import { leadersOf, readElection } from './record/read-election.js';
+import { leadersOf, readElection } from './record/election-reader.js';
 import type { Term } from './term/term.js';
 
 /**

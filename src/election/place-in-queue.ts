@@ -29,9 +29,8 @@ import { FollowedRecord, type FollowedRecordHost } from './followed-record.js';
 import { type Beginning, recordPath, type SeenRecord } from './record/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
-import type { Claim, TermOrigin } from './term/claim.js';
-import { leaveQueue } from './term/leave-queue.js';
-import { type GivenTerm, Release } from './term/release.js';
+import { type GivenTerm, leaveQueue, Release } from './term/release.js';
+import type { Claim, TermOrigin } from './term/term.js';
 import { type WaitListener, WaitReports } from './wait-reports.js';
 
 /** The part of an elector that its place in the queue uses. */

@@ -5,8 +5,12 @@ import type { Contender } from '../queue/contender.js';
 import type { Session } from '../session/session.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import type { LeaderElectorOptions, ResolvedElectorOptions, Revocation } from './elector-options.js';
-import { parseRequest, type RefusalReason, type StepDownRequest } from './requests/candidate-request.js';
-import { writeRequest } from './requests/request-writer.js';
+import {
+  parseRequest,
+  type RefusalReason,
+  type StepDownRequest,
+  writeRequest,
+} from './requests/candidate-request.js';
 import type { ElectedTerm } from './term/elected-term.js';
 
 /** The part of an elector that its {@link RequestHandler} uses. */

@@ -17,8 +17,7 @@ import type { Candidate } from './candidates/candidate.js';
 import { SuccessorSearch } from './candidates/find-next-leader.js';
 import { defaultId } from './elector-options.js';
 import { ElectionReader } from './record/election-reader.js';
-import { parseRequest, type StepDownRequest } from './requests/candidate-request.js';
-import { writeRequest } from './requests/request-writer.js';
+import { parseRequest, type StepDownRequest, writeRequest } from './requests/candidate-request.js';
 
 /** How to ask a leader to step down. */
 export interface RevocationOptions {

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { NoNodeError, ZooKeeperError } from '../errors.js';
 import {
   type Abortable,
   addAbortListener,
@@ -10,9 +11,9 @@ import type { Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { Contender } from '../queue/contender.js';
 import { joinQueue, withdraw } from '../queue/join.js';
-import type { EntryParser, Purpose } from '../queue/names-and-order.js';
-import { hasTurn } from '../queue/turn-check.js';
-import type { TurnRule } from '../queue/turn-rule.js';
+import type { EntryParser, Purpose, QueueEntry } from '../queue/names-and-order.js';
+import { isOwnerless } from '../queue/ownerless-nodes.js';
+import { EXCLUSIVE, mayLeaveReader, type TurnRule, toWatch } from '../queue/turn-rule.js';
 import { awaitTurn, type QueuePosition, type TurnWaiter, untilTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
 import { type AcquireOptions, type ResolvedLockOptions, tooLate } from './lock.js';
@@ -234,4 +235,39 @@ export class Acquisition implements TurnWaiter {
       this.#cancellation.abort(ACQUISITION_OVER); // Ends everything that is left, as the watch on a semaphore's seats.
     });
   }
+}
+
+/** Whether it is the contender's turn now. @throws NodeLostError if the contender's node is gone, or the error that ended the session */
+export async function hasTurn(contender: Contender, rule: TurnRule = EXCLUSIVE): Promise<boolean> {
+  const { capacity } = rule;
+  for (;;) {
+    const blocking = await contender.listBlocking(rule, contender.node.lost);
+    if (blocking.length <= capacity) return true;
+    // A read of the nearest nodes is mostly enough for a negative answer. There may be very many others.
+    const nearest = await countBlocking(contender, toWatch(blocking, rule), rule);
+    if (nearest > capacity) return false;
+    const others = await countBlocking(contender, blocking.slice(0, -capacity - 1), rule);
+    if (nearest + others > capacity) return false;
+    if (!mayLeaveReader(blocking, rule)) return true;
+  }
+}
+
+/** How many of these nodes still exist, aren't ownerless, and block by their data. It takes one read for each. */
+async function countBlocking(
+  { session, queue, node: { lost } }: Contender,
+  entries: readonly QueueEntry[],
+  { noLongerBlocks }: TurnRule,
+): Promise<number> {
+  const blocking = entries.map(async ({ node }) => {
+    const path = `${queue}/${node}`;
+    try {
+      const { data, stat } = await session.retryUntilAnswered(() => session.getData(path), lost);
+      return !isOwnerless(session, queue, node, stat) && noLongerBlocks?.(data) !== true;
+    } catch (error) {
+      if (error instanceof NoNodeError) return false;
+      if (error instanceof ZooKeeperError) return true; // The node exists, and the session may not read it.
+      throw error;
+    }
+  });
+  return (await Promise.all(blocking)).filter(Boolean).length;
 }

@@ -1,16 +1,16 @@
 import { NodeLostError, NoNodeError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { ignore } from '../platform/async/promises.js';
-import { LostRequest } from '../session/connection/lost-request.js';
+import { LostRequest } from '../session/connection/connection-end.js';
 import type { Reply } from '../session/connection/reply.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Access } from '../session/protocol/acl.js';
 import type { Session } from '../session/session.js';
 import { Contender, SentListing } from './contender.js';
-import { heartbeatNodeFor } from './heartbeat-name.js';
 import {
   type EntryParser,
   entryPrefix,
+  heartbeatNodeFor,
   type Purpose,
   parseLockEntry,
   type QueueEntry,

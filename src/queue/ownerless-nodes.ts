@@ -1,3 +1,5 @@
+import { UnreadableNodeError } from '../errors.js';
+import { isNoAuth } from '../session/protocol/error-codes.js';
 import { hasSession, type Stat } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';
 import { parseLockEntry } from './names-and-order.js';
@@ -11,4 +13,9 @@ import { parseLockEntry } from './names-and-order.js';
 export function isOwnerless(session: Session, queue: string, name: string, stat: Stat): boolean {
   if (hasSession(stat) || parseLockEntry(name) === undefined) return false;
   return session.guard.ownerless.isOne(`${queue}/${name}`, stat);
+}
+
+/** The error to report when a node of the queue can't be read. If the session lacks the permission READ, it is an UnreadableNodeError. */
+export function orUnreadable(error: unknown, path: string): unknown {
+  return isNoAuth(error) ? new UnreadableNodeError(path, { cause: error }) : error;
 }

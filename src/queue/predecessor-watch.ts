@@ -12,8 +12,7 @@ import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData } from '../session/protocol/records.js';
 import { existsRequest } from '../session/protocol/requests.js';
 import type { Session } from '../session/session.js';
-import { isOwnerless } from './ownerless-nodes.js';
-import { orUnreadable } from './unreadable-node.js';
+import { isOwnerless, orUnreadable } from './ownerless-nodes.js';
 
 /**
  * Resolves when the node of that name is gone from the queue, or is ownerless: such a node would stay forever.

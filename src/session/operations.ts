@@ -13,7 +13,7 @@ import { checkFunction, checkOneOf, checkOptions, checkSignal } from '../platfor
 import type { Environment } from '../platform/environment.js';
 import { SafeEmitter } from '../platform/safe-emitter.js';
 import { Chroot } from './chroot.js';
-import { LostRequest } from './connection/lost-request.js';
+import { LostRequest } from './connection/connection-end.js';
 import { Outbox } from './connection/outbox.js';
 import type { Reply } from './connection/reply.js';
 import { CREATE_MODES, checkData, checkPart, checkSize, checkVersion } from './operation-checks.js';

@@ -135,7 +135,7 @@ export async function readRemoved(
  * their work has settled. A shard that stays keeps its owner, which hears of nothing, unless the shares change. Members that are started
  * with the former shards are accepted, and follow the group's; of the lists that a group had, it remembers 16.
  *
- * What belongs to a key's shard is another matter: with another number most keys are in other shards, see `shardOf`.
+ * It doesn't move the data of keys: with another number most keys are in other shards, see `shardOf`.
  * @param shards - their number, or their names
  * @returns the shards that the group has now
  * @throws InvalidOptionError if the shards are wrong, or are a number where the group has names, or names where it has a number;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { UnprotectedPathError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { PERMISSION } from '../../src/session/protocol/acl.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';

@@ -11,8 +11,7 @@ import {
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
-import type { ReleasableClaim } from '../../src/election/term/claim.js';
-import type { Term } from '../../src/election/term/term.js';
+import type { ReleasableClaim, Term } from '../../src/election/term/term.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import type { Session } from '../../src/session/session.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';

@@ -8,10 +8,10 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../../src/errors.js';
+import { hasTurn } from '../../src/lock/acquire.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { joinQueue } from '../../src/queue/join.js';
-import { hasTurn } from '../../src/queue/turn-check.js';
 import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';

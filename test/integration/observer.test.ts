@@ -15,7 +15,7 @@ import {
   SessionClosedError,
 } from '../../src/errors.js';
 import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
-import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionSource } from '../../src/session/successive-sessions.js';

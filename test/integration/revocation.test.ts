@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Revocation } from '../../src/election/elector-options.js';
-import { parseRequest } from '../../src/election/requests/candidate-request.js';
-import { writeRequest } from '../../src/election/requests/request-writer.js';
+import { parseRequest, writeRequest } from '../../src/election/requests/candidate-request.js';
 import { type RevocationOptions, revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import {

@@ -367,7 +367,7 @@ export const MUTANTS = [
       'if a term is handed to it in that moment, others have to wait for its lease, though it never led',
     edits: [
       {
-        file: 'election/term/leave-queue.ts',
+        file: 'election/term/release.ts',
         from: 'leaveParts({ path, version }, node.deletions)',
         to: 'node.deletions',
       },
@@ -455,12 +455,12 @@ export const MUTANTS = [
       'servers that have lost their data never answer the handshake: the session neither lives nor ends, and no replica leads',
     edits: [
       {
-        file: 'session/connection/handshake-without-zxid.ts',
+        file: 'session/server-search.ts',
         from: 'return unservedMs > INSISTS_FOR_TIMEOUTS * sessionTimeoutMs;',
         to: 'return unservedMs > Number.POSITIVE_INFINITY * sessionTimeoutMs;',
       },
     ],
-    file: 'unit/session/connection/handshake-without-zxid.test.ts',
+    file: 'unit/session/server-search.test.ts',
     test: 'the zxid in a handshake > is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
   },
   {

@@ -1,4 +1,4 @@
-import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { end, resign } from './disturbances.js';
 import { LATE_GUARDIANS } from './guarded.js';
 import { GUARDED_BOUND_MS, silentBoundMs } from './recovery.js';

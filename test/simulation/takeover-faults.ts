@@ -1,6 +1,6 @@
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { Random } from '../support/seeded-random.js';
 import { ELECTION } from './candidates/candidate.js';
 import {

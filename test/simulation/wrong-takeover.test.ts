@@ -5,7 +5,7 @@ import type * as Transitions from '../../src/election/term/record-writes.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import type * as Silence from '../../src/lease/silence.js';
-import { heartbeatNodeOf } from '../../src/queue/heartbeat-name.js';
+import { heartbeatNodeOf } from '../../src/queue/names-and-order.js';
 import type { Stat, TransactionPart } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
 import { ELECTION } from './candidates/candidate.js';

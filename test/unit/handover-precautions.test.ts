@@ -5,9 +5,8 @@ import type { LeaderElectorOptions } from '../../src/election/elector-options.js
 import { parseRecord } from '../../src/election/record/record.js';
 import { handOverParts } from '../../src/election/term/record-writes.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';
-import { heartbeatNodeOf } from '../../src/queue/heartbeat-name.js';
 import { joinQueue } from '../../src/queue/join.js';
-import { parseEntry, type QueueEntry } from '../../src/queue/names-and-order.js';
+import { heartbeatNodeOf, parseEntry, type QueueEntry } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 

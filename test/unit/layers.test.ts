@@ -117,12 +117,11 @@ describe('the layers', () => {
     [
       'node:child_process',
       [
-        'cluster/dead-children/child-process.ts',
+        'cluster/dead-children/session-guardian.ts',
         'cluster/workers/cluster-options.ts',
         'cluster/workers/cluster-supervisor.ts',
         'cluster/run-command/keeper-handle.ts',
         'cluster/run-command/keeper.ts',
-        'cluster/dead-children/session-guardian.ts',
         'cluster/workers/worker-slot.ts',
       ],
     ],

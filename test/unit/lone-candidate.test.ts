@@ -4,9 +4,8 @@ import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
-import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
 import { joinQueue } from '../../src/queue/join.js';
-import { parseEntry } from '../../src/queue/names-and-order.js';
+import { heartbeatPathOf, parseEntry } from '../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/elections/one';

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { resolveSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
 import { checkCandidacyOptions, resolveElectorOptions } from '../../src/election/elector-options.js';
-import { resolveObserverOptions } from '../../src/election/observer/observer-options.js';
+import { resolveObserverOptions } from '../../src/election/observer/observer.js';
 import { InvalidOptionError } from '../../src/errors.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
 import { resolveLogger } from '../../src/platform/logging/logger.js';

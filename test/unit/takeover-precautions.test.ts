@@ -7,7 +7,7 @@ import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/e
 import { OwnNode } from '../../src/lease/own-node.js';
 import { takeoverDelayMs } from '../../src/lease/silence.js';
 import { leaseStart } from '../../src/platform/time/clock.js';
-import { heartbeatPathOf } from '../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { ElectionObserver } from '../../election/observer/observer.js';
-import { readElection } from '../../election/record/read-election.js';
+import { readElection } from '../../election/record/election-reader.js';
 import { describe, SeatsMismatchError } from '../../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { systemEnvironment } from '../../platform/environment.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readElection } from '../../election/record/read-election.js';
+import { readElection } from '../../election/record/election-reader.js';
 import { revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
 import type { Session } from '../../session/session.js';

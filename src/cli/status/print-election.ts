@@ -1,6 +1,10 @@
 import type { Candidate } from '../../election/candidates/candidate.js';
-import { ElectionReader } from '../../election/record/election-reader.js';
-import { type ElectionPicture, type LedSeat, readElection } from '../../election/record/read-election.js';
+import {
+  type ElectionPicture,
+  ElectionReader,
+  type LedSeat,
+  readElection,
+} from '../../election/record/election-reader.js';
 import type { Session } from '../../session/session.js';
 import { checkSeatOf } from '../options/arguments.js';
 import { candidateJson, candidateLine } from '../process/output.js';

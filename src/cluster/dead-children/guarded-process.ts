@@ -1,6 +1,5 @@
-import type { ReleasableClaim } from '../../election/term/claim.js';
 import { ElectedTerm } from '../../election/term/elected-term.js';
-import type { Term } from '../../election/term/term.js';
+import type { ReleasableClaim, Term } from '../../election/term/term.js';
 import type { SessionCredentials } from '../../session/credentials-and-times.js';
 import type { Session } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';

@@ -1,4 +1,4 @@
-import type { ReleasableClaim } from '../../election/term/claim.js';
+import type { ReleasableClaim } from '../../election/term/term.js';
 import type { SessionCredentials } from '../../session/credentials-and-times.js';
 import type { ReportedMember } from './remove-shard-member.js';
 

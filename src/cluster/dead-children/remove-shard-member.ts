@@ -1,7 +1,6 @@
 import { BadVersionError, NoNodeError } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
-import { heartbeatPathOf } from '../../queue/heartbeat-name.js';
-import { parseEntry } from '../../queue/names-and-order.js';
+import { heartbeatPathOf, parseEntry } from '../../queue/names-and-order.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

@@ -11,7 +11,6 @@ import type { Timer } from '../../platform/time/clock.js';
 import { mark } from '../../public-class/brand.js';
 import { type ConnectTarget, parseConnectString } from '../../session/connection/connect-string.js';
 import { resolveSessionOptions, type SessionOptions } from '../../session/session-options.js';
-import { isChildProcess } from './child-process.js';
 import { cleanUpSession, type SessionCleanup } from './give-back-terms.js';
 import { type ElectionRole, GuardedProcess, MOST_ELECTIONS, MOST_SESSIONS } from './guarded-process.js';
 import {
@@ -282,4 +281,10 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 /** Not to a process that is ending, whose channel is closed. */
 function send(child: ChildProcess, message: GuardianMessage): void {
   if (child.connected) child.send(encodeGuardianMessage(message), () => undefined);
+}
+
+/** Whether it is a process that this one has started. */
+export function isChildProcess(value: unknown): value is ChildProcess {
+  // Loaded only when it is used: that takes its time.
+  return value instanceof process.getBuiltinModule('node:child_process').ChildProcess;
 }

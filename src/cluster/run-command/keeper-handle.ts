@@ -13,9 +13,8 @@ import type {
   KeeperCommand,
   KeeperEvent,
 } from './keeper-messages.js';
-import { pauseBeforePollMs } from './pause-between-looks.js';
 import { PosixSession } from './posix-session.js';
-import { hasVariable, readProcesses } from './process-table.js';
+import { hasVariable, pauseBeforePollMs, readProcesses } from './process-table.js';
 
 /** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */
 export type CommandOutcome =

@@ -1,4 +1,4 @@
-import type { OpenCandidacy } from './candidacy-state.js';
+import type { OpenCandidacy } from './candidacy.js';
 import type { SupervisorState } from './supervisor-state.js';
 
 /** The condition of a supervisor, for a health check. */

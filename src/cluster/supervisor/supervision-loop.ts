@@ -20,10 +20,9 @@ import type { Session } from '../../session/session.js';
 import { callCleanup, type EndedAttempt } from './cleanup-hook.js';
 import type { LoopOptions } from './loop-options.js';
 import { Cooldown } from './lost-term-cooldown.js';
-import type { Loss, Participation } from './part-in-one-session.js';
 import type { Restart } from './supervisor-events.js';
 import { SessionSequence } from './supervisor-sessions.js';
-import type { SupervisorState } from './supervisor-state.js';
+import type { Loss, Participation, SupervisorState } from './supervisor-state.js';
 
 /** The reason with which a stop interrupts what the loop waits for. Never seen outside. */
 class StopRequest extends Error {}

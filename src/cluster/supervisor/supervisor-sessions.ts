@@ -2,8 +2,8 @@ import type { EnsembleResetError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import { abortable, type Deferred, deferred, ignore } from '../../platform/async/promises.js';
 import { Outage } from '../../session/connection/outage.js';
-import { EnsembleHistory } from '../../session/lost-data-check.js';
 import { Session } from '../../session/session.js';
+import { EnsembleHistory } from '../../session/successive-sessions.js';
 import type { LoopOptions } from './loop-options.js';
 
 /** The sessions of a supervisor, one after the other: opens them, and lends the current one to the application. */

@@ -2,7 +2,7 @@
 
 import type { Candidate } from '../../election/candidates/candidate.js';
 import type { LeaderElector } from '../../election/elector.js';
-import { leadersOf, readElection } from '../../election/record/read-election.js';
+import { leadersOf, readElection } from '../../election/record/election-reader.js';
 import { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
@@ -15,8 +15,7 @@ import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
-import { Candidacy } from './candidacy.js';
-import { holdUpOfCandidacy, type OpenCandidacy, termOf, whatIsLeft } from './candidacy-state.js';
+import { Candidacy, holdUpOfCandidacy, type OpenCandidacy, termOf, whatIsLeft } from './candidacy.js';
 import type { TermLoss } from './cleanup-hook.js';
 import { type Health, healthOf } from './health.js';
 import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';

@@ -2,7 +2,7 @@ import { onAbort } from '../../platform/async/lazy-abort.js';
 import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
-import { onStale } from '../../session/observation/staleness.js';
+import { onStale } from '../../session/observation/observer-lifecycle.js';
 import type { Session } from '../../session/session.js';
 import { ElectionReader } from '../record/election-reader.js';
 import { isInDoubt, type LeaderSnapshot } from '../record/snapshot.js';

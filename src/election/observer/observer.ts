@@ -1,17 +1,18 @@
 import { EnsembleResetError } from '../../errors.js';
 import type { StartOptions } from '../../platform/async/start-with-signal.js';
-import { checkPath } from '../../platform/checks.js';
+import { checkOptions, checkPath, checkSeat } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { type Logger, withFields } from '../../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
+import { type ObserverSource, resolveSource } from '../../session/observation/observer-sessions.js';
 import type { Session } from '../../session/session.js';
+import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
 import type { Candidate } from '../candidates/candidate.js';
 import { LeaderWatch } from './leader-watch.js';
-import { type ElectionObserverOptions, resolveObserverOptions } from './observer-options.js';
 import {
   type ElectionObserverEvents,
   lastReadOf,
@@ -191,3 +192,34 @@ export class ElectionObserver
 
 mark(ElectionObserver, 'ElectionObserver');
 showAs(ElectionObserver, ({ path, leader }) => ({ path, leader }));
+
+/** Options of an `ElectionObserver`. */
+export interface ElectionObserverOptions {
+  /** The seat whose leader to watch, from 0, in an election with several seats. @default the election has one seat */
+  readonly seat?: number;
+  /** How it opens its sessions: with a connect string only. Without `signal`, because `stop()` ends them. */
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  /**
+   * Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else warnings and
+   * errors on stderr
+   */
+  readonly logger?: Logger;
+}
+
+/** @internal Options that were checked. */
+interface ResolvedObserverOptions extends ObserverSource {
+  readonly seat: number | undefined;
+}
+
+const KNOWN = ['seat', 'session', 'logger'] as const;
+
+/** @param onError - receives the errors of sessions that the observer has opened. @throws InvalidOptionError @internal */
+export function resolveObserverOptions(
+  from: unknown,
+  given: unknown,
+  onError: (error: unknown) => void,
+): ResolvedObserverOptions {
+  const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN, WITHIN_SESSION);
+  const seat = checkSeat('seat', options.seat);
+  return { seat, ...resolveSource(from, options, { onError, supervisor: 'an ElectionSupervisor' }) };
+}

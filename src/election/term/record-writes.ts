@@ -1,5 +1,5 @@
 import { type Beating, MISSING } from '../../lease/silence.js';
-import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
+import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
 import type { Successor } from '../candidates/successor.js';
 import { type Beginning, type ElectionRecord, type SeenRecord, serializeRecord } from '../record/record.js';

@@ -1,4 +1,4 @@
-import type { OpenCandidacy } from '../../cluster/supervisor/candidacy-state.js';
+import type { OpenCandidacy } from '../../cluster/supervisor/candidacy.js';
 import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
 import { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../election/elector.js';

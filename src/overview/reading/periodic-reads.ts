@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { deferred, ignore } from '../../platform/async/promises.js';
 import type { Server } from '../../platform/environment.js';
 import type { Timer } from '../../platform/time/clock.js';
-import { heartbeatNodeOf } from '../../queue/heartbeat-name.js';
+import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import { openTransport } from '../../session/connection/transport.js';
 import type { Session } from '../../session/session.js';
 import type { ServerClock } from '../model/server-clock.js';

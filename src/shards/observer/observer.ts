@@ -8,12 +8,11 @@ import { type Reporting, ReportingEmitter } from '../../platform/logging/reporti
 import type { EventNames } from '../../platform/safe-emitter.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
-import { EnsembleHistory } from '../../session/lost-data-check.js';
 import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
 import { type ObserverSource, resolveSource } from '../../session/observation/observer-sessions.js';
 import type { Session } from '../../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
-import type { SessionSource } from '../../session/successive-sessions.js';
+import { EnsembleHistory, type SessionSource } from '../../session/successive-sessions.js';
 import { shardOf } from '../shard-of.js';
 import { GroupPaths } from '../stored/paths.js';
 import type { GroupView, OwnerChanges, ShardMember } from './group-view.js';

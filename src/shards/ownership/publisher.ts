@@ -1,7 +1,7 @@
 import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
 import { nextTick } from '../../platform/time/timers.js';
-import { LostRequest } from '../../session/connection/lost-request.js';
+import { LostRequest } from '../../session/connection/connection-end.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

@@ -1,4 +1,4 @@
-import type { Claim } from '../../election/term/claim.js';
+import type { Claim } from '../../election/term/term.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';

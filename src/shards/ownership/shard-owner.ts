@@ -1,4 +1,4 @@
-import type { Claim } from '../../election/term/claim.js';
+import type { Claim } from '../../election/term/term.js';
 import type { ShardEndReason } from '../../errors.js';
 import { Collector } from '../../platform/async/batch-per-turn.js';
 import { type Deferred, deferred, ignore } from '../../platform/async/promises.js';

@@ -1,4 +1,4 @@
-import type { Claim } from '../../election/term/claim.js';
+import type { Claim } from '../../election/term/term.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import type { HeldTerm } from '../../lease/held-term.js';

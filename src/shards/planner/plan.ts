@@ -167,7 +167,7 @@ function namedTwice(shards: readonly string[]): InvalidOptionError {
   return new InvalidOptionError('shards', twice, 'shards with different ids');
 }
 
-/** What is known of the members when the shards are shared out: by a member's place, the same in all three. */
+/** The members among whom the shards are shared out. The index of a member is the same in all three. */
 export interface Shares {
   readonly weights: readonly number[];
   /** How many shards are pinned to the member. */

@@ -1,6 +1,6 @@
 import { registerWithGuardian } from '../../cluster/dead-children/guardian-link.js';
 import type { Cooldown } from '../../cluster/supervisor/lost-term-cooldown.js';
-import type { Participation } from '../../cluster/supervisor/part-in-one-session.js';
+import type { Participation } from '../../cluster/supervisor/supervisor-state.js';
 import {
   InvalidStateError,
   SessionExpiredError,

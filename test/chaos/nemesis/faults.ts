@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConclaveError, type Session } from '../../../src/index.js';
-import { heartbeatPathOf } from '../../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import type { Journal } from './history.js';
 import type { Fault, Kind, Way } from './schedule.js';

@@ -3,7 +3,7 @@ import * as shippedDecide from '../../../src/election/decide.js';
 import { parseRecord, type SeenRecord } from '../../../src/election/record/record.js';
 import * as shippedTransitions from '../../../src/election/term/record-writes.js';
 import { afterRead, type Sign, UNSEEN } from '../../../src/lease/silence.js';
-import { heartbeatNodeOf } from '../../../src/queue/heartbeat-name.js';
+import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import type { TransactionPart } from '../../../src/session/protocol/records.js';
 
 /**

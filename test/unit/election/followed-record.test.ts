@@ -4,8 +4,8 @@ import { ElectionRecords } from '../../../src/election/record/election-records.j
 import { serializeRecord } from '../../../src/election/record/record.js';
 import { MISSING } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
-import { heartbeatNodeOf } from '../../../src/queue/heartbeat-name.js';
 import { joinQueue } from '../../../src/queue/join.js';
+import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';

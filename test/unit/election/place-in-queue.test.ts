@@ -6,7 +6,7 @@ import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/silence.js';
-import { heartbeatPathOf } from '../../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import { nextEvent } from '../../support/events.mjs';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';

@@ -5,7 +5,7 @@ import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervis
 import type { Term } from '../../../../src/election/term/term.js';
 import { type Deferred, deferred } from '../../../../src/platform/async/promises.js';
 import { sleep } from '../../../../src/platform/time/clock.js';
-import { heartbeatPathOf } from '../../../../src/queue/heartbeat-name.js';
+import { heartbeatPathOf } from '../../../../src/queue/names-and-order.js';
 import { nextEvent } from '../../../../src/testing/index.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OpenCandidacy } from '../../../../src/cluster/supervisor/candidacy-state.js';
+import type { OpenCandidacy } from '../../../../src/cluster/supervisor/candidacy.js';
 import { type Health, healthOf } from '../../../../src/cluster/supervisor/health.js';
 import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { LeaderElector } from '../../../../src/election/elector.js';

@@ -7,8 +7,12 @@ import {
   priorityOf,
 } from '../../../../src/election/candidates/candidate-uuid.js';
 import { isLease, LONGEST_LEASE_MS } from '../../../../src/election/record/record.js';
-import { heartbeatNodeOf } from '../../../../src/queue/heartbeat-name.js';
-import { entryPrefix, parseEntry, type QueueEntry } from '../../../../src/queue/names-and-order.js';
+import {
+  entryPrefix,
+  heartbeatNodeOf,
+  parseEntry,
+  type QueueEntry,
+} from '../../../../src/queue/names-and-order.js';
 import { childNames } from '../../../support/conclave/child-names.js';
 
 const LEASE = { leaseMs: 2000, silentMs: 6000 } as const;

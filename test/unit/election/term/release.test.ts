@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../../../src/election/elector.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
-import type { Claim } from '../../../../src/election/term/claim.js';
-import type { Term } from '../../../../src/election/term/term.js';
+import type { Claim, Term } from '../../../../src/election/term/term.js';
 import type { Session } from '../../../../src/session/session.js';
 import { DEAD } from '../../../support/conclave/electors.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

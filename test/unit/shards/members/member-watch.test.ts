@@ -3,7 +3,7 @@ import { candidateUuid } from '../../../../src/election/candidates/candidate-uui
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../../src/platform/async/promises.js';
-import { heartbeatNodeOf } from '../../../../src/queue/heartbeat-name.js';
+import { heartbeatNodeOf } from '../../../../src/queue/names-and-order.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
 import { GroupMember, type GroupMemberListener } from '../../../../src/shards/group-member.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, OperationTimeoutError, RequestTooLargeError } from '../../../../src/errors.js';
-import { LostRequest } from '../../../../src/session/connection/lost-request.js';
+import { LostRequest } from '../../../../src/session/connection/connection-end.js';
 
 const lossOf = (requestBytes?: number) => new ConnectionLossError('lost', { requestBytes });
 

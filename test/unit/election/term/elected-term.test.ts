@@ -4,12 +4,12 @@ import type { ElectedTerm } from '../../../../src/election/term/elected-term.js'
 import type { Term } from '../../../../src/election/term/term.js';
 import type { Logger } from '../../../../src/platform/logging/logger.js';
 
-let callLead: typeof import('../../../../src/election/term/call-lead.js').callLead;
+let callLead: typeof import('../../../../src/election/term/elected-term.js').callLead;
 
 // The module checks 100 functions in the life of a process. Other test files in this process have led terms, too.
 beforeEach(async () => {
   vi.resetModules();
-  ({ callLead } = await import('../../../../src/election/term/call-lead.js'));
+  ({ callLead } = await import('../../../../src/election/term/elected-term.js'));
 });
 
 /** Calls `work` for this many terms, and returns the terms with a warning. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { waivesZxid } from '../../../../src/session/connection/handshake-without-zxid.js';
+import { waivesZxid } from '../../../src/session/server-search.js';
 
 describe('the zxid in a handshake', () => {
   it('is shown for longer than an ensemble with a quorum keeps a silent session, and then no more', () => {
