@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { addDashboard } from './commands/dashboard.js';
 import { addDevServer } from './commands/dev-server.js';
 import { addElect } from './commands/elect.js';
 import { addHandOver } from './commands/hand-over.js';
@@ -10,7 +11,6 @@ import { addResign } from './commands/resign.js';
 import { addRun } from './commands/run.js';
 import { addShards } from './commands/shards.js';
 import { addStatus } from './commands/status.js';
-import { addUi } from './commands/ui.js';
 import { EXIT, UserError } from './process/exit-codes.js';
 import { printError } from './process/output.js';
 import { checkWords } from './process/utf8.js';
@@ -71,7 +71,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addHandOver(program, setExitCode);
   addPrune(program, setExitCode);
   addShards(program, setExitCode);
-  addUi(program);
+  addDashboard(program);
   addDevServer(program);
   return program.addHelpText('after', MORE_HELP);
 }

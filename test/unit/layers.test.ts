@@ -111,7 +111,7 @@ describe('the layers', () => {
         'cli/commands/run.ts',
         'cli/commands/shards.ts',
         'cli/commands/status.ts',
-        'cli/commands/ui.ts',
+        'cli/commands/dashboard.ts',
       ],
     ],
     [
@@ -133,7 +133,7 @@ describe('the layers', () => {
         'session/connection/connect-string.ts',
         'session/connection/connection.ts',
         'session/connection/dialer.ts',
-        'cli/commands/ui.ts',
+        'cli/commands/dashboard.ts',
         'platform/environment.ts',
         'overview/reading/periodic-reads.ts',
         'session/connection/outage.ts',

@@ -9,7 +9,7 @@ import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../
 import { asListenError, EXIT, orUserError, UserError } from '../process/exit-codes.js';
 import { untilSignal } from '../process/stop-asked.js';
 
-interface UiOptions extends ConnectionOptions {
+interface DashboardOptions extends ConnectionOptions {
   readonly root: string;
   readonly host: string;
   readonly port: number;
@@ -36,13 +36,14 @@ Exits with 0 after a signal has stopped it, 64 if the command line is wrong, 69
 if the port isn't available.
 
 Examples:
-  conclave ui --root /elections
-  conclave ui --host 0.0.0.0 --allow-host ops.example.com --token-file /run/secrets/ui`;
+  conclave dashboard --root /elections
+  conclave dashboard --host 0.0.0.0 --allow-host ops.example.com --token-file /run/secrets/ui`;
 
-/** `conclave ui`: the dashboard. */
-export function addUi(program: Command): void {
+/** `conclave dashboard`, also under its former name `conclave ui`. */
+export function addDashboard(program: Command): void {
   const command = program
-    .command('ui')
+    .command('dashboard')
+    .alias('ui')
     .summary('serve a page that shows elections, locks and shards')
     .description(DESCRIPTION);
   withConnection(command)
@@ -68,7 +69,7 @@ export function addUi(program: Command): void {
     .action(serve);
 }
 
-async function serve(options: UiOptions): Promise<void> {
+async function serve(options: DashboardOptions): Promise<void> {
   const { host, port, tokenFile } = options;
   if (tokenFile === undefined && !LOOPBACK.includes(host))
     throw new UserError(
@@ -97,7 +98,7 @@ async function serve(options: UiOptions): Promise<void> {
   }
 }
 
-function settingsOf({ root, history, tokenFile, host, allowHost = [], ...connection }: UiOptions) {
+function settingsOf({ root, history, tokenFile, host, allowHost = [], ...connection }: DashboardOptions) {
   const { connect, session } = targetOf(connection);
   const common = { connect, session, root, ...(history !== undefined && { history }) };
   if (tokenFile === undefined) return common;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { readToken, showsToken } from '../../src/cli/commands/ui.js';
+import { readToken, showsToken } from '../../src/cli/commands/dashboard.js';
 import type { DashboardState } from '../../src/dashboard/api.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { follow, getJson, post } from '../support/conclave/dashboards.js';
@@ -23,7 +23,7 @@ async function setUp() {
   const elector = await campaign(await openSession({}, server.connectString), '/elections/a', { id: 'one' });
   onTestFinished(() => elector.stop());
   const start = async (...words: string[]) => {
-    const args = ['ui', '--connect', server.connectString, '--port', '0', ...words];
+    const args = ['dashboard', '--connect', server.connectString, '--port', '0', ...words];
     const process = execaNode(PROGRAM, args, { ipc: false, reject: false, timeout: 30_000 });
     onTestFinished(() => void process.kill('SIGKILL'));
     const [chunk] = (await once(process.stdout, 'data')) as [Buffer];
@@ -40,7 +40,7 @@ function tokenFile(text: string): string {
   return file;
 }
 
-describe('conclave ui', () => {
+describe('conclave dashboard', () => {
   it('prints its address as one line, serves the dashboard read-only, and ends at a signal with its streams', async () => {
     const { server, start } = await setUp();
     const { process, line, url } = await start();
@@ -92,7 +92,7 @@ describe('conclave ui', () => {
 
   it('says that its port is taken', async () => {
     const { server } = await setUp();
-    const words = ['ui', '-c', server.connectString, '--port', String(server.port)];
+    const words = ['dashboard', '-c', server.connectString, '--port', String(server.port)];
     const { exitCode, stderr } = await execaNode(PROGRAM, words, { reject: false });
     expect([exitCode, stderr]).toEqual([
       69,
