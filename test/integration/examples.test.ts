@@ -29,9 +29,15 @@ async function copyOf(name: string): Promise<string> {
   return project;
 }
 
-/** Starts a file of a copied example as a user would, by tsx. */
+/**
+ * Starts a file of a copied example, as `tsx` does, but in one process: `tsx` passes a signal on to a child, which kills the child if that
+ * is busy.
+ */
 const tsx = <T extends Options>(project: string, file: string, args: readonly string[], options: T) =>
-  execa('tsx', [file, ...args], { ...options, cwd: project, preferLocal: true, localDir: ROOT });
+  execa(process.execPath, ['--import', import.meta.resolve('tsx'), file, ...args], {
+    ...options,
+    cwd: project,
+  });
 
 /** Runs a copy of an example as a user would, on the servers of the tests. */
 async function run(

@@ -1,5 +1,5 @@
 /**
- * The findings of the quick searches, which take minutes. The result of a search depends only on the model's text, the macros, the kind of
+ * The findings of the quick searches, which take minutes. The result of a search depends only on the model's statements, the macros, the kind of
  * search and Spin's version. So `npm test` runs a search again only if one of these has changed since its finding was recorded.
  */
 import { execFileSync } from 'node:child_process';
@@ -39,8 +39,17 @@ export function record(results) {
 /** @param {Model} model @param {Question} question @param {string} spin */
 export function digestOf({ path }, { search }, spin) {
   const { defines, kind, only, effort } = search;
-  const parts = [readFileSync(path, 'utf8'), JSON.stringify([defines, kind, only, effort]), spin];
+  const parts = [
+    withoutComments(readFileSync(path, 'utf8')),
+    JSON.stringify([defines, kind, only, effort]),
+    spin,
+  ];
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 24);
+}
+
+/** A search doesn't depend on comments and line breaks. @param {string} model */
+function withoutComments(model) {
+  return model.replaceAll(/\/\*.*?\*\//gs, ' ').replaceAll(/\s+/g, ' ');
 }
 
 /** @returns {string} `''` without Spin */
