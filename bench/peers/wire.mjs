@@ -116,6 +116,14 @@ export class Wire {
     return { some, all };
   }
 
+  /** Ends the session, and waits until the server has ended the connection. */
+  async close() {
+    const closed = once(this.socket, 'close');
+    this.#onEvent = () => undefined; // A contender that still waits must not hold now.
+    this.socket.write(CLOSING);
+    await closed;
+  }
+
   /** Resolves when a watch notification arrives. */
   event() {
     return new Promise((resolve) => {
@@ -145,6 +153,8 @@ export class Wire {
 
 /** The session's ping. */
 export const PING = frame(int(PING_XID), int(11));
+
+const CLOSING = frame(int(1), int(-11));
 
 /** @param {number} value */
 export function int(value) {
