@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   BadVersionError,
@@ -21,6 +20,7 @@ import { connectString, inOrder, openSession, uniquePath } from '../support/conc
 import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
+import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 const EVENTS = ['suspended', 'resumed', 'expired', 'closed', 'error'];
 
@@ -405,13 +405,10 @@ describe('opening a session', () => {
   });
 
   it('tries the next server when one accepts and stays silent', async () => {
-    const silent = createServer();
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void silent.close());
-    const { port } = silent.address() as { port: number };
+    const silent = await startFakeServer({ handshake: () => undefined });
     const session = await openSession(
       { sessionTimeoutMs: 1500, environment: inOrder },
-      `127.0.0.1:${port},${connectString()}`,
+      `${silent.connectString},${connectString()}`,
     );
     expect(session.state.name).toBe('connected');
   });
@@ -419,11 +416,7 @@ describe('opening a session', () => {
   it('looks a name up anew at each try, and tries all its addresses', async () => {
     const proxy = await startProxy();
     const port = Number(proxy.connectString.split(':')[1]);
-    const silent = createServer();
-    await new Promise<void>((resolve, reject) => {
-      silent.once('error', reject).listen({ port, host: '127.0.0.2' }, resolve);
-    });
-    onTestFinished(() => void silent.close());
+    await startFakeServer({ handshake: () => undefined, port, host: '127.0.0.2' });
     const answers = [
       () => Promise.reject(new Error('no such name')),
       () => Promise.resolve(['127.0.0.2']), // This server accepts, and stays silent.
