@@ -15,7 +15,7 @@ import { systemEnvironment } from '../../src/platform/environment.js';
 import type { Clock } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.mjs';
+import { aborted, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { GREETING, hostileChunk, WITHOUT_PASSWORD } from '../support/wire/hostile-frames.js';
 import { startFakeServer } from '../support/wire/start-fake-server.js';

@@ -7,7 +7,7 @@ import type { Logger } from '../../src/platform/logging/logger.js';
 import { EnsembleHistory } from '../../src/session/lost-data-check.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { nextEvent, recordEvents } from '../support/events.mjs';
+import { nextEvent, recordEvents } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 import { STAT } from '../support/wire/fake-server.mjs';

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { A_WHILE_MS, TIMES } from '../../support/conclave/group-members.js';
-import { nextEvent } from '../../support/events.mjs';
+import { nextEvent } from '../../support/events.js';
 import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/app/election';

@@ -4,7 +4,7 @@ import { encodeGuardianMessage } from '../../../../src/cluster/dead-children/gua
 import type { Snapshot } from '../../../../src/metrics/model/series.js';
 import { decodeAnswer, encodeRequest } from '../../../../src/metrics/workers/metrics-messages.js';
 import { Responder } from '../../../../src/metrics/workers/responder.js';
-import { settle } from '../../../support/fake-clock.js';
+import { settle } from '../../../support/waiting.mjs';
 
 /** The end of a channel to a parent process. */
 class Channel extends EventEmitter {

@@ -5,7 +5,7 @@ import { ShardRecords } from '../../../../src/shards/ownership/shard-records.js'
 import { readFacts } from '../../../../src/shards/planning/read-input.js';
 import { PATHS } from '../../../support/conclave/group-members.js';
 import { setUpOwners } from '../../../support/conclave/shard-owners.js';
-import { nextEvent } from '../../../support/events.mjs';
+import { nextEvent } from '../../../support/events.js';
 
 const never = new LazyAbortController();
 const LISTENER = {
