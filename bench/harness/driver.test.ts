@@ -16,6 +16,17 @@ async function start(recipe = 'lock', command = FAKE) {
   return driver;
 }
 
+describe("a contestant's program", () => {
+  it.each(['raw', 'ready-made-packets', 'ready-made-terms'])('ends at quit: %s', async (name) => {
+    const recipe = name === 'ready-made-terms' ? 'election' : 'lock';
+    const args = [join(import.meta.dirname, `../peers/${name}.mjs`), 'here:2181', '5000', recipe];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.stdin.write('quit\n'); // The input stays open.
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});
+
 describe("a benchmark's driver", () => {
   it('sends each command of the protocol, and reads the answer', async () => {
     const driver = await start();

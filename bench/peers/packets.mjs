@@ -1,17 +1,8 @@
 /** Requests as bytes, ready to be sent, and functions with which the lower bounds read the answers. */
-import { bool, frame, int, text } from './wire.mjs';
+import { Writer } from '../../test/support/wire/jute.mjs';
+import { OPERATION as OP } from '../../test/support/wire/protocol.mjs';
+import { frame } from './wire.mjs';
 
-const OP = {
-  create: 1,
-  delete: 2,
-  exists: 3,
-  getData: 4,
-  setData: 5,
-  getChildren: 8,
-  check: 13,
-  multi: 14,
-  removeWatches: 18,
-};
 /** Kinds of watches: for a node's data, and for its existence. */
 const DATA_WATCH = 2;
 const ALL_PERMISSIONS = 31;
@@ -26,64 +17,74 @@ const ERROR_AT = 12;
 const VERSION_AT = 32;
 const ZERO = 0x30;
 /** The end of a transaction. */
-const END = Buffer.concat([int(-1), bool(true), int(-1)]);
+const END = new Writer().int(-1).bool(true).int(-1).done();
 
 const ids = { creation: 1, reading: 2, deletion: 3, watching: 4, transaction: 5, unwatching: 6 };
 
+/** @param {number} id @param {number} operation @param {string | Buffer} path */
+function request(id, operation, path) {
+  return new Writer().int(id).int(operation).buffer(Buffer.from(path));
+}
+
 /** @param {string} node @param {number} flags */
 export function creation(node, flags) {
-  return frame(int(ids.creation), int(OP.create), created(node, flags));
+  return frame(new Writer().int(ids.creation).int(OP.create).raw(created(node, flags)));
 }
 
 /** @param {string} node @param {number} flags */
 function created(node, flags) {
-  const access = [int(1), int(ALL_PERMISSIONS), text('world'), text('anyone')];
-  return Buffer.concat([text(node), int(0), ...access, int(flags)]);
+  const access = new Writer().int(1).int(ALL_PERMISSIONS).string('world').string('anyone').done();
+  return new Writer().string(node).int(0).raw(access).int(flags).done();
 }
 
 /** @param {string} path */
 export function listing(path) {
-  return frame(int(ids.reading), int(OP.getChildren), text(path), bool(false));
+  return frame(request(ids.reading, OP.getChildren, path).bool(false));
 }
 
 /** @param {string} path */
 export function reading(path) {
-  return frame(int(ids.reading), int(OP.getData), text(path), bool(false));
+  return frame(request(ids.reading, OP.getData, path).bool(false));
 }
 
 /** @param {string | Buffer} path */
 export function deletion(path) {
-  return frame(int(ids.deletion), int(OP.delete), text(path), int(ANY_VERSION));
+  return frame(request(ids.deletion, OP.delete, path).int(ANY_VERSION));
 }
 
 /** @param {string | Buffer} path */
 export function watching(path) {
-  return frame(int(ids.watching), int(OP.exists), text(path), bool(true));
+  return frame(request(ids.watching, OP.exists, path).bool(true));
 }
 
 /** @param {string | Buffer} path */
 export function unwatching(path) {
-  return frame(int(ids.unwatching), int(OP.removeWatches), text(path), int(DATA_WATCH));
+  return frame(request(ids.unwatching, OP.removeWatches, path).int(DATA_WATCH));
 }
 
 /** @param {Buffer[]} parts */
 export function transaction(...parts) {
-  return frame(int(ids.transaction), int(OP.multi), ...parts, END);
+  return frame(
+    new Writer()
+      .int(ids.transaction)
+      .int(OP.multi)
+      .raw(Buffer.concat([...parts, END])),
+  );
 }
 
 /** Parts of a transaction. */
 export const part = {
   create: (/** @type {string} */ node, /** @type {number} */ flags) =>
-    Buffer.concat([header(OP.create), created(node, flags)]),
-  delete: (/** @type {string} */ node) => Buffer.concat([header(OP.delete), text(node), int(ANY_VERSION)]),
-  check: (/** @type {string} */ node) => Buffer.concat([header(OP.check), text(node), int(ANY_VERSION)]),
+    header(OP.create).raw(created(node, flags)).done(),
+  delete: (/** @type {string} */ node) => header(OP.delete).string(node).int(ANY_VERSION).done(),
+  check: (/** @type {string} */ node) => header(OP.check).string(node).int(ANY_VERSION).done(),
   set: (/** @type {string} */ node, /** @type {Buffer} */ data, /** @type {number} */ version) =>
-    Buffer.concat([header(OP.setData), text(node), text(data), int(version)]),
+    header(OP.setData).string(node).buffer(data).int(version).done(),
 };
 
 /** The header of a transaction's part: operation, not the end, no error. @param {number} code */
 function header(code) {
-  return Buffer.concat([int(code), bool(false), int(-1)]);
+  return new Writer().int(code).bool(false).int(-1);
 }
 
 /** @param {Buffer} reply */

@@ -148,6 +148,7 @@ export async function obey(recipes) {
     console.log(await run(...args));
   }
   await Promise.all(clients.map((client) => client.close()));
+  process.stdin.destroy(); // The benchmark may keep it open, which would keep this process alive.
 }
 
 /** @param {Promise<void>} running */

@@ -44,7 +44,7 @@ const client = (recipe) => async (/** @type {string} */ servers, /** @type {numb
   const wire = await openWire(servers, sessionTimeoutMs);
   return {
     contender: (/** @type {string} */ path) => contend(wire, path, recipe),
-    close: async () => void wire.socket.destroy(),
+    close: () => wire.close(),
   };
 };
 

@@ -1,9 +1,9 @@
 /** ZooKeeper's packets, and a plain socket for them. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-
-const EVENT_XID = -1;
-const PING_XID = -2;
+import { FrameReader, framed } from '../../test/support/wire/frames.mjs';
+import { Writer } from '../../test/support/wire/jute.mjs';
+import { OPERATION, XID } from '../../test/support/wire/protocol.mjs';
 
 /** One buffer for all reads: a stream would allocate a new one for each chunk. */
 const received = Buffer.allocUnsafeSlow(65_536);
@@ -32,14 +32,7 @@ export async function openWire(servers, sessionTimeoutMs, { id, password } = NEW
   const wire = new Wire(/** @type {string} */ (host), Number(port));
   await once(wire.socket, 'connect');
   // The connect request: no version, no transaction seen, the session.
-  const connecting = frame(
-    int(0),
-    Buffer.alloc(8),
-    int(sessionTimeoutMs),
-    id,
-    int(password.length),
-    password,
-  );
+  const connecting = frame(new Writer().int(0).long(0n).int(sessionTimeoutMs).raw(id).buffer(password));
   const [reply] = /** @type {[Buffer]} */ (await wire.ask(1, connecting));
   wire.session = {
     id: Buffer.from(reply.subarray(SESSION_AT, SESSION_AT + 8)),
@@ -55,8 +48,7 @@ export class Wire {
   socket;
   /** @type {Credentials} */
   session = NEW_SESSION;
-  /** @type {Buffer} */
-  #rest = Buffer.alloc(0);
+  #frames = new FrameReader();
   #isOpen = false;
   #xid = 0;
   /** @type {Buffer[]} */
@@ -116,6 +108,14 @@ export class Wire {
     return { some, all };
   }
 
+  /** Ends the session, and waits until the server has ended the connection. */
+  async close() {
+    const closed = once(this.socket, 'close');
+    this.#onEvent = () => undefined; // A contender that still waits must not hold now.
+    this.socket.write(CLOSING);
+    await closed;
+  }
+
   /** Resolves when a watch notification arrives. */
   event() {
     return new Promise((resolve) => {
@@ -125,46 +125,23 @@ export class Wire {
 
   /** @param {Buffer} chunk */
   #read(chunk) {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    while (this.#rest.length >= 4) {
-      const end = 4 + this.#rest.readInt32BE(0);
-      if (this.#rest.length < end) return;
-      this.#take(this.#rest.subarray(4, end));
-      this.#rest = this.#rest.subarray(end);
-    }
+    for (const frame of this.#frames.push(chunk)) this.#take(frame);
     this.#onReply();
   }
 
   /** @param {Buffer} frame */
   #take(frame) {
     const xid = frame.readInt32BE(0);
-    if (xid === EVENT_XID) this.#onEvent();
-    else if (xid !== PING_XID) this.#replies.push(frame);
+    if (xid === XID.event) this.#onEvent();
+    else if (xid !== XID.ping) this.#replies.push(frame);
   }
 }
 
 /** The session's ping. */
-export const PING = frame(int(PING_XID), int(11));
+export const PING = frame(new Writer().int(XID.ping).int(OPERATION.ping));
+const CLOSING = frame(new Writer().int(1).int(OPERATION.closeSession));
 
-/** @param {number} value */
-export function int(value) {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(value);
-  return bytes;
-}
-
-/** @param {boolean} value */
-export function bool(value) {
-  return Buffer.from([value ? 1 : 0]);
-}
-
-/** @param {string | Buffer} value */
-export function text(value) {
-  return Buffer.concat([int(Buffer.byteLength(value)), Buffer.from(value)]);
-}
-
-/** @param {Buffer[]} parts */
-export function frame(...parts) {
-  const packet = Buffer.concat(parts);
-  return Buffer.concat([int(packet.length), packet]);
+/** @param {Writer} writer */
+export function frame(writer) {
+  return framed(writer.done());
 }

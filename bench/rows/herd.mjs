@@ -40,11 +40,12 @@ export default async function herd({ quick, crowds, say }) {
     notes: [
       'The strategies are in `bench/strategies`. A handover includes all requests that follow from it, except those with which a contender joins again.',
     ],
-    data: costs.map(({ contenders, name, timesUs, handovers }) => ({
+    data: costs.map(({ contenders, name, timesUs, handovers, joins }) => ({
       contenders,
       name,
       timesUs,
       ...mean(handovers),
+      join: mean(joins),
     })),
   };
 }

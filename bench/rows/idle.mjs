@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { TcpProxy } from '../../test/support/faults/tcp-proxy.mjs';
 import { Child } from '../harness/child.mjs';
-import { CountingProxy, heartbeatsPerLease, totals } from '../harness/counting-proxy.mjs';
 import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
+import { heartbeatsPerLease, totals } from '../harness/traffic.mjs';
+
+/** @typedef {ReturnType<import('../../test/support/faults/traffic.mjs').Traffic['take']>} Counts */
 
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const PINGS_PER_TIMEOUT = 5;
@@ -22,29 +25,34 @@ export default async function idle({ quick, say }) {
   const timeouts = quick ? 1 : 5;
   const waiting = quick ? 200 : 1000;
   const servers = await startServers();
-  const proxy = await CountingProxy.before(servers.connect);
+  const proxy = await TcpProxy.start(servers.connect);
   const child = new Child(SCRIPT);
   try {
     const count = waiting + 1;
-    await child.ask('join', { connect: proxy.address, path: '/idle', count, sessionTimeoutMs: sessionMs });
+    await child.ask('join', {
+      connect: proxy.connectString,
+      path: '/idle',
+      count,
+      sessionTimeoutMs: sessionMs,
+    });
     say(`idle: ${waiting} candidates wait`);
     await pause(SETTLE_MS);
-    proxy.take();
+    proxy.takeTraffic();
     const before = await child.ask('cpuMs');
     const traffic = await servers.meter.during(() => pause(timeouts * sessionMs));
     const after = await child.ask('cpuMs');
-    const lines = proxy.take();
+    const lines = proxy.takeTraffic();
     const elapsedMs = after.atMs - before.atMs;
     return report({ sessionMs, lines, traffic, elapsedMs, cpuMs: after.cpuMs - before.cpuMs });
   } finally {
     await child.end();
-    await proxy.close();
+    await proxy.stop();
     await servers.stop();
   }
 }
 
 /**
- * @param {{ sessionMs: number, lines: import('../harness/counting-proxy.mjs').Line[], traffic: import('../harness/meter.mjs').Traffic,
+ * @param {{ sessionMs: number, lines: Counts[], traffic: import('../harness/meter.mjs').Traffic,
  *   elapsedMs: number, cpuMs: number }} measured
  * @returns {import('../harness/finding.mjs').Finding}
  */
@@ -131,7 +139,7 @@ function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
   };
 }
 
-/** @param {import('../harness/counting-proxy.mjs').Line} line */
+/** @param {Counts} line */
 function readsOf(line) {
   return totals([line]).exists ?? 0;
 }

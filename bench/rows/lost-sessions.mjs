@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { TcpProxy } from '../../test/support/faults/tcp-proxy.mjs';
 import { Child } from '../harness/child.mjs';
-import { CountingProxy, probesInPlaceOfPings, totals } from '../harness/counting-proxy.mjs';
 import { median, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
+import { probesInPlaceOfPings, totals } from '../harness/traffic.mjs';
 
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const SETTLE_MS = 1000;
@@ -62,20 +63,20 @@ export default async function lostSessions({ quick, say }) {
  * @returns {Promise<Recovery>}
  */
 async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
-  const proxy = await CountingProxy.before(connect);
+  const proxy = await TcpProxy.start(connect);
   const child = new Child(SCRIPT);
   try {
-    await child.ask('supervise', { connect: proxy.address, path, count, sessionTimeoutMs });
+    await child.ask('supervise', { connect: proxy.connectString, path, count, sessionTimeoutMs });
     await pause(SETTLE_MS);
     child.freeze();
     while ((await meter.holdings()).ephemerals > 0) await pause(100);
-    proxy.take();
+    proxy.takeTraffic();
     const began = Number(process.hrtime.bigint()) / 1e6;
     child.thaw();
     const { elected, joinedAt } = await child.ask('recovered');
     // If there is a second leader, it is elected within this time.
     await pause(SETTLE_MS);
-    const lines = proxy.take();
+    const lines = proxy.takeTraffic();
     await child.ask('leave');
     return {
       count,
@@ -91,7 +92,7 @@ async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
     };
   } finally {
     await child.end();
-    await proxy.close();
+    await proxy.stop();
   }
 }
 

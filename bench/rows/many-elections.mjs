@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { TcpProxy } from '../../test/support/faults/tcp-proxy.mjs';
 import { Child } from '../harness/child.mjs';
-import { CountingProxy, totals } from '../harness/counting-proxy.mjs';
 import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
+import { totals } from '../harness/traffic.mjs';
 
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const SESSION_MS = 6000;
@@ -21,23 +22,23 @@ export default async function manyElections({ quick, say }) {
   const count = quick ? 1000 : 10_000;
   const watchedMs = quick ? 2000 : 10_000;
   const servers = await startServers();
-  const proxy = await CountingProxy.before(servers.connect);
+  const proxy = await TcpProxy.start(servers.connect);
   const child = new Child(SCRIPT);
   try {
     const started = await child.ask('standInMany', {
-      connect: proxy.address,
+      connect: proxy.connectString,
       path: '/many',
       count,
       sessionTimeoutMs: SESSION_MS,
     });
-    const starting = totals(proxy.take());
+    const starting = totals(proxy.takeTraffic());
     say(`many elections: ${count} led after ${Math.round(started.tookMs)} ms`);
     await pause(SETTLE_MS);
-    proxy.take();
+    proxy.takeTraffic();
     const before = await child.ask('cpuMs');
     const traffic = await servers.meter.during(() => pause(watchedMs));
     const after = await child.ask('cpuMs');
-    const lines = proxy.take();
+    const lines = proxy.takeTraffic();
     const leading = await child.ask('leading');
     const stopMs = await child.ask('stop');
     const seconds = (after.atMs - before.atMs) / 1000;
@@ -54,7 +55,7 @@ export default async function manyElections({ quick, say }) {
     });
   } finally {
     await child.end();
-    await proxy.close();
+    await proxy.stop();
     await servers.stop();
   }
 }

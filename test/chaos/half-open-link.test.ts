@@ -5,7 +5,7 @@ import type { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { ConnectionTracker } from '../support/conclave/connection-tracker.js';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
 import { connectStringOf, Ensemble } from '../support/servers/ensemble.js';

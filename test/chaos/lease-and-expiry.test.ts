@@ -12,7 +12,7 @@ import { NEW_SESSION } from '../../src/session/protocol/requests.js';
 import { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { connectStringOf, Ensemble } from '../support/servers/ensemble.js';
 import { concurrently, onTestFinished } from '../support/vitest/test-end.js';
 

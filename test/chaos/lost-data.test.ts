@@ -3,7 +3,7 @@ import { SessionExpiredError } from '../../src/errors.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { openSession } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const TICK_MS = 200;

@@ -7,7 +7,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { SessionCredentials } from '../../src/session/credentials-and-times.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession } from '../support/conclave/sessions.js';
-import { nextEvent, recordEvents } from '../support/events.mjs';
+import { nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 import { RawClient } from '../support/wire/raw-client.js';
 

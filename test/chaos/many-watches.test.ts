@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 

@@ -11,6 +11,7 @@ import {
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { overlapsIn } from '../support/history/overlaps.js';
 import { RUNS_ALL } from '../support/vitest/extent.js';
 import { until } from '../support/waiting.mjs';
 
@@ -194,14 +195,10 @@ describe('a host that stands still for longer than a lease, with the runner, the
 });
 
 /** The pairs of terms in which two commands acted at the same time. */
-function overlaps(terms: ReadonlyMap<number, readonly Activity[]>): string[] {
+function overlaps(terms: ReadonlyMap<number, readonly Activity[]>): unknown[] {
   const spans = [...terms].map(([term, acts]) => {
     const times = acts.map(({ atMs }) => atMs);
     return { term, from: times.reduce((a, b) => Math.min(a, b)), to: times.reduce((a, b) => Math.max(a, b)) };
   });
-  const inOrder = spans.sort((a, b) => a.term - b.term);
-  return inOrder.flatMap(({ term, to }, at) => {
-    const next = inOrder[at + 1];
-    return next !== undefined && next.from <= to ? [`${term} and ${next.term}`] : [];
-  });
+  return overlapsIn(spans.sort((a, b) => a.term - b.term));
 }

@@ -119,8 +119,7 @@ forEachServer((server) => {
 
   describe('access lists', () => {
     it('of a new node are what was asked for', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const acl = [...world(PERMISSION.read | PERMISSION.admin), BOB];
       await client.do(create(path, { acl }));
       expect((await client.do(getAcl(path))).acl).toEqual(acl);
@@ -160,9 +159,7 @@ forEachServer((server) => {
       ['of an address that is none', [{ permissions: 31, scheme: 'ip', id: '1.2.3' }]],
       ['half wrong', [...OPEN, { permissions: 31, scheme: 'nosuch', id: 'x' }]],
     ])('that are %s are INVALID_ACL for create and setACL', async (_name, acl) => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       expect(await client.errorOf(create(`${path}/child`, { acl }))).toBe(ERROR.invalidAcl);
       expect(await client.errorOf(setAcl(path, acl))).toBe(ERROR.invalidAcl);
       expect(await client.do(getAcl(path))).toMatchObject({ acl: OPEN, stat: { aversion: 0 } });
@@ -202,16 +199,13 @@ forEachServer((server) => {
     });
 
     it('name no identity twice', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { acl: [...OPEN, ...OPEN] }));
       expect((await client.do(getAcl(path))).acl).toEqual(OPEN);
     });
 
     it('are written at a version: any for -1, only the right one else', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(setData(path, 'x'));
       expect((await client.do(setAcl(path, OPEN, 0))).aversion).toBe(1);
       expect(await client.errorOf(setAcl(path, OPEN, 0))).toBe(ERROR.badVersion);
@@ -230,8 +224,7 @@ forEachServer((server) => {
     });
 
     it('count for the client that made them too', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { acl: world(PERMISSION.read) }));
       expect(await client.errorOf(setData(path, 'x'))).toBe(ERROR.noAuth);
       expect(await client.errorOf(setAcl(path, OPEN))).toBe(ERROR.noAuth);
@@ -249,8 +242,7 @@ forEachServer((server) => {
     });
 
     it('may name addresses, and networks', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const acl = (id: string) => [{ permissions: PERMISSION.all, scheme: 'ip', id }];
       await client.do(create(path, { acl: acl('127.0.0.1') }));
       expect(await client.errorOf(setData(path, 'x'))).toBe(ERROR.none);

@@ -86,17 +86,14 @@ forEachServer((server) => {
       ['an ephemeral create', (path: string) => create(path, { mode: MODE.ephemeral })],
       ['a container', createContainer],
     ])('%s of a node that is there is NODE_EXISTS, and leaves it as it was', async (_name, operation) => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { stat } = await client.do(create2(path, { data: 'first' }));
       expect(await client.errorOf(operation(path))).toBe(ERROR.nodeExists);
       expect(await client.do(getData(path))).toEqual({ data: Buffer.from('first'), stat });
     });
 
     it('a delete of a node with children is NOT_EMPTY', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(create(`${path}/child`));
       expect(await client.errorOf(remove(path))).toBe(ERROR.notEmpty);
       await client.do(remove(`${path}/child`));
@@ -104,16 +101,13 @@ forEachServer((server) => {
     });
 
     it('a delete of a node with children at a wrong version is BAD_VERSION', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(create(`${path}/child`));
       expect(await client.errorOf(remove(path, 5))).toBe(ERROR.badVersion);
     });
 
     it('a write at another version is BAD_VERSION, and writes nothing', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: 'a' }));
       const written = await client.do(setData(path, 'b', 0));
       expect(await client.errorOf(setData(path, 'c', 0))).toBe(ERROR.badVersion);
@@ -122,9 +116,7 @@ forEachServer((server) => {
     });
 
     it('a delete at another version is BAD_VERSION, and at the right one, or at -1, none', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(setData(path, 'x'));
       expect(await client.errorOf(remove(path, 0))).toBe(ERROR.badVersion);
       expect(await client.errorOf(remove(path, 1))).toBe(ERROR.none);
@@ -134,9 +126,7 @@ forEachServer((server) => {
     });
 
     it('a version below -1 is BAD_VERSION', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       expect(await client.errorOf(setData(path, 'x', -2))).toBe(ERROR.badVersion);
       expect(await client.errorOf(remove(path, -2))).toBe(ERROR.badVersion);
     });
@@ -146,8 +136,7 @@ forEachServer((server) => {
       ['an ephemeral one', MODE.ephemeral],
       ['a sequential one', MODE.sequential],
     ])('a child of an ephemeral node, %s, is NO_CHILDREN_FOR_EPHEMERALS', async (_name, mode) => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { mode: MODE.ephemeral }));
       expect(await client.errorOf(create(`${path}/child`, { mode }))).toBe(ERROR.noChildrenForEphemerals);
     });
@@ -159,8 +148,7 @@ forEachServer((server) => {
     });
 
     it('a node with a time to live is UNIMPLEMENTED, as long as it is not switched on', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       expect(await client.errorOf(createTtl(path, 10_000n))).toBe(ERROR.unimplemented);
       expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
     });
@@ -186,8 +174,7 @@ forEachServer((server) => {
     }
 
     it('a time to live for a node of another mode is BAD_ARGUMENTS', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       expect(await client.errorOf(createTtl(path, 10_000n, { mode: MODE.persistent }))).toBe(
         ERROR.badArguments,
       );
@@ -204,9 +191,7 @@ forEachServer((server) => {
     });
 
     it('a request whose body is cut is MARSHALLING_ERROR, and the connection goes on', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const { body } = getData(path);
       expect(await client.errorOf(raw(OPERATION.getData, body.subarray(0, 6)))).toBe(ERROR.marshalling);
       expect(await client.errorOf(raw(OPERATION.create, create(freshPath()).body.subarray(0, 6)))).toBe(
@@ -224,9 +209,7 @@ forEachServer((server) => {
 
   describe('paths', () => {
     it.each(INVALID_NAMES)('whose last name is %s are BAD_ARGUMENTS for create', async (_name, name) => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       expect(await client.errorOf(create(`${path}/${name}`))).toBe(ERROR.badArguments);
       expect(await client.do(getChildren(path))).toEqual([]);
     });
@@ -240,9 +223,7 @@ forEachServer((server) => {
     });
 
     it('that are wrong further up are NO_NODE for create: it looks for the parent first', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       for (const wrong of ['//child', '/./child', '/../child', '/a\u0001/child'])
         expect(await client.errorOf(create(path + wrong)), wrong).toBe(ERROR.noNode);
     });
@@ -268,24 +249,18 @@ forEachServer((server) => {
     it.each(['.hidden', '...', 'a b', 'a.b', '-', '%', '~', '\u00a0'])(
       'may have the name %j',
       async (name) => {
-        const client = await server.connect();
-        const path = freshPath();
-        await client.do(create(path));
+        const { client, path } = await server.withNode();
         expect(await client.do(create(`${path}/${name}`))).toBe(`${path}/${name}`);
       },
     );
 
     it('with a slash at the end are right for a sequential create: its number is the name', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       expect(await client.do(create(`${path}/`, { mode: MODE.sequential }))).toBe(`${path}/0000000000`);
     });
 
     it('are compared byte by byte, upper and lower case apart', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(create(`${path}/a`));
       expect(await client.errorOf(exists(`${path}/A`))).toBe(ERROR.noNode);
       expect(await client.errorOf(create(`${path}/A`))).toBe(ERROR.none);
@@ -308,9 +283,7 @@ forEachServer((server) => {
     });
 
     it('that are sent at once are answered in their order', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const start = client.order.length;
       const requests = Array.from({ length: 100 }, (_, index) =>
         index % 3 === 0 ? client.ask(setData(path, String(index))) : client.ask(exists(path)),
@@ -321,8 +294,7 @@ forEachServer((server) => {
     });
 
     it('see what those before them on the same connection wrote', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const [, first, , second] = await Promise.all([
         client.ask(create(path, { data: 'a' })),
         client.ask(getData(path)),
@@ -334,8 +306,7 @@ forEachServer((server) => {
     });
 
     it('that write are answered with a zxid of their own, each above the one before', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const replies = [
         await client.ask(create(path)),
         await client.ask(setData(path, 'x')),
@@ -372,8 +343,7 @@ forEachServer((server) => {
     });
 
     it('to sync answer with the path, which need not exist, and take no zxid', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { zxid: before } = await client.ask(create(path));
       const { zxid, value } = await client.ask(sync(path));
       expect(value).toBe(path);
@@ -382,8 +352,7 @@ forEachServer((server) => {
     });
 
     it('for the number of all below count every generation', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       for (const below of ['', '/a', '/b', '/a/1', '/a/1/x']) await client.do(create(path + below));
       expect(await client.do(getAllChildrenNumber(path))).toBe(4);
       expect(await client.do(getAllChildrenNumber(`${path}/a`))).toBe(2);

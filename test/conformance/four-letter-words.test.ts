@@ -57,8 +57,7 @@ forEachServer((server) => {
     });
 
     it('srvr and mntr count the nodes', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const before = Number(await srvr('Node count'));
       await client.do(create(path));
       await client.do(create(`${path}/child`));
@@ -114,9 +113,7 @@ forEachServer((server) => {
     });
 
     it('mntr counts watches of children too, and wchs, wchp and wchc do not', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const before = Number(await mntr('watch_count'));
       const summary = await answerTo(server.port, 'wchs');
       await client.do(getChildren(path, true));
@@ -127,9 +124,7 @@ forEachServer((server) => {
     });
 
     it('mntr and wchs count watches, which go with their connection', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const before = Number(await mntr('watch_count'));
       await client.do(getData(path, true));
       await client.do(getData('/', true));

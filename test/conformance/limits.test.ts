@@ -20,18 +20,14 @@ function writeOfFrame(path: string, frameLength: number) {
 forEachServer((server) => {
   describe('frames', () => {
     it('of 1,048,575 bytes are taken', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const { dataLength } = await client.do(writeOfFrame(path, LONGEST_FRAME));
       expect(dataLength).toBeGreaterThan(1_048_500);
       expect((await client.do(getData(path))).data).toHaveLength(dataLength);
     });
 
     it('of one byte more end the connection, and write nothing', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await expect(client.ask(writeOfFrame(path, LONGEST_FRAME + 1))).rejects.toThrow();
       await client.closed;
       expect((await (await server.connect()).do(exists(path))).version).toBe(0);
@@ -66,8 +62,7 @@ forEachServer((server) => {
     });
 
     it('are taken in pieces, byte by byte', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { body } = create(path);
       const frame = new Writer().buffer(new Writer().int(77).int(OPERATION.create).raw(body).done()).done();
       for (const byte of frame) client.write(Buffer.from([byte]));

@@ -32,8 +32,7 @@ forEachServer((server) => {
     // ZOOKEEPER-4667.
     const tellsStat = server.isSince('3.9.0');
     it(`answers a path for a create, for create2 ${tellsStat ? 'a stat too' : 'as well'}, and a stat for a write`, async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { zxid, value } = await client.ask(
         multi(create(path), setData(path, 'ab'), check(path, 1), create2(`${path}/c`), remove(`${path}/c`)),
       );
@@ -52,9 +51,7 @@ forEachServer((server) => {
     });
 
     it('answers a write with the number of children as it was in the middle of the transaction', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const { value } = await client.ask(
         multi(create(`${path}/a`), setData(path, 'ab'), create(`${path}/b`), setData(path, 'c')),
       );
@@ -63,8 +60,7 @@ forEachServer((server) => {
     });
 
     it('takes one zxid for all its parts', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { zxid: before } = await client.ask(exists('/'));
       const { zxid } = await client.ask(multi(create(path), create(`${path}/a`), create(`${path}/b`)));
       expect(zxid).toBe(before + 1n);
@@ -73,8 +69,7 @@ forEachServer((server) => {
     });
 
     it('sees in each part what those before it did', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const results = await client.do(
         multi(
           create(path),
@@ -90,8 +85,7 @@ forEachServer((server) => {
     });
 
     it('that fails says which part: 0 before it, its error, -2 after it', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { error, value } = await client.ask(
         multi(create(path), create(`${path}/a`), remove(`${path}/missing`), setData(path, 'x'), remove(path)),
       );
@@ -111,8 +105,7 @@ forEachServer((server) => {
     });
 
     it('that fails has done nothing', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: 'old' }));
       await client.do(create(`${path}/kept`));
       const before = await client.do(getData(path));
@@ -131,17 +124,14 @@ forEachServer((server) => {
     });
 
     it('fails at a part at the wrong version, and says so', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const { value } = await client.ask(multi(setData(path, 'x', 0), setData(path, 'y', 0)));
       expect(errorsOf(value)).toEqual([0, ERROR.badVersion]);
       expect((await client.do(exists(path))).version).toBe(0);
     });
 
     it('of a check alone changes nothing, and takes a zxid', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { value: created, zxid } = await client.ask(create2(path));
       const reply = await client.ask(multi(check(path, 0)));
       expect(reply.value).toEqual([{ type: OPERATION.check }]);
@@ -150,9 +140,7 @@ forEachServer((server) => {
     });
 
     it('checks a version: any for -1, only the right one else', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(setData(path, 'x'));
       expect(errorsOf(await client.do(multi(check(path, -1))))).toEqual([undefined]);
       expect(errorsOf(await client.do(multi(check(path, 1))))).toEqual([undefined]);
@@ -161,17 +149,14 @@ forEachServer((server) => {
     });
 
     it('with a check of a missing node is NO_NODE', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { value } = await client.ask(multi(create(path), check(`${path}/missing`, -1)));
       expect(errorsOf(value)).toEqual([0, ERROR.noNode]);
       expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
     });
 
     it('checks the version that a part before it made', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       expect(errorsOf(await client.do(multi(setData(path, 'x'), check(path, 1))))).toEqual([
         undefined,
         undefined,
@@ -201,9 +186,7 @@ forEachServer((server) => {
       ['BAD_ARGUMENTS', ERROR.badArguments, (path: string) => create(`${path}/..`)],
       ['INVALID_ACL', ERROR.invalidAcl, (path: string) => create(`${path}/new`, { acl: [] })],
     ])('has %s inside as its own error', async (_name, code, part) => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(create(`${path}/ephemeral`, { mode: MODE.ephemeral }));
       const { value } = await client.ask(multi(setData(path, 'x'), part(path)));
       expect(errorsOf(value)).toEqual([0, code]);
@@ -211,23 +194,20 @@ forEachServer((server) => {
     });
 
     it('makes a container, and then answers its stat as well', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const stat = expect.objectContaining({ ephemeralOwner: 0n, version: 0 });
       for (const part of [createContainer(`${path}-1`), create2(`${path}-2`, { mode: MODE.container })])
         expect(await client.do(multi(part))).toMatchObject([{ type: OPERATION.create2, stat }]);
     });
 
     it('with a node that has a time to live is UNIMPLEMENTED in its part', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const results = await client.do(multi(create(path), createTtl(`${path}/child`, 10_000n)));
       expect(errorsOf(results)).toEqual([0, ERROR.unimplemented]);
     });
 
     it('with the mode of a node with a time to live in a plain create is a MARSHALLING_ERROR as a whole', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const parts = [create(path), create(`${path}/child`, { mode: MODE.ttl })];
       expect(await client.errorOf(multi(...parts))).toBe(ERROR.marshalling);
       expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
@@ -239,8 +219,7 @@ forEachServer((server) => {
       ['a question for data', () => getData('/')],
       ['a transaction', () => multi()],
     ])('cannot hold %s: it is a MARSHALLING_ERROR', async (_name, part) => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       expect(await client.errorOf(multi(create(path), part()))).toBe(ERROR.marshalling);
       expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
     });
@@ -267,9 +246,7 @@ forEachServer((server) => {
     });
 
     it('counts in cversion of a parent for each of its creates and deletes', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const { zxid } = await client.ask(
         multi(create(`${path}/a`), create(`${path}/b`), remove(`${path}/a`), create(`${path}/c`)),
       );
@@ -300,9 +277,7 @@ forEachServer((server) => {
     });
 
     it('deletes a parent after its children', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(create(`${path}/child`));
       const { value } = await client.ask(multi(remove(path), remove(`${path}/child`)));
       expect(errorsOf(value)).toEqual([ERROR.notEmpty, ERROR.runtimeInconsistency]);
@@ -313,8 +288,7 @@ forEachServer((server) => {
 
   describe('a transaction of reads', () => {
     it('answers data and children, as they are in one moment', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: 'data' }));
       await client.do(create(`${path}/child`));
       const stat = await client.do(exists(path));
@@ -325,8 +299,7 @@ forEachServer((server) => {
     });
 
     it('goes on after a part that failed', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: 'data' }));
       const results = await client.do(
         multiRead(getData(freshPath()), getChildren(path), getChildren('/missing')),

@@ -102,8 +102,7 @@ forEachServer(
       });
 
       it('carry out what was asked before their close, and nothing after it', async () => {
-        const client = await server.connect();
-        const path = freshPath();
+        const { client, path } = await server.withPath();
         const [created, closed, after] = await Promise.all([
           client.errorOf(create(path)),
           client.errorOf(closeSession()),
@@ -162,9 +161,7 @@ forEachServer(
       });
 
       it('leave nodes that are not ephemeral when their session closes', async () => {
-        const client = await server.connect();
-        const path = freshPath();
-        await client.do(create(path));
+        const { client, path } = await server.withNode();
         await client.close();
         expect(await (await server.connect()).errorOf(exists(path))).toBe(ERROR.none);
       });

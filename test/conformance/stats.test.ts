@@ -15,13 +15,12 @@ import {
   setData,
   world,
 } from '../support/wire/operations.js';
-import { forEachServer, freshPath } from './support/servers.js';
+import { forEachServer } from './support/servers.js';
 
 forEachServer((server) => {
   describe('stat fields', () => {
     it('of a new node: made and written by the same transaction, all versions 0', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { zxid } = await client.ask(create(path, { data: 'four' }));
       const stat = await client.do(exists(path));
       expect(stat).toEqual({
@@ -40,8 +39,7 @@ forEachServer((server) => {
     });
 
     it('hold the time of creation as milliseconds of the epoch', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const before = Date.now();
       await client.do(create(path));
       const after = Date.now();
@@ -52,8 +50,7 @@ forEachServer((server) => {
     });
 
     it('that create2 answers are those that a read shows', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const created = await client.do(create2(path, { data: 'abc' }));
       expect(created.path).toBe(path);
       expect(created.stat).toEqual(await client.do(exists(path)));
@@ -61,8 +58,7 @@ forEachServer((server) => {
     });
 
     it('of a write: version and mzxid go on, czxid and pzxid stay', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { stat: before } = await client.do(create2(path, { data: 'a' }));
       const { zxid, value: after } = await client.ask(setData(path, 'bc'));
       expect(zxid).toBeGreaterThan(before.mzxid);
@@ -71,16 +67,13 @@ forEachServer((server) => {
     });
 
     it('that setData answers are those that a read shows', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const written = await client.do(setData(path, 'data'));
       expect(await client.do(exists(path))).toEqual(written);
     });
 
     it('count every write in the version, those that change nothing too', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: 'same' }));
       const versions = [];
       for (let round = 0; round < 3; round++) versions.push((await client.do(setData(path, 'same'))).version);
@@ -88,16 +81,14 @@ forEachServer((server) => {
     });
 
     it('of a parent: a child counts in cversion, numChildren and pzxid, and in nothing else', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { stat: before } = await client.do(create2(path));
       const { zxid } = await client.ask(create(`${path}/child`));
       expect(await client.do(exists(path))).toEqual({ ...before, cversion: 1, numChildren: 1, pzxid: zxid });
     });
 
     it('of a parent: a deleted child counts in cversion again, and its transaction is the new pzxid', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { stat: before } = await client.do(create2(path));
       await client.do(create(`${path}/child`));
       const { zxid } = await client.ask(remove(`${path}/child`));
@@ -105,9 +96,7 @@ forEachServer((server) => {
     });
 
     it('of a parent: cversion is the number of creates and deletes, in whatever order', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const child = (name: string) => `${path}/${name}`;
       const cversions = [];
       for (const operation of [
@@ -125,9 +114,7 @@ forEachServer((server) => {
     });
 
     it('of a parent: the data of a child change nothing', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(create(`${path}/child`));
       const before = await client.do(exists(path));
       await client.do(setData(`${path}/child`, 'more'));
@@ -135,9 +122,7 @@ forEachServer((server) => {
     });
 
     it('of a parent: grandchildren change nothing', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(create(`${path}/child`));
       const before = await client.do(exists(path));
       await client.do(create(`${path}/child/grandchild`));
@@ -146,8 +131,7 @@ forEachServer((server) => {
     });
 
     it('of an access list: setACL counts in aversion only, and leaves even mzxid as it was', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { stat: before } = await client.do(create2(path, { data: 'x' }));
       const { zxid, value: after } = await client.ask(setAcl(path, world(31)));
       expect(zxid).toBeGreaterThan(before.czxid);
@@ -156,24 +140,21 @@ forEachServer((server) => {
     });
 
     it('name the session in ephemeralOwner of an ephemeral node', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { stat } = await client.do(create2(path, { mode: MODE.ephemeral }));
       expect(stat.ephemeralOwner).toBe(client.id);
       expect((await client.do(setData(path, 'x'))).ephemeralOwner).toBe(client.id);
     });
 
     it('name no owner of a container', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const created = await client.do(createContainer(path));
       expect(created).toMatchObject({ path, stat: { ephemeralOwner: 0n, version: 0, numChildren: 0 } });
       expect(await client.do(exists(path))).toEqual(created.stat);
     });
 
     it('are the same from exists, getData, getChildren2 and getACL', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: 'data' }));
       await client.do(create(`${path}/child`));
       await client.do(setData(path, 'other'));
@@ -184,9 +165,7 @@ forEachServer((server) => {
     });
 
     it('start anew when a node is deleted and made again', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       const { mzxid } = await client.do(setData(path, 'x'));
       await client.do(setAcl(path, world(31)));
       await client.do(create(`${path}/child`));
@@ -199,8 +178,7 @@ forEachServer((server) => {
     });
 
     it('of nodes that one transaction made share its zxid', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const { zxid } = await client.ask(multi(create(path), create(`${path}/child`), setData(path, 'x')));
       const parent = await client.do(exists(path));
       expect(parent).toMatchObject({ czxid: zxid, mzxid: zxid, pzxid: zxid, version: 1, cversion: 1 });
@@ -210,8 +188,7 @@ forEachServer((server) => {
 
   describe('data', () => {
     it('come back as the bytes that were written', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
       await client.do(create(path, { data: bytes }));
       const { data } = await client.do(getData(path));
@@ -219,8 +196,7 @@ forEachServer((server) => {
     });
 
     it('of no length come back as no bytes', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: '' }));
       const { data, stat } = await client.do(getData(path));
       expect(data).toEqual(Buffer.alloc(0));
@@ -228,8 +204,7 @@ forEachServer((server) => {
     });
 
     it('that are null come back as null, with a length of 0', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: null }));
       const { data, stat } = await client.do(getData(path));
       expect(data).toBeNull();
@@ -237,8 +212,7 @@ forEachServer((server) => {
     });
 
     it('can be made null by a write', async () => {
-      const client = await server.connect();
-      const path = freshPath();
+      const { client, path } = await server.withPath();
       await client.do(create(path, { data: 'something' }));
       expect((await client.do(setData(path, null))).dataLength).toBe(0);
       expect((await client.do(getData(path))).data).toBeNull();
@@ -247,26 +221,20 @@ forEachServer((server) => {
 
   describe('children', () => {
     it('are named without their parents', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       for (const name of ['b', 'a', 'c']) await client.do(create(`${path}/${name}`));
       await client.do(create(`${path}/a/below`));
       expect((await client.do(getChildren(path))).sort()).toEqual(['a', 'b', 'c']);
     });
 
     it('of a node that has none are an empty list', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       expect(await client.do(getChildren(path))).toEqual([]);
       expect((await client.do(getChildren2(path))).children).toEqual([]);
     });
 
     it('may have names beyond ASCII', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       expect(await client.do(create(`${path}/grüße-世界`))).toBe(`${path}/grüße-世界`);
       expect(await client.do(getChildren(path))).toEqual(['grüße-世界']);
     });

@@ -219,9 +219,7 @@ forEachServer((server) => {
     });
 
     it('go to the client that makes the change too, before its reply', async () => {
-      const client = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
+      const { client, path } = await server.withNode();
       await client.do(getData(path, true));
       const start = client.order.length;
       const { xid } = await client.ask(setData(path, 'x'));

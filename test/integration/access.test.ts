@@ -5,9 +5,8 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { PERMISSION } from '../../src/session/protocol/acl.js';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -74,8 +73,7 @@ describe('with auth', () => {
   });
 
   it('stays so when the connection is another one: credentials are shown to each server', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ auth: [alice, bob] }, proxy.connectString);
+    const { proxy, session } = await openProxied({ auth: [alice, bob] });
     const path = uniquePath();
     await session.create(path);
     const resumed = nextEvent(session, 'resumed');

@@ -10,8 +10,8 @@ import { systemEnvironment } from '../../src/platform/environment.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { entryPrefix } from '../../src/queue/names-and-order.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent, recordEvents } from '../support/events.mjs';
+import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -77,8 +77,7 @@ describe('CURATOR-498: create, connection lost, session over', () => {
     const uuid = systemEnvironment.uuid();
     await dying.ensurePath(path);
     const ghost = await dying.create(`${path}/${entryPrefix(uuid)}`, { mode: 'ephemeral-sequential' });
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const lost = proxy.loseReplyTo('create', { text: uuid });
     // The create's reply is lost. The contender then finds two nodes by the uuid: the ghost, and the one that it created. Only the
     // latter is its own.
@@ -94,8 +93,7 @@ describe('CURATOR-498: create, connection lost, session over', () => {
 describe('CURATOR-54: the session is lost between the claim and the work', () => {
   it('the work never starts, or starts with a term that is over', async () => {
     const path = uniquePath('scenario');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 800 });
     const began: boolean[] = [];
     const elector = new LeaderElector(session, path, {
       lead: (term) => void began.push(term.isHeld() && !term.signal.aborted),
@@ -142,8 +140,7 @@ describe("etcd #11456 (Jepsen): a waiter's session expires while it queues", () 
 describe('kubernetes #23731, cilium #42920: a renewal that hangs, or a hook that blocks', () => {
   it('the lease ends in time all the same', async () => {
     const path = uniquePath('scenario');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 500 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 500 });
     const [elector, term] = await lead(session, path, { lead: () => new Promise(() => undefined) });
     const overrun = nextEvent<[Error]>(elector, 'error');
     await proxy.partitionFrom('multi'); // The next heartbeat hangs, and the link with it.
@@ -208,8 +205,7 @@ describe('etcd3 #176, Curator #115: A leads, B and C wait, B dies', () => {
 describe('CURATOR-202, kazoo #732: the release comes while disconnected, and the same session resumes', () => {
   it('the node goes in the end, and a candidate leads', async () => {
     const path = uniquePath('scenario');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 20_000 });
     const [leader] = await lead(session, path, { id: 'gone' });
     const next = await campaign(await openSession(), path, { id: 'next' });
     const suspended = nextEvent(session, 'suspended');

@@ -8,8 +8,8 @@ import { InvalidOptionError, InvalidStateError, ZooKeeperError } from '../../src
 import type { Session } from '../../src/session/session.js';
 import { Session as Sessions } from '../../src/session/session.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent, recordEvents } from '../support/events.mjs';
+import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -134,8 +134,7 @@ describe('a candidate whose node says that it leads', () => {
 describe('a handover', () => {
   it('resolved as if it had happened when the term was lost in the middle', async () => {
     const path = uniquePath('regression');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 8000, leaseMs: 800 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 8000, leaseMs: 800 });
     const [leader] = await lead(session, path);
     const other = await campaign(await openSession(), path, { id: 'other' });
     const demoted = nextEvent<[Term, string]>(leader, 'demoted');

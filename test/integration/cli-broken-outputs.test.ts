@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { BROKEN_OUTPUTS } from '../support/conclave/broken-outputs.js';
 import { RunningCommand, type RunningCommandOptions } from '../support/conclave/running-command.js';
 import { uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until, within } from '../support/waiting.mjs';
 
 const KEEPER = join(import.meta.dirname, '../../dist/cluster/run-command/keeper.js');

@@ -7,7 +7,7 @@ import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 

@@ -11,8 +11,7 @@ import type { Session } from '../../src/session/session.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { DEAD, lead } from '../support/conclave/electors.js';
 import { PROGRAM } from '../support/conclave/running-command.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
 
 /** Makes an election that had one term, and that has no candidate any more. */
 async function leave(session: Session, path: string, options = {}) {
@@ -207,8 +206,7 @@ describe('conclave prune', () => {
 
   it('finds out that it has removed one when the reply was lost', async () => {
     const path = uniquePath('prune');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 10_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 10_000 });
     const other = await openSession();
     await leave(other, path);
     const { version } = (await session.getData(path)).stat;

@@ -8,7 +8,7 @@ import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/work
 import type { WorkerExit } from '../../src/cluster/workers/worker-slot.js';
 import { InvalidStateError, type WorkerFailedError } from '../../src/errors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent, recordEvents } from '../support/events.mjs';
+import { nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/cluster-worker.mjs');

@@ -7,7 +7,7 @@ import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.mjs';
+import { aborted, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 

@@ -6,7 +6,7 @@ import { type CatchUpOptions, LeaderRunCoordinator, type MissedFirings } from '.
 import { deferred } from '../../src/platform/async/promises.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 

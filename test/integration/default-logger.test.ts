@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BROKEN_OUTPUTS, pipeWithoutReader } from '../support/conclave/broken-outputs.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { within } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/default-logger.mjs');

@@ -10,9 +10,8 @@ import {
 } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { campaign, candidateNodes, DEAD, lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
@@ -50,7 +49,7 @@ describe('an election', () => {
       elector.on('error', (error) => void wrong.push(error));
       electors.push(elector);
     }
-    const first = nextEvent(electors[0], 'elected');
+    const first = nextEvent(electors[0] as LeaderElector, 'elected');
     for (const elector of electors) await elector.start();
     await first;
     for (let round = 0; round < 20; round++) {
@@ -260,8 +259,7 @@ describe('the end of a term', () => {
 
   it('comes with lease-expired when no server is heard within the lease, before another can lead (CURATOR-460)', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 1500 });
     const [elector, term] = await lead(session, path, { takeover: 'session' });
     const other = await campaign(await openSession(), path);
     const demoted = nextEvent(elector, 'demoted');
@@ -278,8 +276,7 @@ describe('the end of a term', () => {
 
   it('comes only once its lease is over: a lost connection alone demotes no leader', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 9000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 9000 });
     const [elector, term] = await lead(session, path);
     const events = recordEvents(elector, ...EVENTS);
     const suspended = nextEvent(session, 'suspended');
@@ -296,8 +293,7 @@ describe('the end of a term', () => {
 
   it('is followed by a clean release when the lease was lost and the session was not', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 300 });
     const [elector] = await lead(session, path);
     const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
     const demoted = nextEvent(elector, 'demoted');
@@ -312,8 +308,7 @@ describe('the end of a term', () => {
 
   it('reports work that outlasts the lease', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 300 });
     let finish: () => void = () => undefined;
     const work = new Promise<void>((resolve) => {
       finish = resolve;
@@ -393,8 +388,7 @@ describe('an unclean end', () => {
 describe('a lost reply', () => {
   it('to the claim: it is looked up, and leads once', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' });
     const elector = new LeaderElector(session, path);
     const events = recordEvents(elector, ...EVENTS);
@@ -411,8 +405,7 @@ describe('a lost reply', () => {
 
   it('to the release: it is done once, and the next leads without the delay', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     const [elector] = await lead(session, path);
     const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
     const lost = proxy.loseReplyTo('multi', { text: '"term":2' });
@@ -426,8 +419,7 @@ describe('a lost reply', () => {
 
   it('to the create: one place in the queue, and it leads', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const [other] = await lead(await openSession(), path);
     const lost = proxy.loseReplyTo('multi', { text: '/_h_' });
     const elector = await campaign(session, path);
@@ -442,8 +434,7 @@ describe('a lost reply', () => {
 
   it('to the claim: one place in the queue, and it leads', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     await session.ensurePath(path);
     const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' });
     const [elector, term] = await lead(session, path);
@@ -478,8 +469,7 @@ describe('stopping an elector', () => {
 
   it('with no server in reach, while leading or waiting, settles within a lease and a little', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000 });
     const [leader] = await lead(session, path);
     const waiter = await campaign(session, path);
     const joining = new LeaderElector(session, path);
@@ -520,8 +510,7 @@ describe('stopping an elector', () => {
 describe('an elector whose session expires', () => {
   it('is finished: demoted, expired, and nothing after that', async () => {
     const path = uniquePath('election');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 800, leaseMs: 700 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 800, leaseMs: 700 });
     const observer = await openSession();
     const [elector, term] = await lead(session, path);
     const waiter = await campaign(session, path);

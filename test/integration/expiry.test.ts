@@ -8,7 +8,7 @@ import { TestClock } from '../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { aborted, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 async function startServer(): Promise<EmbeddedZooKeeper> {

@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Account, connect, createTable, FencedOutError } from '../../examples/fenced-postgres/account.js';
 import { usePostgres } from '../../tools/postgres/server.mjs';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;

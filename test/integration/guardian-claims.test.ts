@@ -15,7 +15,7 @@ import type { ReleasableClaim, Term } from '../../src/election/term/term.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import type { Session } from '../../src/session/session.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.mjs';
+import { aborted, nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };

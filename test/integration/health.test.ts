@@ -8,7 +8,7 @@ import { type HealthSource, healthHandler } from '../../src/cluster/supervisor/h
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operations/stopping-and-health.md'), 'utf8');

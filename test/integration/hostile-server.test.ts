@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import {
   AuthenticationError,
@@ -15,7 +15,7 @@ import { systemEnvironment } from '../../src/platform/environment.js';
 import type { Clock } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.mjs';
+import { aborted, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { GREETING, hostileChunk, WITHOUT_PASSWORD } from '../support/wire/hostile-frames.js';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -23,6 +23,21 @@ import { startFakeServer } from '../support/wire/start-fake-server.js';
 const AUTH = 100;
 const EXISTS = 3;
 const PING = 11;
+
+/** The system's environment, with a clock that a test can move ahead. */
+function movableEnvironment() {
+  const { clock } = systemEnvironment;
+  let aheadMs = 0;
+  const ahead: Clock = {
+    now: () => clock.now() + aheadMs,
+    date: () => clock.date(),
+    after: (ms, task) => clock.after(ms, task),
+  };
+  const moveAhead = (ms: number) => {
+    aheadMs += ms;
+  };
+  return { environment: { ...systemEnvironment, clock: ahead }, moveAhead };
+}
 
 describe('a server that is not what it should be', () => {
   it.each([
@@ -33,14 +48,13 @@ describe('a server that is not what it should be', () => {
     ['HTTP', () => Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
   ])('is left for another when it sends %s', async (_, bytes) => {
     let tried = false;
-    const hostile = createServer((socket) => {
-      tried = true;
-      socket.on('error', () => undefined).end(bytes());
+    const { connectString: hostile } = await startFakeServer({
+      connected: (socket) => {
+        tried = true;
+        socket.end(bytes());
+      },
     });
-    await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void hostile.close());
-    const { port } = hostile.address() as AddressInfo;
-    const session = await openSession({ environment: inOrder }, `127.0.0.1:${port},${connectString()}`);
+    const session = await openSession({ environment: inOrder }, `${hostile},${connectString()}`);
     expect(tried).toBe(true);
     expect(await session.exists('/')).toBeDefined();
   });
@@ -50,18 +64,16 @@ describe('a server that is not what it should be', () => {
     ['takes the session and closes', GREETING],
   ])('that %s is backed off from', async (_, greeting) => {
     let connections = 0;
-    const closing = createServer((socket) => {
-      connections++;
-      socket.on('error', () => undefined);
-      if (greeting === '') socket.destroy();
-      else socket.once('data', () => socket.end(greeting));
+    const { connectString: closing } = await startFakeServer({
+      connected: (socket) => {
+        connections++;
+        if (greeting === '') socket.destroy();
+        else socket.once('data', () => socket.end(greeting));
+      },
     });
-    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void closing.close());
-    const { port } = closing.address() as AddressInfo;
     const giveUp = AbortSignal.timeout(1500);
     const options = { connectTimeoutMs: 1500, environment: inOrder };
-    const session = await Session.connect(`127.0.0.1:${port}`, options).catch(() => undefined);
+    const session = await Session.connect(closing, options).catch(() => undefined);
     await aborted(giveUp);
     await session?.close({ timeoutMs: 0 });
     // There are pauses of 50, 100, 200, 400 and 800 ms between the connections. Without them there would be hundreds.
@@ -71,14 +83,13 @@ describe('a server that is not what it should be', () => {
 
   it('ended a session, and kept its socket, by giving it no password', async () => {
     const opened: Socket[] = [];
-    const strange = createServer((socket) => {
-      opened.push(socket.on('error', () => undefined));
-      socket.once('data', () => socket.write(WITHOUT_PASSWORD));
+    const { connectString: strange } = await startFakeServer({
+      connected: (socket) => {
+        opened.push(socket);
+        socket.once('data', () => socket.write(WITHOUT_PASSWORD));
+      },
     });
-    await new Promise<void>((resolve) => strange.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void strange.close());
-    const { port } = strange.address() as AddressInfo;
-    const session = await Session.connect(`127.0.0.1:${port}`, { sessionTimeoutMs: 1000 });
+    const session = await Session.connect(strange, { sessionTimeoutMs: 1000 });
     expect(session.state.name).toBe('connected');
     await session.close({ timeoutMs: 5 });
     for (const socket of opened) if (!socket.closed) await once(socket, 'close');
@@ -87,17 +98,15 @@ describe('a server that is not what it should be', () => {
 
   it('sends what it likes: the session goes on or ends, each operation settles, and closing works', async () => {
     const said: Buffer[] = [];
-    const hostile = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.once('data', () => socket.write(Buffer.concat([GREETING, ...said])));
+    const { connectString: hostile } = await startFakeServer({
+      connected: (socket) => {
+        socket.once('data', () => socket.write(Buffer.concat([GREETING, ...said])));
+      },
     });
-    await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void hostile.close());
-    const { port } = hostile.address() as AddressInfo;
     await fc.assert(
       fc.asyncProperty(fc.array(hostileChunk, { minLength: 1, maxLength: 6 }), async (chunks) => {
         said.splice(0, said.length, ...chunks);
-        const session = await Session.connect(`127.0.0.1:${port}`, { sessionTimeoutMs: 1000 });
+        const session = await Session.connect(hostile, { sessionTimeoutMs: 1000 });
         const outcomes = Promise.allSettled([
           session.exists('/a'),
           session.getData('/a'),
@@ -113,7 +122,6 @@ describe('a server that is not what it should be', () => {
 
   it('gets an error for an unknown error code, and the process lives', async () => {
     const server = await startFakeServer({
-      handshake: () => 60_000,
       answer: ({ type }) => ({ code: type === EXISTS ? -987 : 0 }),
     });
     const session = await openSession({}, server.connectString);
@@ -125,7 +133,6 @@ describe('a server that is not what it should be', () => {
 
   it('is left when a reply can not be read; the operation counts as lost', async () => {
     const server = await startFakeServer({
-      handshake: () => 60_000,
       answer: () => ({ code: 0, body: Buffer.alloc(3) }),
     });
     const session = await openSession({}, server.connectString);
@@ -136,7 +143,6 @@ describe('a server that is not what it should be', () => {
 
   it('that refuses the credentials fails the connect, for good', async () => {
     const server = await startFakeServer({
-      handshake: () => 60_000,
       answer: ({ type }) => ({ code: type === AUTH ? -115 : 0 }),
     });
     const auth = { scheme: 'digest', credentials: 'alice:secret' } as const;
@@ -153,12 +159,7 @@ describe('a server that is not what it should be', () => {
       [PING, 'ping'],
       [EXISTS, 'exists'],
     ]);
-    let aheadMs = 0;
-    const clock: Clock = {
-      now: () => systemEnvironment.clock.now() + aheadMs,
-      date: () => systemEnvironment.clock.date(),
-      after: (ms, task) => systemEnvironment.clock.after(ms, task),
-    };
+    const { environment, moveAhead } = movableEnvironment();
     const server = await startFakeServer({
       handshake: () => {
         seen.push('connect');
@@ -175,11 +176,10 @@ describe('a server that is not what it should be', () => {
       },
     });
     const auth = { scheme: 'digest', credentials: 'alice:secret' } as const;
-    const environment = { ...systemEnvironment, clock };
     const session = await openSession({ auth, environment, sessionTimeoutMs: 3000 }, server.connectString);
     const resumed = nextEvent(session, 'resumed');
     session.once('suspended', () => {
-      aheadMs = 600_000; // Longer than it insists on what it has seen.
+      moveAhead(600_000); // Longer than it insists on what it has seen.
     });
     await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
     await resumed;
@@ -198,10 +198,7 @@ describe('a server that is not what it should be', () => {
   ])(
     'that %s a connection right after it accepted it is said to have too many of this host, for example',
     async (_, end) => {
-      const full = createServer((socket) => void end(socket.on('error', () => undefined)));
-      await new Promise<void>((resolve) => full.listen(0, '127.0.0.1', resolve));
-      onTestFinished(() => void full.close());
-      const connect = `127.0.0.1:${(full.address() as AddressInfo).port}`;
+      const { connectString: connect } = await startFakeServer({ connected: end });
       const refused = Session.connect(connect, { connectTimeoutMs: 500 });
       await expect(refused).rejects.toThrow(
         /closed the connection right after accepting it: .*maxClientCnxns/,
@@ -257,12 +254,7 @@ describe('a server that is not what it should be', () => {
 
   it('that answers "session moved" long after a handshake of our own was given up is asked for the session once more', async () => {
     // Servers don't refuse reads when a session has moved. A session that only waits learns of it by its first write.
-    let aheadMs = 0;
-    const clock: Clock = {
-      now: () => systemEnvironment.clock.now() + aheadMs,
-      date: () => systemEnvironment.clock.date(),
-      after: (ms, task) => systemEnvironment.clock.after(ms, task),
-    };
+    const { environment, moveAhead } = movableEnvironment();
     let isMoved = false;
     const nothingThere = { code: -101 };
     const server = await startFakeServer({
@@ -272,12 +264,9 @@ describe('a server that is not what it should be', () => {
         return isMoved ? { code: -118 } : nothingThere;
       },
     });
-    const session = await openSession(
-      { sessionTimeoutMs: 3000, environment: { ...systemEnvironment, clock } },
-      server.connectString,
-    );
+    const session = await openSession({ sessionTimeoutMs: 3000, environment }, server.connectString);
     expect(await session.retryUntilAnswered(() => session.exists('/a'))).toBeUndefined();
-    aheadMs = 600_000;
+    moveAhead(600_000);
     isMoved = true;
     const suspended = nextEvent(session, 'suspended').then(() => {
       isMoved = false;

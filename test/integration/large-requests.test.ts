@@ -7,7 +7,7 @@ import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { HERE } from '../../tools/zookeeper/server.mjs';
 import { lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { recordEvents } from '../support/events.mjs';
+import { recordEvents } from '../support/events.js';
 
 const HALF = Buffer.alloc(600_000);
 const TOO_LARGE =

@@ -9,8 +9,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import type { Session } from '../../src/session/session.js';
 import { LOCK_KINDS, type LockTestKind } from '../support/conclave/lock-kinds.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
 import { until } from '../support/waiting.mjs';
 
@@ -155,8 +154,7 @@ describe('a call that fails or is given up at any instant', () => {
   it.each(LOCK_KINDS)('leaves no node and no contender stuck: $name', async (kind) => {
     const other = await openSession({ sessionTimeoutMs: 20_000 });
     const property = fc.asyncProperty(plan, async (each) => {
-      const proxy = await startProxy();
-      const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+      const { proxy, session } = await openProxied({ sessionTimeoutMs: 20_000 });
       try {
         await new Run(kind, each, proxy).go(session, other);
       } finally {

@@ -11,7 +11,7 @@ import { entryPrefix, parseLockEntry } from '../../src/queue/names-and-order.js'
 import type { Session } from '../../src/session/session.js';
 import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startWithSequenceNumbers } from '../support/servers/sequence-numbers.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';

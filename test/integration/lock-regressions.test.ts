@@ -16,8 +16,8 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.mjs';
+import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -42,8 +42,7 @@ describe('a semaphore', () => {
   });
 
   it('could not be given up in time while no server was in reach', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ auth: AUTH }, proxy.connectString);
+    const { proxy, session } = await openProxied({ auth: AUTH });
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
     await suspended;
@@ -58,8 +57,7 @@ describe('a semaphore', () => {
 
   it('that was given up while no server was in reach left a watch at the next one', async () => {
     const path = uniquePath('bug');
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const semaphore = new Semaphore(session, path, 2);
     await semaphore.seats();
     const suspended = nextEvent(session, 'suspended');
@@ -203,8 +201,7 @@ describe('an election with several seats', () => {
   it('could not be left while no server was in reach and a seat was being made', async () => {
     const path = uniquePath('bug');
     await (await openSession()).create(path, { data: Buffer.from('{"seats":2}') });
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 2000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 2000 });
     const lost = proxy.loseReplyTo('create', { text: '/seat-' }).then(() => proxy.cut());
     const elector = await campaign(session, path, { seats: 2 });
     await lost;

@@ -6,7 +6,7 @@ import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 describe('asking for a lock that another session holds', () => {

@@ -8,7 +8,7 @@ import type { Session } from '../../src/session/session.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { CountingServer, QUIET_SESSION } from '../support/servers/counting-server.js';
 

@@ -15,9 +15,8 @@ import { joinQueue } from '../../src/queue/join.js';
 import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.mjs';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 /** Resolves when a contender waits behind another. */
@@ -223,8 +222,7 @@ describe('a lock', () => {
   });
 
   it('is over when its lease is, although the connection was only lost, and is given up afterwards', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 10_000, leaseMs: 400 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 10_000, leaseMs: 400 });
     const other = await openSession();
     const path = uniquePath('lock');
     const hold = await new DistributedLock(session, path).acquire();
@@ -236,8 +234,7 @@ describe('a lock', () => {
   });
 
   it('stays held over a reconnect within the lease', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 9000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 9000 });
     const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
     for (let round = 0; round < 3; round++) {
       const resumed = nextEvent(session, 'resumed');
@@ -249,8 +246,7 @@ describe('a lock', () => {
   });
 
   it('rejects those that wait when the session expires, and ends what is held', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 800 });
     const other = await openSession();
     const path = uniquePath('lock');
     const hold = await new DistributedLock(session, path).acquire();
@@ -265,8 +261,7 @@ describe('a lock', () => {
   });
 
   it('that is released while disconnected is given up as soon as the session is back (CURATOR-202, kazoo #732)', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 300 });
     const other = await openSession();
     const path = uniquePath('lock');
     const hold = await new DistributedLock(session, path).acquire();
@@ -283,8 +278,7 @@ describe('a lock', () => {
 
 describe('joining the queue', () => {
   it('finds its node again when the reply to the create was lost, instead of waiting behind itself', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const path = uniquePath('lock');
     await session.ensurePath(path);
     const lost = proxy.loseReplyTo('create');
@@ -298,8 +292,7 @@ describe('joining the queue', () => {
   });
 
   it('leaves nothing when it was given up while the reply to its create was lost (CURATOR-3, -18, -79)', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const other = await openSession();
     const path = uniquePath('lock');
     await session.ensurePath(path);

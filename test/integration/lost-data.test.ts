@@ -1,15 +1,13 @@
-import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import type { Term } from '../../src/election/term/term.js';
 import { EnsembleResetError, NoServerError, SessionExpiredError } from '../../src/errors.js';
-import { ignore } from '../../src/platform/async/promises.js';
 import type { Logger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { EnsembleHistory } from '../../src/session/successive-sessions.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { nextEvent, recordEvents } from '../support/events.mjs';
+import { nextEvent, recordEvents } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 import { STAT } from '../support/wire/fake-server.mjs';
@@ -38,21 +36,13 @@ async function startServerWithoutQuorum(
   port: number,
 ): Promise<{ stop: () => Promise<void>; refused: () => number }> {
   let refused = 0;
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', ignore).on('close', () => sockets.delete(socket)));
-    socket.once('data', () => {
-      refused++;
-      socket.destroy();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const stop = async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  onTestFinished(async () => {
-    if (server.listening) await stop();
+  const { stop } = await startFakeServer({
+    port,
+    connected: (socket) =>
+      socket.once('data', () => {
+        refused++;
+        socket.destroy();
+      }),
   });
   return { stop, refused: () => refused };
 }

@@ -24,7 +24,7 @@ import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { lookUp, parseText } from '../support/metrics.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';

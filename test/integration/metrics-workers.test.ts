@@ -5,7 +5,7 @@ import type { CleanupReport } from '../../src/cluster/dead-children/session-guar
 import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/workers/cluster-supervisor.js';
 import { metrics } from '../../src/metrics/index.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { ask, lookUp, parseText } from '../support/metrics.js';
 import { until } from '../support/waiting.mjs';
 

@@ -12,7 +12,7 @@ import { MultiLock } from '../../src/lock/multi-lock/multi-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted } from '../support/events.mjs';
+import { aborted } from '../support/events.js';
 
 async function makeLocks(count: number) {
   const session = await openSession();

@@ -7,7 +7,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { LeaderRunCoordinator, type LeaderRunCoordinatorOptions } from '../../src/node-cron/index.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const EVERY_SECOND = '* * * * * *';

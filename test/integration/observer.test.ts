@@ -31,8 +31,8 @@ import {
   showsId,
   startLeader,
 } from '../support/conclave/observers.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -228,8 +228,7 @@ describe('an observer with a session', () => {
   it.each(['expires', 'is closed'])('ends when that %s: it knows of no leader then', async (end) => {
     const path = uniquePath('observed');
     const elector = await startLeader(await openSession(), path, { id: 'one' });
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 1500 });
     const { observer, changes, errors } = await observe(session, path);
     const iterated: (string | undefined)[] = [];
     const loop = (async () => {
@@ -261,8 +260,7 @@ describe('an observer with a session', () => {
     const path = uniquePath('observed');
     const [one, two] = [await openSession(), await openSession()];
     const elector = await startLeader(one, path, { id: 'one' });
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 20_000 });
     const { observer, changes } = await observe(session, path);
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
@@ -555,8 +553,7 @@ describe('an observer that is stopped', () => {
   it('looks no more, and leaves its session open with no listener on it and nothing watched', async () => {
     const path = uniquePath('observed');
     const elector = await startLeader(await openSession(), path, { id: 'one' });
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const { observer, changes } = await observe(session, path);
     await elector.advertise('something else');
     await shown(observer, (leader) => leader?.data === 'something else');
@@ -637,8 +634,7 @@ describe('an observer that is stopped', () => {
   });
 
   it('settles at once while its look waits for a server', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
     await suspended;

@@ -14,7 +14,7 @@ import { campaign, lead as leadWith } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
 const PRIORITY_255 = '01234567-89ab-81ff-8123-07d00000cdef';

@@ -7,7 +7,7 @@ import { deferred } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, type LoggedRequest } from '../../src/testing/index.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 

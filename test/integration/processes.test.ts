@@ -13,7 +13,7 @@ import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { BROKEN_OUTPUTS, type BrokenOutputName } from '../support/conclave/broken-outputs.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);

@@ -5,7 +5,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted } from '../support/events.mjs';
+import { aborted } from '../support/events.js';
 
 async function makeLock() {
   const session = await openSession();

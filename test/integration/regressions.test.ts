@@ -12,8 +12,14 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { createRequest } from '../../src/session/protocol/requests.js';
 import type { Session } from '../../src/session/session.js';
 import { lead } from '../support/conclave/electors.js';
-import { connectString, inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import {
+  connectString,
+  inOrder,
+  openProxied,
+  openSession,
+  uniquePath,
+} from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -33,8 +39,7 @@ const AUTH = 100;
 describe('an elector', () => {
   it('could not be stopped while the outcome of its claim was unknown and no server in reach', async () => {
     const path = uniquePath('bug');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000 });
     await session.ensurePath(path);
     const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' }).then(() => proxy.cut());
     const elector = new LeaderElector(session, path);
@@ -49,8 +54,7 @@ describe('an elector', () => {
 
   it('could not be stopped while it published what was advertised during the create', async () => {
     const path = uniquePath('bug');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000 });
     await lead(await openSession(), path);
     const elector = new LeaderElector(session, path);
     const lost = proxy.loseReplyTo('setData', { text: 'later' }).then(() => proxy.cut());
@@ -70,8 +74,7 @@ describe('an elector', () => {
 
   it('published an older advertisement over a newer one when the reply to the older was lost', async () => {
     const path = uniquePath('bug');
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const elector = new LeaderElector(session, path, { data: 'first' });
     await elector.start();
     const suspended = nextEvent(session, 'suspended');
@@ -205,8 +208,7 @@ describe('an advertisement', () => {
 describe('stopping an elector', () => {
   it('did not wait for the release when the work had taken longer than a lease', async () => {
     const path = uniquePath('bug');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 3000, leaseMs: 400 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000, leaseMs: 400 });
     let settledAt = 0;
     let begin: () => void = () => undefined;
     const working = new Promise<void>((resolve) => {
@@ -229,8 +231,7 @@ describe('stopping an elector', () => {
 
   it('took two leases and more when its claim was in a black hole', async () => {
     const path = uniquePath('bug');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 6000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 6000 });
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
     const claiming = proxy.partitionFrom('multi', { text: '"state":"held"' });
@@ -255,8 +256,7 @@ describe('a session', () => {
   });
 
   it('said of an operation in flight at its close that the connection was lost', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     proxy.partition();
     const operation = expect(session.exists('/')).rejects.toBeInstanceOf(SessionClosedError);
     await session.close();

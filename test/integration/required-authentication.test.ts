@@ -9,7 +9,7 @@ import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { conclave } from '../support/conclave/command-line.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { aborted, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';

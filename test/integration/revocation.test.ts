@@ -12,7 +12,7 @@ import {
 import type { NodeData } from '../../src/session/protocol/records.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 

@@ -9,7 +9,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, SeatsMismatchError } from '../../src/errors.js';
 import { lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -83,7 +83,7 @@ describe('an election with several seats', () => {
     async (place) => {
       const { electors } = await joinAll(4, { seats: 3 });
       await until(() => leading(electors).length === 3);
-      const elected = nextEvent<[Term]>(electors[3], 'elected');
+      const elected = nextEvent<[Term]>(electors[3] as LeaderElector, 'elected');
       const former = electors[place]?.term as Term;
       await electors[place]?.stop();
       const [term] = await elected;

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   BadVersionError,
@@ -17,10 +16,17 @@ import { type Environment, systemEnvironment } from '../../src/platform/environm
 import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { connectString, inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import {
+  connectString,
+  inOrder,
+  openProxied,
+  openSession,
+  uniquePath,
+} from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
+import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 const EVENTS = ['suspended', 'resumed', 'expired', 'closed', 'error'];
 
@@ -45,11 +51,10 @@ describe('a session', () => {
     const warned: string[] = [];
     const nothing = () => undefined;
     const warn = (_: object, message: string) => void warned.push(message);
-    const proxy = await startProxy();
-    const session = await openSession(
-      { sessionTimeoutMs: 100, logger: { debug: nothing, info: nothing, warn, error: nothing } },
-      proxy.connectString,
-    );
+    const { proxy, session } = await openProxied({
+      sessionTimeoutMs: 100,
+      logger: { debug: nothing, info: nothing, warn, error: nothing },
+    });
     const resumed = nextEvent(session, 'resumed');
     proxy.dropConnections();
     await resumed;
@@ -216,11 +221,11 @@ describe('a session', () => {
     const lines: string[] = [];
     const write = (details: object, message: string) => void lines.push(JSON.stringify(details) + message);
     const logger = { debug: write, info: write, warn: write, error: write };
-    const proxy = await startProxy();
-    const session = await openSession(
-      { logger, sessionTimeoutMs: 100_000, auth: { scheme: 'digest', credentials: 'alice:wonderland' } },
-      proxy.connectString,
-    );
+    const { proxy, session } = await openProxied({
+      logger,
+      sessionTimeoutMs: 100_000,
+      auth: { scheme: 'digest', credentials: 'alice:wonderland' },
+    });
     const resumed = nextEvent(session, 'resumed');
     proxy.dropConnections();
     await resumed;
@@ -238,8 +243,7 @@ describe('a session', () => {
 
 describe('a session whose connection goes', () => {
   it('is suspended, resumes as the same session, and reports each once', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const events = recordEvents(session, ...EVENTS);
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const suspended = nextEvent(session, 'suspended');
@@ -255,8 +259,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('writes what it was given, also where that changes while it is held back', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const path = uniquePath();
     await session.create(path);
     const suspended = nextEvent(session, 'suspended');
@@ -275,8 +278,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('hears, when it resumes, of what changed meanwhile', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const other = await openSession();
     const path = uniquePath();
     await session.create(path);
@@ -291,8 +293,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('rejects what was sent and not answered as lost', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const path = uniquePath();
     const lost = proxy.loseReplyTo('create');
     await expect(session.create(path)).rejects.toMatchObject({ code: 'CONNECTION_LOSS', retryable: true });
@@ -302,8 +303,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('finds out by itself that a link is dead, and takes another', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 1500 });
     const suspended = nextEvent(session, 'suspended');
     const began = performance.now();
     proxy.partition();
@@ -334,8 +334,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('gives each operation up after the session timeout', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 1000 });
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
     await suspended;
@@ -343,8 +342,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('expires, once, when it comes back too late; whatever waits on it rejects', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 2000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 2000 });
     const observer = await openSession();
     const events = recordEvents(session, ...EVENTS);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
@@ -405,13 +403,10 @@ describe('opening a session', () => {
   });
 
   it('tries the next server when one accepts and stays silent', async () => {
-    const silent = createServer();
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void silent.close());
-    const { port } = silent.address() as { port: number };
+    const silent = await startFakeServer({ handshake: () => undefined });
     const session = await openSession(
       { sessionTimeoutMs: 1500, environment: inOrder },
-      `127.0.0.1:${port},${connectString()}`,
+      `${silent.connectString},${connectString()}`,
     );
     expect(session.state.name).toBe('connected');
   });
@@ -419,11 +414,7 @@ describe('opening a session', () => {
   it('looks a name up anew at each try, and tries all its addresses', async () => {
     const proxy = await startProxy();
     const port = Number(proxy.connectString.split(':')[1]);
-    const silent = createServer();
-    await new Promise<void>((resolve, reject) => {
-      silent.once('error', reject).listen({ port, host: '127.0.0.2' }, resolve);
-    });
-    onTestFinished(() => void silent.close());
+    await startFakeServer({ handshake: () => undefined, port, host: '127.0.0.2' });
     const answers = [
       () => Promise.reject(new Error('no such name')),
       () => Promise.resolve(['127.0.0.2']), // This server accepts, and stays silent.
@@ -500,8 +491,7 @@ describe('closing a session', () => {
   });
 
   it('ends the session also when it is suspended and a server comes back in time', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     const observer = await openSession();
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const suspended = nextEvent(session, 'suspended');
@@ -514,8 +504,7 @@ describe('closing a session', () => {
   });
 
   it('ends the session also in a listener of suspended', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     const observer = await openSession();
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const closing = new Promise<void>((resolve) => session.once('suspended', () => resolve(session.close())));
@@ -525,8 +514,7 @@ describe('closing a session', () => {
   });
 
   it('resolved at once, before any server could know, in a listener of its own end', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     const settled: string[] = [];
     const closings: Promise<unknown>[] = [];
     const closeAs = (who: string) => closings.push(session.close().then(() => settled.push(who)));
@@ -543,8 +531,7 @@ describe('closing a session', () => {
   it.each(['cut', 'partition'] as const)(
     'settles within 2 s when the network is gone (%s)',
     async (fault) => {
-      const proxy = await startProxy();
-      const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+      const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
       proxy[fault]();
       const began = performance.now();
       await session.close();
@@ -578,8 +565,7 @@ describe('a node of a session', () => {
   });
 
   it('stays under lease as long as heartbeats are answered, and not without', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 1000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 6000, leaseMs: 1000 });
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const own = OwnNode.of(session, value, { sentAt });
     own.keepAlive();

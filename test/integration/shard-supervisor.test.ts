@@ -7,7 +7,7 @@ import type { Shard } from '../../src/shards/ownership/shard.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-supervisor-options.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const WORKER = join(import.meta.dirname, '../fixtures/shard-worker.mjs');

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { recordEvents } from '../support/events.mjs';
+import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
@@ -11,8 +11,7 @@ const LEASE_MS = 300;
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: LEASE_MS };
 
 it('a lease of 300 ms beside a session timeout of 6 s is kept for twenty leases, over one connection', async () => {
-  const proxy = await startProxy();
-  const session = await openSession(TIMES, proxy.connectString);
+  const { proxy, session } = await openProxied(TIMES);
   const [elector] = await lead(session, uniquePath('short-lease'));
   onTestFinished(() => elector.stop());
   let since = performance.now();

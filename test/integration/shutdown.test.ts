@@ -8,7 +8,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { InvalidStateError } from '../../src/errors.js';
 import { freePort } from '../../tools/ports.mjs';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/supervised-shutdown.mjs');

@@ -5,18 +5,18 @@ import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import type { StartOptions } from '../../src/platform/async/start-with-signal.js';
 import { Session } from '../../src/session/session.js';
+import type { EventSource } from '../../src/testing/controls/waiting.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 const NOWHERE = '127.0.0.1:1';
 const reason = new Error('enough');
 
-interface Startable {
+interface Startable extends EventSource {
   start(options?: StartOptions): Promise<void>;
   stop(): Promise<void>;
-  on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 async function startServer(): Promise<EmbeddedZooKeeper> {

@@ -8,8 +8,8 @@ import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -75,7 +75,7 @@ describe('a planned handover', () => {
         release = resolve;
       }),
     );
-    const next = nextEvent(electors[1], 'elected');
+    const next = nextEvent(electors[1] as LeaderElector, 'elected');
     const handedOver = leader.handOver('c3');
     await nextEvent(leader, 'demoted');
     await successor.stop(); // The successor leaves after it was named, and before the leader is gone.
@@ -137,8 +137,7 @@ describe('a planned handover', () => {
 
   it('is carried out once when the reply to the release is lost', async () => {
     const path = uniquePath('handover');
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 20_000 });
     const [leader] = await lead(session, path, { id: 'leader' });
     const next = await campaign(await openSession(), path, { id: 'next' });
     const named = await campaign(await openSession(), path, { id: 'named' });

@@ -4,9 +4,8 @@ import type { Term } from '../../src/election/term/term.js';
 import type { DemotionReason } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 /** The session outlasts each test by far, so its end can't cause anything that happens within a test. */
@@ -19,8 +18,7 @@ async function recordOf(session: Session, path: string) {
 
 /** Starts a leader whose link a test can cut, and records its demotion. */
 async function leadBehindProxy(path: string, options = {}) {
-  const proxy = await startProxy();
-  const session = await openSession(SESSION, proxy.connectString);
+  const { proxy, session } = await openProxied(SESSION);
   const [elector, term] = await lead(session, path, options);
   const demoted = nextEvent<[Term, DemotionReason]>(elector, 'demoted');
   return { proxy, session, elector, term, demoted };

@@ -7,7 +7,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { Session } from '../../src/session/session.js';
 import { PATHS } from '../support/conclave/group-members.js';
 import { setUpOwners } from '../support/conclave/shard-owners.js';
-import { nextEvent, recordEvents } from '../support/events.mjs';
+import { nextEvent, recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const TIMES = { sessionTimeoutMs: 9000, leaseMs: 3000 };

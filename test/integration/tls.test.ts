@@ -12,7 +12,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { type Certificates, makeCertificates, PASSPHRASE } from '../support/servers/certificates.js';
 

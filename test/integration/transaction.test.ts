@@ -9,9 +9,8 @@ import {
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 describe("a term's transaction", () => {
@@ -40,8 +39,7 @@ describe("a term's transaction", () => {
   });
 
   it('of a leader whose node is gone writes nothing, though the leader has not noticed yet', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { session } = await openProxied();
     const other = await openSession();
     const path = uniquePath('election');
     const [elector, term] = await lead(session, path);
@@ -82,8 +80,7 @@ describe("a term's transaction", () => {
   });
 
   it('whose reply is lost says so: it may have been carried out', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({}, proxy.connectString);
+    const { proxy, session } = await openProxied();
     const state = uniquePath('state');
     const [elector, term] = await lead(session, uniquePath('election'));
     const lost = proxy.loseReplyTo('multi', { text: state });
@@ -119,8 +116,7 @@ describe("a term's transaction", () => {
 
 describe("a lock's transaction", () => {
   it('is carried out while the lock is held, and not when its session has expired', async () => {
-    const proxy = await startProxy();
-    const session = await openSession({ sessionTimeoutMs: 600 }, proxy.connectString);
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 600 });
     const other = await openSession();
     const state = uniquePath('state');
     const hold = await new DistributedLock(session, uniquePath('lock')).acquire();

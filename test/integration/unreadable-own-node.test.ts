@@ -6,7 +6,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { aborted, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 

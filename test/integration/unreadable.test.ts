@@ -11,7 +11,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.mjs';
+import { nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';

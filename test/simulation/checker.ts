@@ -39,7 +39,6 @@ export interface Losses {
 export class LeadershipChecker {
   readonly #ledger: Ledger;
   readonly #candidates: () => readonly Candidate[];
-  readonly #overlaps = new Set<string>();
   /** Of each seat. */
   readonly #newest = new Map<number, Pick<Term, 'token' | 'number'> & { readonly life: number }>();
   readonly #losses: () => Losses;
@@ -80,17 +79,11 @@ export class LeadershipChecker {
     const names = together.map((each) => each.leadershipName).join(' and ');
     const { lostAt, wasRestored } = this.#losses();
     const isOfOneLife = new Set(together.map(({ life }) => life)).size < together.length;
-    if (isOfOneLife) return this.#overlap(names);
+    if (isOfOneLife) return this.#ledger.violateOnce('two leaders', names);
     if (this.#now() - lostAt <= this.#leaseMs)
       return this.#ledger.count('leaders: two at once within a lease of a loss of data');
     if (wasRestored) return this.#ledger.count('leaders: two at once after data were restored');
-    this.#overlap(names);
-  }
-
-  #overlap(names: string): void {
-    if (this.#overlaps.has(names)) return;
-    this.#overlaps.add(names);
-    this.#ledger.violate('two leaders', names);
+    this.#ledger.violateOnce('two leaders', names);
   }
 
   /** @param life - the life of the ensemble in which the term was claimed */

@@ -2,12 +2,16 @@ import { sleep } from '../../src/platform/time/clock.js';
 import type { Random } from '../support/seeded-random.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { SimulatedEnvironment } from './candidates/environment.js';
+import type { Machine } from './machine.js';
+import type { Server } from './model/server.js';
 import type { Link, Route } from './network.js';
 import { stopBoundMs } from './recovery.js';
+import type { SimulatedWorld } from './simulated-world.js';
 import type { Host, World } from './world.js';
 
 /** A fault or a request. It returns a function that ends it, if it has to be ended. */
-export type Fault = (world: World, random: Random) => (() => void) | undefined;
+export type FaultOf<W> = (world: W, random: Random) => (() => void) | undefined;
+export type Fault = FaultOf<World>;
 
 /** How often it comes compared with the others, and whether it is possible now. */
 export type WeighedFault = readonly [
@@ -37,9 +41,7 @@ export function slow(routes: readonly Route[], random: Random): () => void {
 }
 
 export function freeze({ candidate }: Host): () => void {
-  const { clock } = candidate.environment;
-  clock.freeze();
-  return () => clock.thaw();
+  return stop(candidate.environment.clock);
 }
 
 /** The process ends. Its machine notifies the servers and the process's parent, unless the machine is gone as well. */
@@ -55,6 +57,36 @@ export function kill({ clock, wires }: SimulatedEnvironment, isMachineGone: bool
     else wire.closeAtClient();
   }
   clock.kill();
+}
+
+/** The faults that any world may have. */
+export const COMMON = {
+  cutOff: (world, random) => cut(world.somePlace(random).routes, random),
+  cutOffFromServer: (world, random) => cut([random.pick(world.somePlace(random).routes)], random),
+  slow: (world, random) => slow(world.somePlace(random).routes, random),
+  reset: (world, random) => {
+    for (const wire of world.somePlace(random).environment.wires) wire.reset();
+    return undefined;
+  },
+  forget: (world, random) => {
+    for (const wire of world.somePlace(random).environment.wires) wire.sever();
+    return undefined;
+  },
+  freeze: (world, random) => stop(world.somePlace(random).environment.clock),
+  freezeServer: (world, random) => stop(world.someServer(random).machine),
+  killServer: (world, random) => crash(world.someServer(random)),
+  cutOffServer: (world, random) => cut(world.ensemble.routesOf(world.someServer(random)), random),
+  slowServer: (world, random) => slow(world.ensemble.routesOf(world.someServer(random)), random),
+} satisfies Record<string, FaultOf<SimulatedWorld>>;
+
+function stop(machine: Machine): () => void {
+  machine.freeze();
+  return () => machine.thaw();
+}
+
+function crash(server: Server): () => void {
+  server.kill();
+  return () => server.restart();
 }
 
 export function resign(world: World): undefined {

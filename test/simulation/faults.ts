@@ -6,6 +6,7 @@ import { SupervisedCandidate } from './candidates/supervised.js';
 import {
   ask,
   CLOSED_WITHIN_MS,
+  COMMON,
   cut,
   end,
   freeze,
@@ -15,28 +16,8 @@ import {
   stopAndReplace,
   type WeighedFault,
 } from './disturbances.js';
-import type { Server } from './model/server.js';
 import { TAKEOVER_FAULTS } from './takeover-faults.js';
 import type { FaultRate, Host, ObserverHost, World } from './world.js';
-
-/** If there are candidates that hold a lock, one of them half of the time. Otherwise the leader half of the time, or any candidate. */
-function someHost({ hosts, surroundings }: World, random: Random): Host {
-  const { lockChecker } = surroundings;
-  const holding = hosts.filter(({ candidate }) => lockChecker.isHeldBy(candidate));
-  if (holding.length > 0 && random.chance(0.5)) return random.pick(holding);
-  const leading = hosts.find(({ candidate }) => candidate.isActing);
-  return leading !== undefined && random.chance(0.5) ? leading : random.pick(hosts);
-}
-
-function someServer({ ensemble }: World, random: Random): Server {
-  const { leader, servers } = ensemble;
-  return leader !== undefined && random.chance(0.5) ? leader : random.pick(servers);
-}
-
-function crash(server: Server): () => void {
-  server.kill();
-  return () => server.restart();
-}
 
 /** Requests come within so many things that happen to a process while it begins, or goes on after a loss. */
 const STEPS = [1, 80] as const;
@@ -66,7 +47,7 @@ function interrupt(world: World, host: Host, random: Random): void {
 
 /** Interrupts the process at any step, also while it begins or handles the loss of its session. */
 function stopAtSomeStep(world: World, random: Random): undefined {
-  const host = someHost(world, random);
+  const host = world.someHost(random);
   const { isDead, environment } = host.candidate;
   if (isDead || environment.clock.isFrozen) return undefined;
   const when = random.pick(['now', 'after a loss', 'at its beginning']);
@@ -135,12 +116,12 @@ const LOCK_USES = 4;
 const TAKEOVER_FAULTS_MORE_OFTEN = 8;
 
 const FAULTS: readonly WeighedFault[] = [
-  ['a candidate is frozen', 4, (world, random) => freeze(someHost(world, random))],
+  ['a candidate is frozen', 4, COMMON.freeze],
   [
     'a candidate is killed',
     2,
     (world, random) => {
-      const host = someHost(world, random);
+      const host = world.someHost(random);
       if (host.candidate.isDead) return undefined;
       end(host, random.chance(0.5));
       return () => {
@@ -148,39 +129,13 @@ const FAULTS: readonly WeighedFault[] = [
       };
     },
   ],
-  ['a candidate is cut off', 4, (world, random) => cut(someHost(world, random).routes, random)],
-  [
-    'a candidate is cut off from a server',
-    2,
-    (world, random) => cut([random.pick(someHost(world, random).routes)], random),
-  ],
-  ["a candidate's network is slow", 2, (world, random) => slow(someHost(world, random).routes, random)],
-  [
-    'connections are reset',
-    2,
-    (world, random) => {
-      for (const wire of someHost(world, random).candidate.environment.wires) wire.reset();
-      return undefined;
-    },
-  ],
-  [
-    'connections are forgotten in between',
-    2,
-    (world, random) => {
-      for (const wire of someHost(world, random).candidate.environment.wires) wire.sever();
-      return undefined;
-    },
-  ],
-  [
-    'a server is frozen',
-    4,
-    (world, random) => {
-      const { machine } = someServer(world, random);
-      machine.freeze();
-      return () => machine.thaw();
-    },
-  ],
-  ['a server is killed', 3, (world, random) => crash(someServer(world, random))],
+  ['a candidate is cut off', 4, COMMON.cutOff],
+  ['a candidate is cut off from a server', 2, COMMON.cutOffFromServer],
+  ["a candidate's network is slow", 2, COMMON.slow],
+  ['connections are reset', 2, COMMON.reset],
+  ['connections are forgotten in between', 2, COMMON.forget],
+  ['a server is frozen', 4, COMMON.freezeServer],
+  ['a server is killed', 3, COMMON.killServer],
   [
     'all servers are restarted, one after the other',
     1,
@@ -193,21 +148,13 @@ const FAULTS: readonly WeighedFault[] = [
       return undefined;
     },
   ],
-  [
-    'a server is cut off from the others',
-    5,
-    (world, random) => cut(world.ensemble.routesOf(someServer(world, random)), random),
-  ],
+  ['a server is cut off from the others', 5, COMMON.cutOffServer],
   [
     'two servers are cut off from each other',
     2,
     (world, random) => cut([random.pick(world.ensemble.routes)], random),
   ],
-  [
-    'the network between servers is slow',
-    2,
-    (world, random) => slow(world.ensemble.routesOf(someServer(world, random)), random),
-  ],
+  ['the network between servers is slow', 2, COMMON.slowServer],
   ['the ensemble loses its data', 2, (world) => world.loseData(), ({ losesData }) => losesData],
   ['a leader resigns', 1, resign],
   [
@@ -265,7 +212,7 @@ const FAULTS: readonly WeighedFault[] = [
     'a parent is frozen',
     2,
     (world, random) => {
-      const { parent } = someHost(world, random);
+      const { parent } = world.someHost(random);
       if (parent === undefined || parent.isDead) return undefined;
       parent.environment.clock.freeze();
       return () => parent.environment.clock.thaw();
@@ -276,7 +223,7 @@ const FAULTS: readonly WeighedFault[] = [
     'a parent is killed',
     1,
     (world, random) => {
-      const { parent } = someHost(world, random);
+      const { parent } = world.someHost(random);
       if (parent !== undefined && !parent.isDead) parent.die(false);
       return undefined;
     },
@@ -287,7 +234,7 @@ const FAULTS: readonly WeighedFault[] = [
     2,
     (world, random) =>
       slow(
-        [someHost(world, random).parent?.route].filter((each) => each !== undefined),
+        [world.someHost(random).parent?.route].filter((each) => each !== undefined),
         random,
       ),
     ({ isGuarded }) => isGuarded,

@@ -22,6 +22,11 @@ export class Ledger {
     this.violations.push({ kind, atMs: Math.round(this.#now()), what });
   }
 
+  /** For what is looked at again and again: each violation is reported once. */
+  violateOnce(kind: string, what: string): void {
+    if (!this.violations.some((each) => each.kind === kind && each.what === what)) this.violate(kind, what);
+  }
+
   count(what: string, by = 1): void {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + by);
   }

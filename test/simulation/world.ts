@@ -1,29 +1,26 @@
 import { parseRecord, type ReadRecord, recordPath } from '../../src/election/record/record.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { parseEntry, parseLockEntry, queueOf } from '../../src/queue/names-and-order.js';
-import { Random } from '../support/seeded-random.js';
+import type { Random } from '../support/seeded-random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
 import { ElectorCandidate } from './candidates/elector.js';
-import { SimulatedEnvironment } from './candidates/environment.js';
+import type { SimulatedEnvironment } from './candidates/environment.js';
 import { LOCK_PATHS } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import { CheckedObserver } from './checked-observer.js';
 import { FencedResource, LeadershipChecker } from './checker.js';
-import { ClockFaults } from './clock-faults.js';
 import { CommittedLeaders } from './committed-leaders.js';
 import { Parent } from './guarded.js';
-import { Ledger } from './ledger.js';
 import { LockChecker } from './lock-checker.js';
-import { Machine } from './machine.js';
+import type { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
-import { Route } from './network.js';
+import type { Route } from './network.js';
 import { recoveryBoundMs, servedBoundMs, staleBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
-import { type Happening, Scheduler } from './scheduler.js';
+import { type Place, SimulatedWorld } from './simulated-world.js';
 
 const CANDIDATES = 3;
-const SERVERS = 3;
 /** The seats of the elections that have several: one of three candidates waits. */
 const SEATS = 2;
 
@@ -74,13 +71,8 @@ const SHORT_LEASES: Record<FaultRate, { readonly chance: number; readonly leastM
   few: { chance: 0.2, leastMs: 2000 },
 };
 
-/** Chance, in streams of its own for each purpose. */
-const STREAMS = { setup: 0, model: 1, clients: 2, faults: 3 } as const;
-
-/** An ensemble, three candidates and the network: all that happens follows from the seed. */
-export class World {
-  readonly scheduler = new Scheduler();
-  readonly ledger: Ledger;
+/** An ensemble, three candidates and the network. */
+export class World extends SimulatedWorld {
   readonly checker: LeadershipChecker;
   readonly ensemble: Ensemble;
   readonly hosts: readonly Host[];
@@ -89,26 +81,21 @@ export class World {
   readonly losesData: boolean;
   /** Whether a guardian looks after each candidate. */
   readonly isGuarded: boolean;
-  readonly faults: Random;
   readonly faultRate: FaultRate;
-  readonly clockFaults: ClockFaults | undefined;
   readonly surroundings: Surroundings;
   /** How long it may take from the end of all faults until there is a leader. */
   readonly recoveryBoundMs: number;
   readonly #kind: 'supervised' | 'elector' | 'curator';
-  readonly #clients: Random;
-  readonly #model: Random;
   readonly #priorities: boolean;
   readonly #takeovers: (typeof TAKEOVERS)[number];
-  #processes = 0;
   /** Which process has opened each session. */
   readonly #owners = new Map<bigint, Machine>();
   /** When everything worked again for the last time; never while something may be wrong. */
   #healedAt = Number.POSITIVE_INFINITY;
   readonly #servedBoundMs: number;
-  /** When the ensemble has lost its data, and whether some of it was left. */
   /** Nodes in queues that were there again when the ensemble had been restored from an earlier state. */
   #cameBack: readonly string[] = [];
+  /** When the ensemble has lost its data, and whether some of it was left. */
   readonly #losses: { readonly at: number; readonly wasRestored: boolean }[] = [];
   /** How many of the present faults may let a lease outlive its node, and when the last such fault ended. */
   #standstills = 0;
@@ -116,15 +103,11 @@ export class World {
   /** Called when a candidate has just sent a claim. */
   onClaim: (host: Host) => void = ignore;
   readonly #settleMs: number;
-  #later: Happening[] = [];
 
   constructor(seed: number, rules: Rules, faultRate: FaultRate) {
+    super(seed);
     this.faultRate = faultRate;
-    const setup = new Random(seed, STREAMS.setup);
-    this.#model = new Random(seed, STREAMS.model);
-    this.#clients = new Random(seed, STREAMS.clients);
-    this.faults = new Random(seed, STREAMS.faults);
-    this.ledger = new Ledger(() => this.scheduler.now);
+    const { setup } = this;
     const tickMs = setup.pick(faultRate === 'few' ? [2000] : [1000, 2000]);
     const syncLimit = setup.pick([5, 5, 10]);
     const sessionTimeoutMs = tickMs * setup.pick(SESSION_TICKS[faultRate]);
@@ -133,14 +116,13 @@ export class World {
     this.#kind = rules === 'curator' ? 'curator' : supervised ? 'supervised' : 'elector';
     const seats = rules !== 'curator' && setup.chance(0.15) ? SEATS : 1;
     const committedLeaders = new CommittedLeaders(() => this.scheduler.now, seats > 1 ? 0 : undefined);
-    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, {
+    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.model, {
       count: (what) => this.ledger.count(what),
       applied: ({ zxid, tree }, change) => committedLeaders.applied(zxid, change, (path) => tree.get(path)),
       shown: (sessionId, process, isNew) => this.#shown(sessionId, process, isNew),
     });
     this.isGuarded = setup.chance(0.4) && rules !== 'curator';
     const [observes, hasObserver] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
-    this.clockFaults = ClockFaults.of(seed, () => this.ledger.count('pauses after a reading of a clock'));
     const mayLoseData = setup.chance(0.25) && rules === 'shipped' && faultRate !== 'takeover';
     // In which life of the ensemble a term began can't be told by clocks that are off.
     this.losesData = mayLoseData && this.clockFaults === undefined;
@@ -185,15 +167,28 @@ export class World {
       staleMs: staleBoundMs(times),
       observes,
     };
-    const newRoutes = () => Array.from({ length: SERVERS }, () => new Route(this.scheduler, this.#model));
     this.hosts = Array.from({ length: CANDIDATES }, (_, index) => {
-      const routes = newRoutes();
+      const routes = this.newRoutes();
       return { index, routes, candidate: this.#newCandidate(index, routes), parent: undefined };
     });
     this.observerHosts = Array.from({ length: hasObserver ? 1 : 0 }, () => {
-      const routes = newRoutes();
+      const routes = this.newRoutes();
       return { routes, observer: this.#newObserver(routes) };
     });
+  }
+
+  /** If there are candidates that hold a lock, one of them half of the time. Otherwise the leader half of the time, or any candidate. */
+  someHost(random: Random): Host {
+    const { lockChecker } = this.surroundings;
+    const holding = this.hosts.filter(({ candidate }) => lockChecker.isHeldBy(candidate));
+    if (holding.length > 0 && random.chance(0.5)) return random.pick(holding);
+    const leading = this.hosts.find(({ candidate }) => candidate.isActing);
+    return leading !== undefined && random.chance(0.5) ? leading : random.pick(this.hosts);
+  }
+
+  somePlace(random: Random): Place {
+    const { candidate, routes } = this.someHost(random);
+    return { environment: candidate.environment, routes };
   }
 
   start(): void {
@@ -316,11 +311,6 @@ export class World {
     this.clockFaults?.begin();
   }
 
-  /** Runs a part of a fault later, unless everything is healed by then. */
-  later(ms: number, task: () => void): void {
-    this.#later.push(this.scheduler.after(ms, task));
-  }
-
   /** Puts another process in the place of one that is gone. */
   replace(host: Host): void {
     host.candidate = this.#newCandidate(host.index, host.routes);
@@ -333,41 +323,30 @@ export class World {
       if (host.parent === undefined || host.parent.isDead) host.parent = this.#newParent(host);
       host.parent.fork(candidate.environment);
     }
-    this.#run(candidate.environment.clock, () => candidate.start());
+    this.run(candidate.environment.clock, () => candidate.start());
   }
 
   #beginToLook({ observer }: ObserverHost): void {
-    this.#run(observer.environment.clock, () => observer.start());
-  }
-
-  /** A process begins, unless it is killed before. */
-  #run(process: Machine, main: () => void): void {
-    this.scheduler.after(this.#clients.between(0, 500), () => process.receive(main));
-  }
-
-  #newEnvironment(name: string, routes: readonly Route[], random: Random): SimulatedEnvironment {
-    const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
-    const machine = new Machine(name, rate, this.scheduler, random, true, this.clockFaults);
-    return new SimulatedEnvironment(machine, random, this.ensemble.servers, routes, this.scheduler);
+    this.run(observer.environment.clock, () => observer.start());
   }
 
   #newParent({ index, routes }: Host): Parent {
-    const random = new Random(this.#clients.bits(), STREAMS.clients);
-    const environment = this.#newEnvironment(`parent ${index}`, routes, random);
+    const random = this.newRandom();
+    const environment = this.newEnvironment(`parent ${index}`, routes, random);
     return new Parent(environment, this.scheduler, random, this.ledger);
   }
 
   #newObserver(routes: readonly Route[]): CheckedObserver {
-    const random = new Random(this.#clients.bits(), STREAMS.clients);
-    const name = `observer-${++this.#processes}`;
-    return new CheckedObserver(name, this.#newEnvironment(name, routes, random), this.surroundings);
+    const random = this.newRandom();
+    const name = this.nextName('observer');
+    return new CheckedObserver(name, this.newEnvironment(name, routes, random), this.surroundings);
   }
 
   #newCandidate(index: number, routes: readonly Route[]): Candidate {
-    const random = new Random(this.#clients.bits(), STREAMS.clients);
-    const environment = this.#newEnvironment(`candidate ${index}`, routes, random);
+    const random = this.newRandom();
+    const environment = this.newEnvironment(`candidate ${index}`, routes, random);
     const setup: CandidateSetup = {
-      id: `process-${++this.#processes}`,
+      id: this.nextName('process'),
       priority: this.#priorities ? random.below(3) : 0,
       takeover: this.#takeovers === 'mixed' ? random.pick(['lease', 'session']) : this.#takeovers,
       environment,
@@ -418,18 +397,11 @@ export class World {
   /** Everything works again: the network, the servers, the processes. */
   heal(): void {
     this.onClaim = ignore;
-    for (const each of this.#later) each.cancelled = true;
-    this.#later = [];
     if (this.#standstills > 0) this.#lastStandstillAt = this.scheduler.now;
     this.#standstills = 0;
-    const { servers, routes } = this.ensemble;
     const ways = [...this.hosts, ...this.observerHosts].flatMap((each) => each.routes);
     const channels = this.hosts.flatMap(({ parent }) => parent?.route ?? []);
-    for (const route of [...routes, ...ways, ...channels]) route.heal();
-    for (const server of servers) {
-      server.machine.thaw();
-      server.restart();
-    }
+    this.healServers([...ways, ...channels]);
     for (const host of this.hosts) {
       const { clock } = host.candidate.environment;
       clock.thaw();
@@ -507,19 +479,14 @@ export class World {
 
   /** Called after all have stepped down, and again after all have stopped. */
   checkLeftovers(when: string): void {
-    const { leader, servers } = this.ensemble;
-    const found: string[] = [];
-    for (const queue of [ELECTION, ...LOCK_PATHS]) {
-      const children = leader?.replica.tree.get(queue)?.children ?? [];
-      for (const node of children)
-        if (isOfContender(node) && !this.#isGhost(`${queue}/${node}`))
-          found.push(`the node ${queue}/${node}`);
-    }
-    const known = servers.map(({ replica }) => `${replica.zxid}: ${[...replica.tree.paths()].join(' ')}`);
+    const found = this.leftoversOf(
+      [ELECTION, ...LOCK_PATHS],
+      (node, queue) => isOfContender(node) && !this.#isGhost(`${queue}/${node}`),
+    );
+    const known = this.ensemble.servers.map(
+      ({ replica }) => `${replica.zxid}: ${[...replica.tree.paths()].join(' ')}`,
+    );
     if (new Set(known).size > 1) found.push('servers that do not agree');
-    const watches = servers.reduce((sum, server) => sum + server.watches, 0);
-    if (watches > 0) found.push(`${watches} watches`);
-    if (leader === undefined) found.push('no ensemble to look at');
     for (const each of found) this.ledger.violate('leftovers', `${when}: ${each}`);
   }
 }

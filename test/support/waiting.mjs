@@ -51,3 +51,8 @@ export async function until(condition, what = 'the condition') {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
+
+/** Lets everything run that is ready, and everything that follows. */
+export function settle() {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as requests from '../../src/session/protocol/requests.js';
-import { settle } from '../support/fake-clock.js';
+import { settle } from '../support/waiting.mjs';
 import { reply } from '../support/wire/fake-server.mjs';
 import { openConnection } from '../support/wire/fake-socket.js';
 import { framed } from '../support/wire/frames.mjs';

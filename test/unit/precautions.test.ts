@@ -11,7 +11,7 @@ import { joinQueue } from '../../src/queue/join.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
 import { enqueue } from '../support/conclave/enqueue.js';
-import { aborted } from '../support/events.mjs';
+import { aborted } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 

@@ -5,7 +5,7 @@ import { ignore } from '../../src/platform/async/promises.js';
 import type { Environment } from '../../src/platform/environment.js';
 import { type Clock, sleep } from '../../src/platform/time/clock.js';
 import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
-import { aborted } from '../support/events.mjs';
+import { aborted } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 
 const EVENTS = ['elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped'];

@@ -1,6 +1,7 @@
+import { TcpProxy } from '../../../test/support/faults/tcp-proxy.mjs';
 import { pause } from '../../harness/compare.mjs';
-import { CountingProxy, heartbeatsPerLease, totals } from '../../harness/counting-proxy.mjs';
 import { startServers } from '../../harness/servers.mjs';
+import { heartbeatsPerLease, totals } from '../../harness/traffic.mjs';
 import { Group } from './group.mjs';
 
 export const WORKERS = 8;
@@ -33,8 +34,8 @@ export async function measureIdle(plan) {
 /** @param {{ shards: number, sessionMs: number, leases: number }} plan @returns {Promise<Idle>} */
 async function measureOne({ shards, sessionMs, leases }) {
   const servers = await startServers();
-  const proxy = await CountingProxy.before(servers.connect);
-  const group = new Group({ connect: proxy.address, shards, sessionMs });
+  const proxy = await TcpProxy.start(servers.connect);
+  const group = new Group({ connect: proxy.connectString, shards, sessionMs });
   const leaseMs = sessionMs / 3;
   try {
     // The members join one after the other. If they join at the same time, one member more may take itself for one of the next two in
@@ -46,13 +47,13 @@ async function measureOne({ shards, sessionMs, leases }) {
     let elapsedMs = Number.NaN;
     const operations = await servers.meter.operationsDuring(async () => {
       transactions = await servers.meter.transactionsDuring(async () => {
-        proxy.take();
+        proxy.takeTraffic();
         const began = performance.now();
         await pause(leases * leaseMs);
         elapsedMs = performance.now() - began;
       });
     });
-    const lines = proxy.take();
+    const lines = proxy.takeTraffic();
     return {
       ...{ shards, leases: elapsedMs / leaseMs, operations, transactions },
       mostBeats: Math.max(...lines.map(({ multisAt }) => heartbeatsPerLease(multisAt, leaseMs))),
@@ -60,7 +61,7 @@ async function measureOne({ shards, sessionMs, leases }) {
     };
   } finally {
     await group.end();
-    await proxy.close();
+    await proxy.stop();
     await servers.stop();
   }
 }

@@ -6,6 +6,7 @@ import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 import { installedVersion } from '../../../tools/zookeeper/installation.mjs';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { SILENT } from '../../support/silent-logger.mjs';
+import { create } from '../../support/wire/operations.js';
 import { type HandshakeOptions, RawClient } from '../../support/wire/raw-client.js';
 import { RawConnection } from '../../support/wire/raw-connection.js';
 import { hasWhatCameWith, parseRelease, type Release } from './release.js';
@@ -116,6 +117,18 @@ export class TestServer {
     const client = await this.open(options);
     onTestFinished(() => client.close());
     return client;
+  }
+
+  /** A new session, and a path that no other test uses. */
+  async withPath(): Promise<{ client: RawClient; path: string }> {
+    return { client: await this.connect(), path: freshPath() };
+  }
+
+  /** As {@link withPath}, with an empty node at the path. */
+  async withNode(): Promise<{ client: RawClient; path: string }> {
+    const { client, path } = await this.withPath();
+    await client.do(create(path));
+    return { client, path };
   }
 
   /** Opens a connection, and sends nothing over it. */

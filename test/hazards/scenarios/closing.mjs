@@ -1,7 +1,7 @@
 /** Closing, in every state of the client. */
 import assert from 'node:assert/strict';
-import { nextEvent } from '../../support/events.mjs';
 import { deferred, until, within } from '../../support/waiting.mjs';
+import { nextEvent } from '../support/next-event.mjs';
 
 /** @import { Scenario } from '../support/contract.js' */
 

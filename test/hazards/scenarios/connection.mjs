@@ -1,8 +1,8 @@
 /** Faults of links and servers. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { nextEvent } from '../../support/events.mjs';
 import { deferred, within } from '../../support/waiting.mjs';
+import { nextEvent } from '../support/next-event.mjs';
 
 /** @import { Scenario } from '../support/contract.js' */
 

@@ -1,10 +1,10 @@
 /** Single operations and their outcomes. */
 import assert from 'node:assert/strict';
-import { nextEvent } from '../../support/events.mjs';
 import { within } from '../../support/waiting.mjs';
 import { reply, STAT } from '../../support/wire/fake-server.mjs';
 import { ERROR, OPERATION } from '../../support/wire/protocol.mjs';
 import { codeOf } from '../support/code-of.mjs';
+import { nextEvent } from '../support/next-event.mjs';
 
 /** @import { Scenario } from '../support/contract.js' */
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
-import { nextEvent } from '../../support/events.mjs';
 import { within } from '../../support/waiting.mjs';
 import { ERROR } from '../../support/wire/protocol.mjs';
 import { codeOf } from '../support/code-of.mjs';
+import { nextEvent } from '../support/next-event.mjs';
 import { sessionPassword } from '../support/password.mjs';
 
 /** @import { Client, Scenario } from '../support/contract.js' */

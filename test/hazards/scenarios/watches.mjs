@@ -1,10 +1,10 @@
 /** Watches, and the caller's own functions. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { nextEvent } from '../../support/events.mjs';
 import { deferred, within } from '../../support/waiting.mjs';
 import { EMPTY_NODE, notification, reply, STAT } from '../../support/wire/fake-server.mjs';
 import { OPERATION } from '../../support/wire/protocol.mjs';
+import { nextEvent } from '../support/next-event.mjs';
 
 /**
  * @import { Session, TransactionPart } from 'conclave'

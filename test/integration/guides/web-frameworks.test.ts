@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
 import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
 import { connectString, uniquePath } from '../../support/conclave/sessions.js';
-import { nextEvent } from '../../support/events.mjs';
+import { nextEvent } from '../../support/events.js';
 import { deferred, until } from '../../support/waiting.mjs';
 
 const POST = { method: 'POST' };

@@ -12,7 +12,6 @@ export class ShardChecker {
   readonly #members: () => readonly MemberProcess[];
   readonly #shards: readonly string[];
   readonly #newest = new Map<string, Pick<OwnedShard, 'token' | 'number'>>();
-  readonly #overlaps = new Set<string>();
   readonly #notes: ReadonlyMap<string, string>;
   readonly #paths = new GroupPaths(GROUP);
   #zxid = 0n;
@@ -31,9 +30,7 @@ export class ShardChecker {
       const acting = members.filter((each) => each.actsFor(shard));
       if (acting.length < 2) continue;
       const names = `${acting.map(({ id }) => id).join(' and ')} for shard ${shard}`;
-      if (this.#overlaps.has(names)) continue;
-      this.#overlaps.add(names);
-      this.#ledger.violate('two owners', names);
+      this.#ledger.violateOnce('two owners', names);
     }
   }
 

@@ -1,15 +1,11 @@
 import { sleep } from '../../../src/platform/time/clock.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import type { Random } from '../../support/seeded-random.js';
-import { CLOSED_WITHIN_MS, cut, kill, slow } from '../disturbances.js';
-import type { Server } from '../model/server.js';
+import { CLOSED_WITHIN_MS, COMMON, type FaultOf, kill } from '../disturbances.js';
 import { GROUP, type MemberProcess } from './member-process.js';
 import { FEWEST_SHARDS, MEMBERS, MOST_SHARDS, type ShardWorld } from './world.js';
 
 /** How long a fault lasts at most, and the episode that has it. */
 export const LONGEST_EPISODE_MS = 60_000;
-
-type Fault = (world: ShardWorld, random: Random) => (() => void) | undefined;
 
 /** Lets a process do something now, if it runs. */
 function ask(world: ShardWorld, { environment, isDead }: MemberProcess, what: () => void): void {
@@ -18,28 +14,13 @@ function ask(world: ShardWorld, { environment, isDead }: MemberProcess, what: ()
   world.scheduler.followUp();
 }
 
-const someHost = (world: ShardWorld, random: Random) => random.pick(world.hosts);
-
-function someServer({ ensemble }: ShardWorld, random: Random): Server {
-  const { leader, servers } = ensemble;
-  return leader !== undefined && random.chance(0.5) ? leader : random.pick(servers);
-}
-
-const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[] = [
-  [
-    'a member is frozen',
-    5,
-    (world, random) => {
-      const { clock } = someHost(world, random).process.environment;
-      clock.freeze();
-      return () => clock.thaw();
-    },
-  ],
+const FAULTS: readonly (readonly [name: string, weight: number, fault: FaultOf<ShardWorld>])[] = [
+  ['a member is frozen', 5, COMMON.freeze],
   [
     'a member is killed',
     3,
     (world, random) => {
-      const host = someHost(world, random);
+      const host = world.someHost(random);
       if (host.process.isDead) return undefined;
       kill(host.process.environment, random.chance(0.5));
       return () => {
@@ -59,57 +40,15 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
       };
     },
   ],
-  ['a member is cut off', 5, (world, random) => cut(someHost(world, random).routes, random)],
-  [
-    'a member is cut off from a server',
-    2,
-    (world, random) => cut([random.pick(someHost(world, random).routes)], random),
-  ],
-  ["a member's network is slow", 2, (world, random) => slow(someHost(world, random).routes, random)],
-  [
-    'connections are reset',
-    3,
-    (world, random) => {
-      for (const wire of someHost(world, random).process.environment.wires) wire.reset();
-      return undefined;
-    },
-  ],
-  [
-    'connections are forgotten in between',
-    2,
-    (world, random) => {
-      for (const wire of someHost(world, random).process.environment.wires) wire.sever();
-      return undefined;
-    },
-  ],
-  [
-    'a server is frozen',
-    3,
-    (world, random) => {
-      const { machine } = someServer(world, random);
-      machine.freeze();
-      return () => machine.thaw();
-    },
-  ],
-  [
-    'a server is killed',
-    3,
-    (world, random) => {
-      const server = someServer(world, random);
-      server.kill();
-      return () => server.restart();
-    },
-  ],
-  [
-    'a server is cut off from the others',
-    3,
-    (world, random) => cut(world.ensemble.routesOf(someServer(world, random)), random),
-  ],
-  [
-    'the network between servers is slow',
-    1,
-    (world, random) => slow(world.ensemble.routesOf(someServer(world, random)), random),
-  ],
+  ['a member is cut off', 5, COMMON.cutOff],
+  ['a member is cut off from a server', 2, COMMON.cutOffFromServer],
+  ["a member's network is slow", 2, COMMON.slow],
+  ['connections are reset', 3, COMMON.reset],
+  ['connections are forgotten in between', 2, COMMON.forget],
+  ['a server is frozen', 3, COMMON.freezeServer],
+  ['a server is killed', 3, COMMON.killServer],
+  ['a server is cut off from the others', 3, COMMON.cutOffServer],
+  ['the network between servers is slow', 1, COMMON.slowServer],
   [
     "an operator deletes a member's node",
     1,
@@ -124,7 +63,7 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
     'a member refuses a shard for a while',
     3,
     (world, random) => {
-      const { process } = someHost(world, random);
+      const { process } = world.someHost(random);
       ask(world, process, () => process.refuse());
       return () => ask(world, process, () => process.acceptAll());
     },
@@ -133,8 +72,8 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
     'an operator pins a shard',
     2,
     (world, random) => {
-      const { process } = someHost(world, random);
-      const { member } = someHost(world, random).process;
+      const { process } = world.someHost(random);
+      const { member } = world.someHost(random).process;
       const shard = String(random.below(MOST_SHARDS));
       ask(world, process, () => process.pin(shard, member));
       return undefined;
@@ -144,7 +83,7 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
     'an operator takes a pin back',
     2,
     (world, random) => {
-      const { process } = someHost(world, random);
+      const { process } = world.someHost(random);
       const shard = String(random.below(MOST_SHARDS));
       ask(world, process, () => process.pin(shard, undefined));
       return undefined;
@@ -154,7 +93,7 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
     'an operator resizes the group',
     2,
     (world, random) => {
-      const { process } = someHost(world, random);
+      const { process } = world.someHost(random);
       const count = FEWEST_SHARDS + random.below(MOST_SHARDS - FEWEST_SHARDS + 1);
       ask(world, process, () => process.resize(count));
       return undefined;
@@ -164,7 +103,7 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
     'a member stops, and another begins',
     4,
     (world, random) => {
-      const host = someHost(world, random);
+      const host = world.someHost(random);
       const { process } = host;
       if (process.isDead || process.isStopping || process.environment.clock.isFrozen) return undefined;
       const drainsForMs = random.chance(0.5) ? random.spread(10, 5000) : 0;

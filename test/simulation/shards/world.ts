@@ -3,21 +3,16 @@ import { plan } from '../../../src/shards/planner/plan.js';
 import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
 import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/paths.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';
-import { Random } from '../../support/seeded-random.js';
-import { SimulatedEnvironment } from '../candidates/environment.js';
-import { ClockFaults } from '../clock-faults.js';
-import { Ledger } from '../ledger.js';
-import { Machine } from '../machine.js';
-import { Ensemble, WORST_DRIFT } from '../model/ensemble.js';
-import { Route } from '../network.js';
+import type { Random } from '../../support/seeded-random.js';
+import { Ensemble } from '../model/ensemble.js';
+import type { Route } from '../network.js';
 import { recoveryBoundMs } from '../recovery.js';
-import { type Happening, Scheduler } from '../scheduler.js';
+import { type Place, SimulatedWorld } from '../simulated-world.js';
 import { ShardChecker } from './checker.js';
 import { GROUP, type GroupSurroundings, MemberProcess, PREPARE_MS } from './member-process.js';
 import { wronglyPublished } from './publications.js';
 
 export const MEMBERS = 4;
-const SERVERS = 3;
 const SHARDS = [5, 8] as const;
 /** The sizes that an operator gives the group. */
 export const FEWEST_SHARDS = 3;
@@ -33,28 +28,17 @@ interface MemberHost {
   process: MemberProcess;
 }
 
-/** An ensemble, four members of a group of shards, an operator and the network: all that happens follows from the seed. */
-export class ShardWorld {
-  readonly scheduler = new Scheduler();
-  readonly ledger = new Ledger(() => this.scheduler.now);
+/** An ensemble, four members of a group of shards, an operator and the network. */
+export class ShardWorld extends SimulatedWorld {
   readonly ensemble: Ensemble;
   readonly hosts: readonly MemberHost[];
-  readonly faults: Random;
   readonly recoveryBoundMs: number;
   readonly #surroundings: GroupSurroundings;
-  readonly #clients: Random;
-  readonly #model: Random;
-  readonly #clockFaults: ClockFaults | undefined;
   readonly #takeover: 'lease' | 'session' | 'mixed';
-  #processes = 0;
-  #later: Happening[] = [];
 
   constructor(seed: number) {
-    const setup = new Random(seed, 0);
-    this.#model = new Random(seed, 1);
-    this.#clients = new Random(seed, 2);
-    this.faults = new Random(seed, 3);
-    this.#clockFaults = ClockFaults.of(seed, () => this.ledger.count('pauses after a reading of a clock'));
+    super(seed);
+    const { setup } = this;
     const tickMs = setup.pick([1000, 2000]);
     const syncLimit = setup.pick([5, 10]);
     const sessionTimeoutMs = tickMs * setup.pick([3, 5, 10, 15]);
@@ -63,7 +47,7 @@ export class ShardWorld {
     this.#takeover = setup.pick(['lease', 'lease', 'lease', 'mixed', 'session']);
     const all = ShardList.of(MOST_SHARDS);
     const checker = new ShardChecker(this.ledger, () => this.hosts.map(({ process }) => process), all.ids);
-    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, {
+    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.model, {
       count: (what) => this.ledger.count(what),
       applied: ({ zxid, tree }, change) => checker.applied(zxid, change, (path) => tree.get(path)),
       shown: () => undefined,
@@ -76,25 +60,17 @@ export class ShardWorld {
     // The planner may have failed, and then a member. The others wait for each of them, and then its shards move.
     this.recoveryBoundMs = recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARE_MS;
     this.hosts = Array.from({ length: MEMBERS }, (_, index) => {
-      const routes = Array.from({ length: SERVERS }, () => new Route(this.scheduler, this.#model));
+      const routes = this.newRoutes();
       return { index, routes, process: this.#newProcess(index, routes) };
     });
   }
 
   #newProcess(index: number, routes: readonly Route[]): MemberProcess {
-    const random = new Random(this.#clients.bits(), 2);
-    const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
-    const machine = new Machine(`member ${index}`, rate, this.scheduler, random, true, this.#clockFaults);
-    const environment = new SimulatedEnvironment(
-      machine,
-      random,
-      this.ensemble.servers,
-      routes,
-      this.scheduler,
-    );
+    const random = this.newRandom();
+    const environment = this.newEnvironment(`member ${index}`, routes, random);
     const takeover = this.#takeover === 'mixed' ? random.pick(['lease', 'session'] as const) : this.#takeover;
     const keepsHome = random.chance(0.5);
-    const name = `process-${++this.#processes}`;
+    const name = this.nextName('process');
     const habits = {
       ...{ member: keepsHome ? `host-${index}` : name, takeover, keepsHome },
       ...{
@@ -105,14 +81,21 @@ export class ShardWorld {
     return new MemberProcess(name, habits, environment, random, this.#surroundings);
   }
 
+  someHost(random: Random): MemberHost {
+    return random.pick(this.hosts);
+  }
+
+  somePlace(random: Random): Place {
+    const { process, routes } = this.someHost(random);
+    return { environment: process.environment, routes };
+  }
+
   start(): void {
     for (const host of this.hosts) this.#begin(host);
   }
 
   #begin({ process }: MemberHost): void {
-    this.scheduler.after(this.#clients.between(0, 500), () =>
-      process.environment.clock.receive(() => process.start()),
-    );
+    this.run(process.environment.clock, () => process.start());
   }
 
   /** Puts another process in the place of one that is gone. */
@@ -121,26 +104,14 @@ export class ShardWorld {
     this.#begin(host);
   }
 
-  /** Runs a part of a fault, unless everything is healed by then. */
-  later(ms: number, task: () => void): void {
-    this.#later.push(this.scheduler.after(ms, task));
-  }
-
   /** From now on something may be wrong. */
   endCalm(): void {
-    this.#clockFaults?.begin();
+    this.clockFaults?.begin();
   }
 
   heal(): void {
-    this.#clockFaults?.end();
-    for (const each of this.#later) each.cancelled = true;
-    this.#later = [];
-    for (const route of [...this.ensemble.routes, ...this.hosts.flatMap(({ routes }) => routes)])
-      route.heal();
-    for (const server of this.ensemble.servers) {
-      server.machine.thaw();
-      server.restart();
-    }
+    this.clockFaults?.end();
+    this.healServers(this.hosts.flatMap(({ routes }) => routes));
     for (const host of this.hosts) {
       const { process } = host;
       process.environment.clock.thaw();
@@ -224,19 +195,12 @@ export class ShardWorld {
 
   /** After all have stopped. */
   checkLeftovers(): void {
-    const { leader, servers } = this.ensemble;
-    const paths = new GroupPaths(GROUP);
-    const found: string[] = [];
-    for (const queue of [paths.members, paths.planner])
-      for (const node of leader?.replica.tree.get(queue)?.children ?? [])
-        if (parseLockEntry(node) !== undefined || node.startsWith('_h_'))
-          found.push(`the node ${queue}/${node}`);
-    for (const parent of [paths.plans, paths.owned])
-      for (const node of leader?.replica.tree.get(parent)?.children ?? [])
-        found.push(`the node ${parent}/${node}`);
-    const watches = servers.reduce((sum, server) => sum + server.watches, 0);
-    if (watches > 0) found.push(`${watches} watches`);
-    if (leader === undefined) found.push('no ensemble to look at');
+    const { members, planner, plans, owned } = new GroupPaths(GROUP);
+    const found = this.leftoversOf(
+      [members, planner, plans, owned],
+      (node, parent) =>
+        parent === plans || parent === owned || parseLockEntry(node) !== undefined || node.startsWith('_h_'),
+    );
     for (const { process } of this.hosts) found.push(...process.leftovers);
     for (const each of found) this.ledger.violate('leftovers', each);
     this.#checkKept();

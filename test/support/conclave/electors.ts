@@ -3,7 +3,7 @@ import type { LeaderElectorOptions } from '../../../src/election/elector-options
 import type { Term } from '../../../src/election/term/term.js';
 import { queueOf } from '../../../src/queue/names-and-order.js';
 import type { Session } from '../../../src/session/session.js';
-import { nextEvent } from '../events.mjs';
+import { nextEvent } from '../events.js';
 
 /** The record of a leader that is gone and whose lease may not be over. */
 export const DEAD = {

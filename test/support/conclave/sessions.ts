@@ -3,6 +3,7 @@ import { inject } from 'vitest';
 import { type Environment, systemEnvironment } from '../../../src/platform/environment.js';
 import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
+import { startProxy } from '../faults/start-proxy.js';
 import { onTestFinished } from '../vitest/test-end.js';
 
 /** A path that no other test uses. */
@@ -23,4 +24,10 @@ export async function openSession(options: SessionOptions = {}, connect = connec
   const session = await Session.connect(connect, { sessionTimeoutMs: 5000, ...options });
   onTestFinished(() => session.close());
   return session;
+}
+
+/** A session that reaches the server that all tests share through a proxy. */
+export async function openProxied(options: SessionOptions = {}) {
+  const proxy = await startProxy();
+  return { proxy, session: await openSession(options, proxy.connectString) };
 }

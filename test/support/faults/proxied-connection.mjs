@@ -1,4 +1,5 @@
 import { FrameReader, framed } from '../wire/frames.mjs';
+import { Traffic } from './traffic.mjs';
 
 /** @import { Socket } from 'node:net' */
 
@@ -22,6 +23,7 @@ export class ProxiedConnection {
   #ways;
   #requests = new FrameReader();
   #replies = new FrameReader();
+  traffic = new Traffic();
   /** By request, the fault in the place of the reply. @type {Map<number, { bytes: number, isLost: () => boolean }>} */
   #lostReplies = new Map();
 
@@ -54,7 +56,10 @@ export class ProxiedConnection {
     for (const socket of [client, server]) {
       socket.setNoDelay(true).unref();
       socket.on('error', () => socket.destroy());
-      socket.once('close', () => --open === 0 && onEnd());
+      socket.once('close', () => {
+        this.traffic.isOpen = false;
+        if (--open === 0) onEnd();
+      });
     }
     this.pass();
   }
@@ -80,6 +85,7 @@ export class ProxiedConnection {
   /** @param {Buffer} chunk */
   *#readRequests(chunk) {
     for (const frame of this.#requests.push(chunk)) {
+      this.traffic.request(frame);
       this.#conditions.requested(this, frame);
       yield framed(frame);
     }
@@ -88,6 +94,7 @@ export class ProxiedConnection {
   /** @param {Buffer} chunk */
   *#readReplies(chunk) {
     for (const frame of this.#replies.push(chunk)) {
+      this.traffic.reply(frame);
       const xid = frame.readInt32BE(0);
       const { bytes, isLost } = this.#lostReplies.get(xid) ?? {};
       this.#lostReplies.delete(xid);

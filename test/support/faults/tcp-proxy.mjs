@@ -58,6 +58,8 @@ export class TcpProxy {
     requested: (connection, frame) => this.#requested(connection, frame),
     endsBehind: (frame) => this.#endsBehind(frame),
   };
+  /** @type {import('./traffic.mjs').Traffic[]} */
+  #traffic = [];
   /** How many requests have passed, without handshakes and pings. */
   requests = 0;
   /** How many connections were taken. */
@@ -200,6 +202,13 @@ export class TcpProxy {
     });
   }
 
+  /** The counts of each connection that was open since the last call. */
+  takeTraffic() {
+    const taken = this.#traffic.map((each) => each.take());
+    this.#traffic = this.#traffic.filter(({ isOpen }) => isOpen);
+    return taken;
+  }
+
   async stop() {
     this.dropConnections();
     await new Promise((resolve) => this.#listener.close(resolve));
@@ -282,5 +291,6 @@ export class TcpProxy {
       onEnd: () => this.#connections.delete(connection),
     });
     this.#connections.add(connection);
+    this.#traffic.push(connection.traffic);
   }
 }

@@ -291,6 +291,24 @@ describe('a TCP proxy', () => {
     expect(proxy.requests).toBe(2);
   });
 
+  it('counts the traffic of each connection by kind, from one call to the next', async () => {
+    const { proxy, connectOver } = await open();
+    const { client, server } = await connectOver(proxy);
+    const probe = message(3, 'exists', 'without a watch\0');
+    const requests = [frame('handshake'), message(1, 'multi'), message(2, 'exists', '/a\x01'), probe];
+    client.socket.write(Buffer.concat(requests));
+    await server.has(...requests);
+    server.socket.write(message(XID.event, 'ping'));
+    await client.has(message(XID.event, 'ping'));
+    const [counts] = proxy.takeTraffic();
+    expect(counts?.requests).toEqual({ connect: 1, multi: 1, exists: 2 });
+    expect([counts?.multisAt.length, counts?.probesAt.length, counts?.notifications]).toEqual([1, 1, 1]);
+    client.socket.end(message(XID.ping, 'ping'));
+    await until(() => !proxy.inUse, 'the end of the connection');
+    expect(proxy.takeTraffic()).toMatchObject([{ requests: { ping: 1 }, notifications: 0, isOpen: false }]);
+    expect(proxy.takeTraffic()).toEqual([]);
+  });
+
   it('keeps the chroot of a connect string, and goes to the first of its servers', async () => {
     const { port } = await open();
     const proxy = await TcpProxy.start(`127.0.0.1:${port},127.0.0.1:1/chroot`);

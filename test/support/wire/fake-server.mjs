@@ -36,10 +36,20 @@ const CONNECTED = 3;
  *   success
  * @property {(connection: number) => Answer | undefined} [close] answers a request to close the session, or doesn't; by
  *   default with a success, behind which the connection ends
+ * @property {(socket: import('node:net').Socket) => void} [connected] takes each connection over, in place of all of these
+ * @property {number} [port]
+ * @property {string} [host]
  */
 
 /** @param {Dialogue} [dialogue] */
-export async function startFakeServer({ handshake = () => 60_000, answer = () => ({}), close } = {}) {
+export async function startFakeServer({
+  handshake = () => 60_000,
+  answer = () => ({}),
+  close,
+  connected,
+  port = 0,
+  host = '127.0.0.1',
+} = {}) {
   let connections = 0;
   /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set();
@@ -48,6 +58,7 @@ export async function startFakeServer({ handshake = () => 60_000, answer = () =>
     sockets.add(socket);
     socket.unref().on('error', () => undefined); // It is followed by 'close'.
     socket.on('close', () => sockets.delete(socket));
+    if (connected !== undefined) return connected(socket);
     const frames = new FrameReader();
     const send = (/** @type {Uint8Array} */ bytes) => void socket.write(bytes);
     let greeted = false;
@@ -71,18 +82,19 @@ export async function startFakeServer({ handshake = () => 60_000, answer = () =>
       for (const frame of frames.push(chunk)) taken = taken.then(() => take(frame));
     });
   });
-  server.unref().listen(0, '127.0.0.1');
+  server.unref().listen(port, host);
   await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address());
   return {
-    connectString: `127.0.0.1:${port}`,
+    connectString: `${host}:${address.port}`,
     /** Whether any client is connected to it. */
     get inUse() {
       return sockets.size > 0;
     },
-    stop() {
+    async stop() {
+      if (!server.listening) return;
       for (const socket of sockets) socket.destroy();
-      server.close();
+      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Connection } from '../../../src/session/connection/connection.js';
 import { NEW_SESSION } from '../../../src/session/protocol/requests.js';
-import { FakeClock } from '../fake-clock.js';
+import { TestClock } from '../../../src/testing/controls/test-clock.js';
 
 /** A socket whose other end is the test. */
 export class FakeSocket extends EventEmitter {
@@ -21,7 +21,7 @@ export class FakeSocket extends EventEmitter {
 /** A connection over such a socket, whose handshake is answered with `greeting`. */
 export async function openConnection(greeting: Buffer) {
   const socket = new FakeSocket();
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const opening = Connection.open(
     { host: 'fake', port: 1 },
     { socket: socket as unknown as Socket, ready: 'connect' },

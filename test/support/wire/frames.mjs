@@ -1,6 +1,6 @@
 /** The frames of a connection. Four bytes before each frame give its length. */
 
-const LENGTH_BYTES = 4;
+export const LENGTH_BYTES = 4;
 
 /** @param {Uint8Array} payload */
 export function framed(payload) {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { EventStreams } from '../../../src/dashboard/event-streams.js';
-import { FakeClock } from '../../support/fake-clock.js';
+import { TestClock } from '../../../src/testing/controls/test-clock.js';
 
 const MIB = 1024 * 1024;
 
 function setUp() {
   let watched = 0;
-  const streams = new EventStreams(new FakeClock(), () => {
+  const streams = new EventStreams(new TestClock(), () => {
     watched++;
     return () => void watched--;
   });

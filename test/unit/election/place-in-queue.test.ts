@@ -8,7 +8,7 @@ import type { DemotionReason } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
-import { nextEvent } from '../../support/events.mjs';
+import { nextEvent } from '../../support/events.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';

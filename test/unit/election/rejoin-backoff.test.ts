@@ -5,7 +5,6 @@ import { parseRecord } from '../../../src/election/record/record.js';
 import { RejoinBackoff } from '../../../src/election/rejoin-backoff.js';
 import type { DemotionReason } from '../../../src/errors.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
-import { FakeClock } from '../../support/fake-clock.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 
@@ -13,7 +12,7 @@ const LEASE_MS = 500;
 const PATH = '/election';
 
 function setUp(random = 0.5) {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const backoff = new RejoinBackoff({ clock, random: () => random }, SILENT);
   /** The pause after a term that lasted this long and ended for this reason. */
   const pauseAfter = (reason: DemotionReason, lastedMs: number) => {

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lease } from '../../../src/lease/lease.js';
-import { FakeClock } from '../../support/fake-clock.js';
+import { TestClock } from '../../../src/testing/controls/test-clock.js';
 import { instantAt } from '../../support/lease-instant.js';
 
 const ms = fc.double({ min: 0, max: 1e6, noNaN: true });
 
 describe('the lease', () => {
   it('was longer than the record said when a reconnect had granted a shorter session timeout', () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     let leaseMs = 10_000;
     const lease = new Lease({
       clock,
@@ -24,7 +24,7 @@ describe('the lease', () => {
   it('runs from when the newest acknowledged heartbeat was sent, in whatever order the replies come', () => {
     fc.assert(
       fc.property(fc.array(ms, { minLength: 1 }), ms, (sent, leaseMs) => {
-        const clock = new FakeClock();
+        const clock = new TestClock();
         const lease = new Lease({
           clock,
           get leaseMs() {
@@ -38,7 +38,7 @@ describe('the lease', () => {
   });
 
   it('never depends on when the reply came', () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const lease = new Lease({ clock, leaseMs: 1000 });
     clock.jump(900);
     lease.confirmed(instantAt(0)); // The reply took 900 ms.
@@ -46,7 +46,7 @@ describe('the lease', () => {
   });
 
   it('is over at the very moment it ends, also when no timer could run', () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const lease = new Lease({ clock, leaseMs: 1000 });
     expect(lease.isHeld()).toBe(false);
     lease.confirmed(instantAt(0));
@@ -60,7 +60,7 @@ describe('the lease', () => {
   it('is over by the time of a timer that is set for what is left of it, or of the next one', () => {
     fc.assert(
       fc.property(ms, ms, fc.double({ min: 0, max: 1e4, noNaN: true }), (startMs, laterMs, leaseMs) => {
-        const clock = new FakeClock();
+        const clock = new TestClock();
         const lease = new Lease({ clock, leaseMs });
         lease.confirmed(instantAt(startMs));
         clock.jump(startMs + Math.min(laterMs, leaseMs / 3));
@@ -72,7 +72,7 @@ describe('the lease', () => {
   });
 
   it('may seem longer to a timer where the machine was suspended, and to nothing else', () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const suspended = Object.assign(clock, { leaseNow: () => clock.now(), leaseStart: () => 400 });
     suspended.jump(900);
     const lease = new Lease({ clock: suspended, leaseMs: 1000 });
@@ -83,7 +83,7 @@ describe('the lease', () => {
   });
 
   it('seems as long to a timer as it is where the clock has only one reading', () => {
-    const lease = new Lease({ clock: new FakeClock(), leaseMs: 1000 });
+    const lease = new Lease({ clock: new TestClock(), leaseMs: 1000 });
     lease.confirmed(instantAt(0));
     expect(lease.remainingAtMostMs()).toBe(1000);
   });

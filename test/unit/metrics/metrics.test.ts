@@ -8,7 +8,7 @@ import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
 import { resizeGroup } from '../../../src/shards/shards-of-group.js';
 import { A_WHILE_MS, PATHS } from '../../support/conclave/group-members.js';
 import { startSupervisors } from '../../support/conclave/shard-supervisors.js';
-import { nextEvent } from '../../support/events.mjs';
+import { nextEvent } from '../../support/events.js';
 import { ask } from '../../support/metrics.js';
 import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, type ListenerError } from '../../../src/errors.js';
 import { SafeEmitter } from '../../../src/platform/safe-emitter.js';
-import { settle } from '../../support/fake-clock.js';
+import { settle } from '../../support/waiting.mjs';
 
 class Bell extends SafeEmitter<{ ring(times: number): void; crack(): void }> {
   readonly reported: ListenerError[] = [];

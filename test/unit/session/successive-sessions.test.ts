@@ -4,13 +4,14 @@ import { ignore } from '../../../src/platform/async/promises.js';
 import type { Environment } from '../../../src/platform/environment.js';
 import { reportPauseMs } from '../../../src/session/connection/outage.js';
 import { OwnSessions } from '../../../src/session/successive-sessions.js';
-import { FakeClock, settle } from '../../support/fake-clock.js';
+import { TestClock } from '../../../src/testing/controls/test-clock.js';
+import { settle } from '../../support/waiting.mjs';
 
 const CONNECT_TIMEOUT_MS = 200;
 
 /** Makes sessions without a server in reach. A try fails after `knownAfterMs`. Records when sessions are given up, and the errors. */
 function outOfReach(knownAfterMs = 0) {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const environment: Environment = {
     clock,
     random: () => 0.5,
@@ -98,7 +99,7 @@ describe('the sessions of an observer', () => {
       await sessions.close();
       await clock.advance(5000); // A try that was given up closes, in the background, any session that it has opened.
       await settle();
-      expect(clock.running).toBe(0);
+      expect(clock.timerCount).toBe(0);
     }
   });
 });

@@ -5,10 +5,10 @@ import { ConnectionLossError, InvalidOptionError, NodeExistsError } from '../../
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
+import { TestClock } from '../../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.js';
 import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
-import { nextEvent } from '../../support/events.mjs';
-import { FakeClock } from '../../support/fake-clock.js';
+import { nextEvent } from '../../support/events.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 import { until } from '../../support/waiting.mjs';
 import { framed } from '../../support/wire/frames.mjs';
@@ -116,7 +116,7 @@ describe('the embedded server', () => {
 
 describe('time at the embedded server', () => {
   it('is that of the given clock: sessions end by it, and stats are dated by it', async () => {
-    const clock = new FakeClock();
+    const clock = new TestClock(new Date(0));
     const server = await start({ clock, tickMs: 1000 });
     const client = await RawClient.connect(server.port, { timeoutMs: 4000 });
     await client.do(create('/mine', EPHEMERAL));
@@ -183,7 +183,7 @@ describe('what a test can do to the embedded server', () => {
   });
 
   it('delay answers, of one kind or all, and keep the order on a connection', async () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const server = await start({ clock, tickMs: 10_000 });
     const client = await RawClient.connect(server.port);
     const fault = server.delay(100, { only: 'create' });

@@ -1,3 +1,4 @@
+import { overlapsIn } from '../../../support/history/overlaps.js';
 import type { Entry, Journal, Micros } from '../history.js';
 import type { RecordVersions } from './record-versions.js';
 import type { Check, Violation } from './verdict.js';
@@ -83,17 +84,6 @@ export class HoldCheck implements Check<HoldFigures> {
 }
 
 type Pair = readonly [Hold, Hold];
-
-/** Each hold that began before the end of a hold that had begun earlier. */
-function overlapsIn(holds: readonly Hold[]): Pair[] {
-  const pairs: Pair[] = [];
-  let latest: Hold | undefined;
-  for (const hold of holds) {
-    if (latest !== undefined && hold.from <= latest.to) pairs.push([latest, hold]);
-    if (latest === undefined || hold.to > latest.to) latest = hold;
-  }
-  return pairs;
-}
 
 function describeOverlap([a, b]: Pair): Violation {
   const ms = ((Math.min(a.to, b.to) - b.from) / 1000).toFixed(1);

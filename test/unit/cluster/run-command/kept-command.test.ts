@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KeptCommand, type KeptCommandOptions } from '../../../../src/cluster/run-command/kept-command.js';
 import type { CommandProcesses } from '../../../../src/cluster/run-command/posix-session.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 const LEASE_MS = 1000;
 const MARGIN_MS = 125;
@@ -9,11 +9,11 @@ const MARGIN_MS = 125;
 /** Processes that are alive until the test ends them. Records the signals that they were sent, with the times. */
 class FakeProcesses implements CommandProcesses {
   readonly received: [at: number, signal: NodeJS.Signals][] = [];
-  readonly #clock: FakeClock;
+  readonly #clock: TestClock;
   isEmpty = false;
   looks = 0; // How often all processes were looked through, to signal them too.
 
-  constructor(clock: FakeClock) {
+  constructor(clock: TestClock) {
     this.#clock = clock;
   }
 
@@ -33,13 +33,13 @@ class FakeProcesses implements CommandProcesses {
 }
 
 /** What is left of a lease that lasts so long from now. */
-function leaseOf(clock: FakeClock, ms: number): () => number {
+function leaseOf(clock: TestClock, ms: number): () => number {
   const end = clock.now() + ms;
   return () => end - clock.now();
 }
 
 function keep(options: Partial<KeptCommandOptions> = {}) {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const processes = new FakeProcesses(clock);
   const warnings: number[] = [];
   let isGone = false;
@@ -67,7 +67,7 @@ describe('a kept command', () => {
     }
     expect(processes.received).toEqual([]);
     expect(warnings).toEqual([]);
-    expect(clock.running).toBe(1);
+    expect(clock.timerCount).toBe(1);
   });
 
   it('is asked to end, and killed before its lease ends, when that is not renewed', async () => {
@@ -150,7 +150,7 @@ describe('a kept command', () => {
     processes.isEmpty = true;
     await clock.advance(50);
     expect(isGone()).toBe(true);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('is gone at once when it leaves no descendants, and is sent nothing any more', async () => {
@@ -162,7 +162,7 @@ describe('a kept command', () => {
     await clock.advance(LEASE_MS);
     expect(isGone()).toBe(true);
     expect(processes.received).toEqual([]);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('is killed again and again until it is gone', async () => {

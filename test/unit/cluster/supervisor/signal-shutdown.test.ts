@@ -8,7 +8,7 @@ import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import { resolveLogger } from '../../../../src/platform/logging/logger.js';
 import type { Session } from '../../../../src/session/session.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 type SupervisorState = AnyState<OpenCandidacy>;
 
@@ -41,7 +41,7 @@ describe('a second signal during a shutdown', () => {
 
   /** A shutdown on two signals, which hangs. Instead of ending the process it throws. */
   function hanging() {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const leave = vi.fn(() => never);
     const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
       throw new Error(`exits with ${code}`);

@@ -16,14 +16,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { History } from '../../../../src/dashboard/history/history.js';
 import type { ElectionView, TermView } from '../../../../src/overview/model/views.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { onTestFinished } from '../../../support/vitest/test-end.js';
 import { until } from '../../../support/waiting.mjs';
 
 function setUp() {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-history-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const errors: unknown[] = [];
   const file = join(folder, 'inner', 'history.jsonl');
   const open = () => History.open(file, clock, (error) => void errors.push(error));
@@ -68,7 +68,7 @@ describe('the file of a history', () => {
     expect(errors).toHaveLength(2);
     const ids = lines().map((line) => (JSON.parse(line) as { transition?: { id: string } }).transition?.id);
     expect(ids).toEqual([undefined, 'one', 'two', 'three']);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('gets what could not be written before when it is closed, without another pause', async () => {
@@ -79,7 +79,7 @@ describe('the file of a history', () => {
     mkdirSync(join(folder, 'inner'));
     await history.close();
     expect(read()).toContain('"id":"one"');
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('is written anew once, and not at each change, if what is kept has more than 8 MiB', async () => {

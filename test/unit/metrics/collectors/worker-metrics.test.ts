@@ -15,7 +15,8 @@ import {
   Responder,
 } from '../../../../src/metrics/collectors/worker-metrics.js';
 import { Measurements, type Snapshot } from '../../../../src/metrics/model/measurements.js';
-import { FakeClock, settle } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
+import { settle } from '../../../support/waiting.mjs';
 
 const SNAPSHOT: Snapshot = new Map([['conclave_leader', [{ labels: { id: 'one' }, value: 1 }]]]);
 
@@ -42,7 +43,7 @@ const asked = (...workers: Worker[]) => workers.map((child, slot) => ({ slot, ch
 
 describe('a parent that asks its workers', () => {
   it('has the answers of all as soon as the last has come', async () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const [one, two] = [new Worker(), new Worker()];
     const answers = askWorkers(asked(one, two), clock, 1000);
     two.answer();
@@ -59,7 +60,7 @@ describe('a parent that asks its workers', () => {
   });
 
   it('waits no longer than it may, and no longer for one that goes', async () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const [silent, gone, away, well] = [new Worker(), new Worker(), new Worker(), new Worker()];
     away.connected = false;
     const answers = askWorkers(asked(silent, gone, away, well), clock, 1000);
@@ -73,7 +74,7 @@ describe('a parent that asks its workers', () => {
   });
 
   it('takes no answer to an earlier question', async () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const worker = new Worker();
     const first = askWorkers(asked(worker), clock, 1000);
     await clock.advance(1000);

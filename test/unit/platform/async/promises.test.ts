@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import { abortableLate, deferred } from '../../../../src/platform/async/promises.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 function waitFor() {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const signal = new LazyAbortController();
   const promise = deferred<string>();
   const settled: unknown[] = [];
@@ -23,7 +23,7 @@ describe('an outcome that is waited for beyond an abort', () => {
     promise.resolve('claimed');
     await clock.advance(0);
     expect(settled).toEqual(['claimed']);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('is given up when it does not', async () => {
@@ -31,7 +31,7 @@ describe('an outcome that is waited for beyond an abort', () => {
     signal.abort('stopped');
     await clock.advance(400);
     expect(settled).toEqual(['stopped']);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('leaves nothing behind without an abort', async () => {
@@ -39,6 +39,6 @@ describe('an outcome that is waited for beyond an abort', () => {
     promise.reject('refused');
     await clock.advance(0);
     expect(settled).toEqual(['refused']);
-    expect([clock.running, signal.listenerCount]).toEqual([0, 0]);
+    expect([clock.timerCount, signal.listenerCount]).toEqual([0, 0]);
   });
 });

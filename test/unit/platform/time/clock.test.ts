@@ -15,7 +15,7 @@ import {
   type Timer,
   type TimerOptions,
 } from '../../../../src/platform/time/clock.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 /**
  * A machine with two clocks. One leaves out the time for which the machine was suspended, the other one counts it. The process
@@ -196,7 +196,7 @@ describe("the machine's clock", () => {
   });
 
   it('runs a timer that is longer than Node can count, when its time has come and not at once', async () => {
-    const node = new FakeClock();
+    const node = new TestClock();
     class StillClock extends SystemClock {
       override after(ms: number, task: () => void, options?: TimerOptions): Timer {
         return ms < 2 ** 31 ? node.after(ms, task) : super.after(ms, task, options);
@@ -217,20 +217,20 @@ describe("the machine's clock", () => {
 
 describe('sleep', () => {
   it('rejects with the reason when its signal aborts, and leaves no timer', async () => {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const abort = new AbortController();
     const sleeping = sleep(clock, 1000, abort.signal);
-    expect(clock.running).toBe(1);
+    expect(clock.timerCount).toBe(1);
     abort.abort('enough');
     await expect(sleeping).rejects.toBe('enough');
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
     await expect(sleep(clock, 1000, abort.signal)).rejects.toBe('enough');
   });
 });
 
 describe('giving up on a peer that is not heard of', () => {
   function listen() {
-    const clock = new FakeClock();
+    const clock = new TestClock();
     const gaveUpAt: number[] = [];
     const timer = afterPendingInput(clock, 1000, () => gaveUpAt.push(clock.now()));
     return { clock, gaveUpAt, timer };
@@ -240,7 +240,7 @@ describe('giving up on a peer that is not heard of', () => {
     const { clock, gaveUpAt } = listen();
     await clock.advance(5000);
     expect(gaveUpAt).toEqual([1000]);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('happens after what lies unread has been read, also where this process went on only just too late', async () => {
@@ -288,7 +288,7 @@ describe('giving up on a peer that is not heard of', () => {
       timer.clear();
       await clock.advance(9000);
       expect(gaveUpAt).toEqual([]);
-      expect(clock.running).toBe(0);
+      expect(clock.timerCount).toBe(0);
     }
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/session/connection/dialer.js';
 import { Outage } from '../../../../src/session/connection/outage.js';
 import { NEW_SESSION } from '../../../../src/session/protocol/requests.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 describe('looking for a server', () => {
   it('pauses between rounds, longer each time up to a second, never at the same moment as others', () => {
@@ -46,7 +46,7 @@ describe('looking for a server', () => {
       sockets++;
       throw new Error('no network');
     };
-    const environment = { ...systemEnvironment, clock: new FakeClock(), openSocket: opened };
+    const environment = { ...systemEnvironment, clock: new TestClock(), openSocket: opened };
     const dialer = new Dialer({
       servers: [{ host: '127.0.0.1', port: 1 }],
       environment,
@@ -64,7 +64,7 @@ describe('looking for a server', () => {
     );
     await expect(dialling).rejects.toBe('enough');
     expect(sockets).toBe(0);
-    expect(environment.clock.running).toBe(0);
+    expect(environment.clock.timerCount).toBe(0);
   });
 
   it('tries all addresses of a server: the preferred family first, the last one tried last', () => {

@@ -4,12 +4,12 @@ import type { Connection } from '../../../../src/session/connection/connection.j
 import { Outbox } from '../../../../src/session/connection/outbox.js';
 import type { Outcome } from '../../../../src/session/connection/reply.js';
 import { existsRequest } from '../../../../src/session/protocol/requests.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { instantAt } from '../../../support/lease-instant.js';
 
 /** Makes an outbox without a connection, and records the times at which it gives requests up. */
 function setUp() {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const outbox = new Outbox({ clock, random: () => 0.5 });
   const gaveUpAt: number[] = [];
   const ask = (timeoutMs: number) => {
@@ -69,11 +69,11 @@ describe('operations that the server does not answer', () => {
     const { clock, outbox, ask } = setUp();
     const asked = ask(1000);
     await clock.advance(0);
-    expect(clock.running).toBe(1);
+    expect(clock.timerCount).toBe(1);
     outbox.end(new Error('the session is over'));
     await expect(asked).rejects.toThrow('the session is over');
     await expect(ask(1000)).rejects.toThrow('the session is over');
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('leave nothing behind when the answer comes while they are written', async () => {
@@ -83,6 +83,6 @@ describe('operations that the server does not answer', () => {
     };
     outbox.open({ dispatch } as unknown as Connection);
     await outbox.submit(existsRequest('/a'), 1000);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 });

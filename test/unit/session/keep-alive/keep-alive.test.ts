@@ -13,9 +13,10 @@ import {
 } from '../../../../src/session/keep-alive/keep-alive.js';
 import type { ProvenNode } from '../../../../src/session/keep-alive/proof-batch.js';
 import { existsRequest, type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
-import { FakeClock, settle } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { instantAt, msOf } from '../../../support/lease-instant.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
+import { settle } from '../../../support/waiting.mjs';
 
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
 
@@ -26,9 +27,9 @@ class FakeConnection {
   onSend: (request: Request<unknown>) => void = () => undefined;
   /** How often the heartbeat has asked it to end. */
   ends = 0;
-  readonly #clock: FakeClock;
+  readonly #clock: TestClock;
 
-  constructor(clock: FakeClock) {
+  constructor(clock: TestClock) {
     this.#clock = clock;
   }
 
@@ -56,7 +57,7 @@ class FakeConnection {
 }
 
 function setUp() {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const connection = new FakeConnection(clock);
   const warnings: object[] = [];
   const warn = (details: object) => void warnings.push(details);
@@ -338,12 +339,12 @@ describe('the heartbeat', () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.stop();
     heartbeat.add(new FakeNode('/a'));
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
     start();
     heartbeat.stop();
     heartbeat.add(new FakeNode('/b'));
     await clock.advance(10_000);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
     expect(connection.sent).toEqual([]);
   });
 
@@ -509,7 +510,7 @@ describe('the heartbeat', () => {
     connection.sent[0]?.answer();
     await settle();
     heartbeat.stop();
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 });
 

@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '../../../../src/platform/async/promises
 import { SafeEmitter } from '../../../../src/platform/safe-emitter.js';
 import { ObserverLife, onStale } from '../../../../src/session/observation/observer-lifecycle.js';
 import type { Session } from '../../../../src/session/session.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 /** What the life of an observer needs of a session. */
 function sessionThatEnds() {
@@ -120,7 +120,7 @@ describe('the life of an observer', () => {
 
 /** The part of a session that these tests use. */
 class FakeSession extends SafeEmitter<{ suspended(): void; resumed(): void }> {
-  readonly clock = new FakeClock();
+  readonly clock = new TestClock();
   readonly sessionTimeoutMs = 1000;
   state = { name: 'connected' };
 
@@ -187,7 +187,7 @@ describe('a session without a server', () => {
     await session.clock.advance(5000);
     session.become('resumed');
     expect(reported).toEqual([]);
-    expect(session.clock.running).toBe(0);
+    expect(session.clock.timerCount).toBe(0);
   });
 
   it('is not listened to after unsubscribing, whether it was ever suspended or not', () => {
@@ -195,7 +195,7 @@ describe('a session without a server', () => {
     const { reported, unsubscribe } = listen(session);
     unsubscribe();
     session.become('suspended');
-    expect(session.clock.running).toBe(0);
+    expect(session.clock.timerCount).toBe(0);
     session.become('resumed');
     expect(reported).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { readFacts } from '../../../../src/shards/planner/read-input.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS } from '../../../support/conclave/group-members.js';
 import { setUpOwners } from '../../../support/conclave/shard-owners.js';
-import { nextEvent } from '../../../support/events.mjs';
+import { nextEvent } from '../../../support/events.js';
 
 const never = new LazyAbortController();
 const LISTENER = {

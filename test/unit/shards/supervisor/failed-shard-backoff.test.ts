@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Refusals } from '../../../../src/shards/supervisor/failed-shard-backoff.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 function setUp(random = 1) {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const changes: string[][] = [];
   const refusals: Refusals = new Refusals({ clock, random: () => random }, () =>
     changes.push(refusals.shards),
@@ -61,6 +61,6 @@ describe('refusals', () => {
     const { clock, refusals } = setUp();
     refusals.refuse('3');
     refusals.stop();
-    expect([clock.running, refusals.shards]).toEqual([0, []]);
+    expect([clock.timerCount, refusals.shards]).toEqual([0, []]);
   });
 });

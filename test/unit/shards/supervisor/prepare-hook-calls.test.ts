@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ComingShard, Preparations } from '../../../../src/shards/supervisor/prepare-hook-calls.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 const TIMEOUT_MS = 30_000;
 const coming = (...indexes: number[]) => indexes.map((index) => ({ id: String(index), index }));
@@ -8,7 +8,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Calls that end when they are told to. */
 function setUp(concurrency = 2) {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const calls = new Map<string, { shard: ComingShard; ready: () => void; fail: (error: Error) => void }>();
   const told: string[] = [];
   const preparations = new Preparations(
@@ -122,7 +122,7 @@ describe('preparations', () => {
     await end('4');
     await end('5');
     preparations.stop();
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('go on with others when a call has taken as long as it may hold up a move, and take it for ready later', async () => {
@@ -136,7 +136,7 @@ describe('preparations', () => {
     await end('1');
     expect(told).toEqual(['hanging 1', 'hanging 2', 'ready 1']);
     preparations.stop();
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('tell once of a call that hangs, also when its shard has come meanwhile', async () => {
@@ -149,7 +149,7 @@ describe('preparations', () => {
     expect(told).toEqual(['hanging 1']);
     await clock.advance(10 * TIMEOUT_MS);
     await end('1', new Error('late'));
-    expect([told, clock.running]).toEqual([['hanging 1'], 0]);
+    expect([told, clock.timerCount]).toEqual([['hanging 1'], 0]);
   });
 
   it('tell nothing of calls that hang after they were stopped', async () => {

@@ -3,12 +3,12 @@ import { ShardFailedError } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
 import type { OwnedShard, Shard } from '../../../../src/shards/ownership/shard.js';
 import { LONG_RUN_MS, ShardWork } from '../../../../src/shards/supervisor/shard-work.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 const RETRY = { retries: 2, factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: false };
 
 function setUp(run: (shard: Shard) => unknown) {
-  const clock = new FakeClock();
+  const clock = new TestClock();
   const told: string[] = [];
   const ended = new LazyAbortController<Error>();
   const work = new ShardWork(
@@ -89,7 +89,7 @@ describe('the work of a shard', () => {
     ended.abort(new Error('moved'));
     await done();
     expect(told).toEqual(['failed 1']);
-    expect(clock.running).toBe(0);
+    expect(clock.timerCount).toBe(0);
   });
 
   it('leaves what it throws after the end of the shard to those who wait for that', async () => {

@@ -1,0 +1,19 @@
+import { type EventSource, recordEvents, nextEvent as within } from '../../src/testing/controls/waiting.js';
+
+export { recordEvents };
+
+/** As `nextEvent` of `conclave/testing`, for so long as the machine of the tests may be busy. */
+export function nextEvent<Args extends unknown[] = unknown[]>(
+  source: EventSource,
+  event: string,
+): Promise<Args> {
+  return within<Args>(source, event, { timeoutMs: 60_000 });
+}
+
+/** Resolves when the signal has aborted, with its reason. */
+export function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason);
+    signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+  });
+}
