@@ -54,15 +54,15 @@ const OF_NO_RELEASE = [
   'test/interop/embedded.test.ts', // the embedded server answers
 ];
 const CHAOS_OF_NO_RELEASE = 'test/chaos/{killed-server,many-children,many-watches,stopped-leader}.test.ts';
-/**
- * The tests that run first, and at the same time. They wait more than they compute: for notifications, for sessions to expire, for
- * servers to start. Their assertions hold on a busy machine too.
- */
-const first = { maxWorkers: 5, sequence: { groupOrder: 0 } };
-/** Tests that measure how soon something recovers, and others that start many processes: both mostly wait. */
-const second = { maxWorkers: 3, sequence: { groupOrder: 1 } };
-/** A test that mostly waits for its own processes, the page in a browser, and beside them tests that only compute. */
-const third = { maxWorkers: 3, sequence: { groupOrder: 2 } };
+// The groups run one after the other, since the leases in some tests are short: too much at the same time would end them.
+/** They wait more than they compute: for notifications, and for sessions to expire. */
+const behaviour = { maxWorkers: 4, sequence: { groupOrder: 0 } };
+/** They start servers and processes. Their assertions hold on a busy machine too. */
+const busy = { maxWorkers: 4, sequence: { groupOrder: 1 } };
+/** They measure how soon something recovers, or is removed. */
+const measuring = { maxWorkers: 2, sequence: { groupOrder: 2 } };
+/** A test that mostly waits for its own processes, the page in a browser, and tests that only compute. */
+const besideStorms = { maxWorkers: 3, sequence: { groupOrder: 3 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
 /** `all` and `tools` are set by `npm run test:all` and `npm run test:tools`, `of-releases` by CI. */
 const extent = process.env.CONCLAVE_TESTS;
@@ -70,7 +70,7 @@ const isOfReleases = extent === 'of-releases';
 const writesPictures = process.env.CONCLAVE_PICTURES === '1';
 
 const tools = {
-  test: { ...common, name: 'tools', include: TOOLS, maxWorkers: 2, sequence: { groupOrder: 3 } },
+  test: { ...common, name: 'tools', include: TOOLS, maxWorkers: 2, sequence: { groupOrder: 4 } },
 };
 
 export default defineConfig({
@@ -100,7 +100,7 @@ export default defineConfig({
           // Most of the processors' time would go into loading the same modules for each file. So no test may depend on what
           // another file leaves in a module or in the process.
           isolate: false,
-          ...first,
+          ...behaviour,
         },
       },
       ...(extent === 'all' || extent === 'tools' ? [tools] : []),
@@ -109,7 +109,7 @@ export default defineConfig({
           ...common,
           name: 'hazards',
           include: [HAZARDS],
-          ...second,
+          ...busy,
         },
       },
       {
@@ -120,7 +120,7 @@ export default defineConfig({
           exclude: [NEMESIS, ...RECOVERY, ...(isOfReleases ? [CHAOS_OF_NO_RELEASE] : [])],
           // Each test starts servers or processes and causes faults.
           maxConcurrency: 4,
-          ...first,
+          ...busy,
         },
       },
       {
@@ -128,7 +128,7 @@ export default defineConfig({
           ...common,
           name: 'recovery',
           include: RECOVERY,
-          ...second,
+          ...measuring,
         },
       },
       {
@@ -137,7 +137,7 @@ export default defineConfig({
           name: 'nemesis',
           include: [NEMESIS],
           // A busy machine is one more fault.
-          ...third,
+          ...besideStorms,
         },
       },
       {
@@ -148,7 +148,7 @@ export default defineConfig({
           // Each search keeps a core busy, at low priority. More of them at the same time would not be faster.
           testTimeout: 600_000,
           maxConcurrency: 2,
-          ...first,
+          ...busy,
         },
       },
       {
@@ -157,7 +157,7 @@ export default defineConfig({
           name: 'simulation',
           include: [SIMULATION],
           // The simulation never waits, and uses a whole processor for as long as it may.
-          ...third,
+          ...besideStorms,
         },
       },
       {
@@ -169,7 +169,7 @@ export default defineConfig({
           exclude: [...TOOLS, ...(extent === 'all' || writesPictures ? [] : LONG_IN_BROWSER)],
           // What a page shows is polled for, since there is no event for it.
           expect: { poll: { timeout: 20_000 } },
-          ...third,
+          ...besideStorms,
         },
       },
       {
@@ -179,7 +179,7 @@ export default defineConfig({
           include: [MUTANTS],
           // Each test starts a vitest run with as many workers as there are processors.
           testTimeout: 300_000,
-          ...third,
+          ...besideStorms,
         },
       },
     ],
