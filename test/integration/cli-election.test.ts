@@ -7,7 +7,7 @@ import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
@@ -287,9 +287,7 @@ describe('conclave status', () => {
       { id: 'three', position: 1, priority: 5 },
       { id: 'two', position: 2, priority: 0 },
     ]);
-    const resigned = nextEvent(leader, 'waiting');
-    await leader.resign();
-    await resigned;
+    await eventAfter(leader, 'waiting', () => leader.resign());
     expect((await leader.candidates()).map(({ id, position }) => [id, position])).toEqual([
       ['three', 0],
       ['two', 1],

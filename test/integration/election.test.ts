@@ -11,7 +11,7 @@ import {
 import type { Session } from '../../src/session/session.js';
 import { campaign, candidateNodes, DEAD, lead } from '../support/conclave/electors.js';
 import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
@@ -119,9 +119,7 @@ describe('an election', () => {
     expect(place.position).toBe(1);
     expect((await two.candidates())[0]?.node).toBe(place.ahead);
     expect(two.state).toEqual({ name: 'waiting', ...place });
-    const elected = nextEvent(two, 'elected');
-    await one.stop();
-    await elected;
+    await eventAfter(two, 'elected', () => one.stop());
     await two.stop();
   });
 
@@ -161,9 +159,7 @@ describe('the end of a term', () => {
       },
     });
     elector.on('demoted', (term, reason) => void steps.push(`demoted ${reason}, held ${term.isHeld()}`));
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await elector.start();
-    const [term] = await elected;
+    const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
     await working;
     await elector.stop();
     steps.push((await recordOf(observer, path)).state);
@@ -234,9 +230,7 @@ describe('the end of a term', () => {
         steps.push(`${term.number} ${term.signal.aborted}`);
       },
     });
-    const stopped = nextEvent(elector, 'stopped');
-    await elector.start();
-    await stopped;
+    await eventAfter(elector, 'stopped', () => elector.start());
     expect(steps).toEqual(['1 true', '2 true']);
     expect(await session.getChildren(path)).toEqual([]);
   });
@@ -279,13 +273,9 @@ describe('the end of a term', () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 9000 });
     const [elector, term] = await lead(session, path);
     const events = recordEvents(elector, ...EVENTS);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     expect(term.isHeld()).toBe(true);
-    const resumed = nextEvent(session, 'resumed');
-    proxy.restore();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.restore());
     expect(term.isHeld()).toBe(true);
     expect(events).toEqual([]);
     await elector.stop();
@@ -425,9 +415,7 @@ describe('a lost reply', () => {
     const elector = await campaign(session, path);
     await lost;
     expect(await elector.candidates()).toHaveLength(2);
-    const elected = nextEvent(elector, 'elected');
-    await other.stop();
-    await elected;
+    await eventAfter(elector, 'elected', () => other.stop());
     await elector.stop();
     expect(await session.getChildren(path)).toEqual([]);
   });
@@ -473,9 +461,7 @@ describe('stopping an elector', () => {
     const [leader] = await lead(session, path);
     const waiter = await campaign(session, path);
     const joining = new LeaderElector(session, path);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const started = joining.start().catch((error: unknown) => error);
     const began = performance.now();
     await Promise.all([leader.stop(), waiter.stop(), joining.stop()]);
@@ -507,28 +493,26 @@ describe('stopping an elector', () => {
   });
 });
 
-describe('an elector whose session expires', () => {
-  it('is finished: demoted, expired, and nothing after that', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 800, leaseMs: 700 });
-    const observer = await openSession();
-    const [elector, term] = await lead(session, path);
-    const waiter = await campaign(session, path);
-    await until(() => waiter.state.name === 'waiting');
-    const events = recordEvents(elector, ...EVENTS);
-    const waiterEvents = recordEvents(waiter, ...EVENTS);
-    const expired = Promise.all([nextEvent(elector, 'expired'), nextEvent(waiter, 'expired')]);
-    proxy.cut();
-    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
-    proxy.restore();
-    await expired;
-    expect(term.isHeld()).toBe(false);
-    expect(waiter.state.name).toBe('expired');
-    await until(() => elector.state.name === 'expired'); // This comes when its work has settled.
-    expect(events).toEqual(['demoted', 'expired']);
-    expect(waiterEvents).toEqual(['expired']);
-    await expect(new LeaderElector(session, path).start()).rejects.toBeInstanceOf(SessionExpiredError);
-  });
+it('an elector whose session expires is finished: demoted, expired, and nothing after that', async () => {
+  const path = uniquePath('election');
+  const { proxy, session } = await openProxied({ sessionTimeoutMs: 800, leaseMs: 700 });
+  const observer = await openSession();
+  const [elector, term] = await lead(session, path);
+  const waiter = await campaign(session, path);
+  await until(() => waiter.state.name === 'waiting');
+  const events = recordEvents(elector, ...EVENTS);
+  const waiterEvents = recordEvents(waiter, ...EVENTS);
+  const expired = Promise.all([nextEvent(elector, 'expired'), nextEvent(waiter, 'expired')]);
+  proxy.cut();
+  await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+  proxy.restore();
+  await expired;
+  expect(term.isHeld()).toBe(false);
+  expect(waiter.state.name).toBe('expired');
+  await until(() => elector.state.name === 'expired'); // This comes when its work has settled.
+  expect(events).toEqual(['demoted', 'expired']);
+  expect(waiterEvents).toEqual(['expired']);
+  await expect(new LeaderElector(session, path).start()).rejects.toBeInstanceOf(SessionExpiredError);
 });
 
 describe('a listener that throws', () => {
@@ -561,35 +545,29 @@ describe('a listener that throws', () => {
     const session = await openSession();
     const elector = new LeaderElector(session, path, { lead: () => void calls++ });
     elector.on('elected', () => void elector.stop());
-    const stopped = nextEvent(elector, 'stopped');
-    await elector.start();
-    await stopped;
+    await eventAfter(elector, 'stopped', () => elector.start());
     expect(calls).toBe(0);
     expect(await session.getChildren(path)).toEqual([]);
   });
 });
 
-describe('a blocked event loop', () => {
-  it('does not fool assertHeld: it throws in the first line that runs (redlock #309)', async () => {
-    const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
-    const [elector, term] = await lead(session, uniquePath('election'));
-    const end = performance.now() + 1000;
-    while (performance.now() < end);
-    expect(() => term.assertHeld()).toThrow(TermEndedError);
-    expect(term.signal.reason).toMatchObject({ reason: 'lease-expired' });
-    await elector.stop();
-  });
+it('a blocked event loop does not fool assertHeld: it throws in the first line that runs (redlock #309)', async () => {
+  const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
+  const [elector, term] = await lead(session, uniquePath('election'));
+  const end = performance.now() + 1000;
+  while (performance.now() < end);
+  expect(() => term.assertHeld()).toThrow(TermEndedError);
+  expect(term.signal.reason).toMatchObject({ reason: 'lease-expired' });
+  await elector.stop();
 });
 
-describe('a refusal by the server', () => {
-  it('rejects start, and the elector is stopped', async () => {
-    const path = uniquePath('election');
-    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
-    await alice.ensurePath(path);
-    const elector = new LeaderElector(await openSession(), path);
-    const events = recordEvents(elector, ...EVENTS);
-    await expect(elector.start()).rejects.toMatchObject({ code: 'NO_AUTH' });
-    await elector.stop();
-    expect(events).toEqual(['stopped']);
-  });
+it('a refusal by the server rejects start, and the elector is stopped', async () => {
+  const path = uniquePath('election');
+  const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+  await alice.ensurePath(path);
+  const elector = new LeaderElector(await openSession(), path);
+  const events = recordEvents(elector, ...EVENTS);
+  await expect(elector.start()).rejects.toMatchObject({ code: 'NO_AUTH' });
+  await elector.stop();
+  expect(events).toEqual(['stopped']);
 });

@@ -164,21 +164,19 @@ describe('the options of a lock', () => {
   });
 });
 
-describe('the contenders of a lock', () => {
-  it('are listed in the order of the queue', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
-    const lock = new DistributedLock(session, path);
-    expect(await lock.contenders()).toEqual([]);
-    const hold = await lock.acquire();
-    const waiters = [await enqueue(lock), await enqueue(lock)];
-    const listed = await lock.contenders();
-    expect(listed.map(({ position }) => position)).toEqual([0, 1, 2]);
-    expect(listed.map(({ sequence }) => sequence)).toEqual([0, 1, 2]);
-    expect(`${path}/${listed[0]?.node}`).toBe(hold.path);
-    for (const { id, node, purpose } of listed) expect([node.includes(id), purpose]).toEqual([true, 'lock']);
-    await hold.release();
-    for (const waiter of waiters) await (await waiter.hold).release();
-    expect(await lock.contenders()).toEqual([]);
-  });
+it('the contenders of a lock are listed in the order of the queue', async () => {
+  const path = uniquePath('lock');
+  const session = await openSession();
+  const lock = new DistributedLock(session, path);
+  expect(await lock.contenders()).toEqual([]);
+  const hold = await lock.acquire();
+  const waiters = [await enqueue(lock), await enqueue(lock)];
+  const listed = await lock.contenders();
+  expect(listed.map(({ position }) => position)).toEqual([0, 1, 2]);
+  expect(listed.map(({ sequence }) => sequence)).toEqual([0, 1, 2]);
+  expect(`${path}/${listed[0]?.node}`).toBe(hold.path);
+  for (const { id, node, purpose } of listed) expect([node.includes(id), purpose]).toEqual([true, 'lock']);
+  await hold.release();
+  for (const waiter of waiters) await (await waiter.hold).release();
+  expect(await lock.contenders()).toEqual([]);
 });

@@ -16,7 +16,7 @@ import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.js';
+import { aborted, eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 /** Resolves when a contender waits behind another. */
@@ -237,9 +237,7 @@ describe('a lock', () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 9000 });
     const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
     for (let round = 0; round < 3; round++) {
-      const resumed = nextEvent(session, 'resumed');
-      proxy.dropConnections();
-      await resumed;
+      await eventAfter(session, 'resumed', () => proxy.dropConnections());
     }
     expect(hold.isHeld()).toBe(true);
     await hold.release();
@@ -267,9 +265,7 @@ describe('a lock', () => {
     const hold = await new DistributedLock(session, path).acquire();
     const next = waitingBehind(new DistributedLock(other, path));
     await next.waits;
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     await hold.release();
     proxy.restore();
     await (await next.hold).release();
@@ -366,18 +362,16 @@ describe('joining the queue', () => {
   });
 });
 
-describe('a session on which locks were taken and candidates joined', () => {
-  it('has no listener left for its end', async () => {
-    const [session, other] = [await openSession(), await openSession()];
-    const before = session.ended.listenerCount;
-    const path = uniquePath('lock');
-    const held = await new DistributedLock(other, path).acquire();
-    const waiting = await enqueue(new DistributedLock(session, path));
-    expect(session.ended.listenerCount).toBeGreaterThan(before);
-    await held.release();
-    await (await waiting.hold).release();
-    const [elector] = await lead(session, uniquePath('election'));
-    await elector.stop();
-    expect(session.ended.listenerCount).toBe(before);
-  });
+it('a session on which locks were taken and candidates joined has no listener left for its end', async () => {
+  const [session, other] = [await openSession(), await openSession()];
+  const before = session.ended.listenerCount;
+  const path = uniquePath('lock');
+  const held = await new DistributedLock(other, path).acquire();
+  const waiting = await enqueue(new DistributedLock(session, path));
+  expect(session.ended.listenerCount).toBeGreaterThan(before);
+  await held.release();
+  await (await waiting.hold).release();
+  const [elector] = await lead(session, uniquePath('election'));
+  await elector.stop();
+  expect(session.ended.listenerCount).toBe(before);
 });

@@ -32,7 +32,7 @@ import {
   startLeader,
 } from '../support/conclave/observers.js';
 import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -262,9 +262,7 @@ describe('an observer with a session', () => {
     const elector = await startLeader(one, path, { id: 'one' });
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 20_000 });
     const { observer, changes } = await observe(session, path);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     expect(observer.leader?.id).toBe('one');
     await elector.stop();
     const other = await startLeader(two, path, { id: 'two' });
@@ -714,9 +712,7 @@ describe('an observer that may not read', () => {
   async function grant(access: 'all may read' | 'its owner only', paths: readonly string[]): Promise<void> {
     const { createClient, ACL, Id, Permission } = createRequire(import.meta.url)('node-zookeeper-client');
     const client = createClient(connectString());
-    const connected = nextEvent(client, 'connected');
-    client.connect();
-    await connected;
+    await eventAfter(client, 'connected', () => client.connect());
     client.addAuthInfo(alice.scheme, Buffer.from(alice.credentials));
     const acl = [new ACL(Permission.ALL, new Id('auth', ''))];
     if (access === 'all may read') acl.push(new ACL(Permission.READ, Id.ANYONE_ID_UNSAFE));

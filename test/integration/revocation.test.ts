@@ -13,7 +13,7 @@ import {
 import type { NodeData } from '../../src/session/protocol/records.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
@@ -164,9 +164,7 @@ describe('a leader that is asked to hand over', () => {
       await campaign(await openSession(), path, { id: 'twin' }),
     ] as const;
     const node = (await leader.candidates())[2]?.node as string;
-    const elected = nextEvent(twins[1], 'elected');
-    await revokeLeader(await openSession(), path, { to: node });
-    await elected;
+    await eventAfter(twins[1], 'elected', async () => revokeLeader(await openSession(), path, { to: node }));
     expect(twins[0].term).toBeUndefined();
     for (const elector of [leader, ...twins]) await elector.stop();
   });

@@ -23,7 +23,7 @@ import {
   openSession,
   uniquePath,
 } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -55,9 +55,7 @@ describe('a session', () => {
       sessionTimeoutMs: 100,
       logger: { debug: nothing, info: nothing, warn, error: nothing },
     });
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect(warned.filter((message) => message.includes('a different session timeout'))).toHaveLength(1);
   });
 
@@ -226,9 +224,7 @@ describe('a session', () => {
       sessionTimeoutMs: 100_000,
       auth: { scheme: 'digest', credentials: 'alice:wonderland' },
     });
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     const path = uniquePath();
     const created = await session.create(`${path}-`, { mode: 'ephemeral-sequential' });
     const { stat } = await session.getData(created.value);
@@ -262,9 +258,7 @@ describe('a session whose connection goes', () => {
     const { proxy, session } = await openProxied();
     const path = uniquePath();
     await session.create(path);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const data = Buffer.from('as it was');
     const held = session.setData(path, data);
     const [part, committed] = [Buffer.from('in a transaction'), `${path}/part`];
@@ -284,9 +278,7 @@ describe('a session whose connection goes', () => {
     await session.create(path);
     let notified = 0;
     await session.getData(path, { onChange: () => notified++ });
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     await other.remove(path);
     proxy.restore();
     await until(() => notified === 1);
@@ -335,9 +327,7 @@ describe('a session whose connection goes', () => {
 
   it('gives each operation up after the session timeout', async () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 1000 });
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     await expect(session.exists('/x')).rejects.toMatchObject({ code: 'OPERATION_TIMEOUT', sent: false });
   });
 
@@ -430,9 +420,7 @@ describe('opening a session', () => {
       `zookeeper.example:${port}`,
     );
     expect(asked).toEqual(Array(3).fill('zookeeper.example'));
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect(asked).toHaveLength(4);
   });
 
@@ -494,9 +482,7 @@ describe('closing a session', () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     const observer = await openSession();
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const closing = session.close();
     proxy.restore();
     await closing;

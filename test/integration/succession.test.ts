@@ -9,7 +9,7 @@ import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../s
 import { joinQueue } from '../../src/queue/join.js';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
 import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -44,9 +44,7 @@ describe('a planned handover', () => {
       const path = uniquePath('handover');
       const { electors, elected, overlaps } = await queueOf(10, path);
       const [leader, successor] = [electors[0], electors[place]] as [LeaderElector, LeaderElector];
-      const taken = nextEvent<[Term]>(successor, 'elected');
-      await leader.handOver(`c${place}`);
-      const [term] = await taken;
+      const [term] = await eventAfter<[Term]>(successor, 'elected', () => leader.handOver(`c${place}`));
       expect(term.number).toBe(2);
       expect(elected).toEqual(['c0', `c${place}`]);
       // After that the queue decides again. Each candidate leads once, the first leader at the end.
@@ -54,9 +52,7 @@ describe('a planned handover', () => {
       let now = successor;
       for (const id of [...order, 'c0']) {
         const next = electors[Number(id.slice(1))] as LeaderElector;
-        const follows = nextEvent(next, 'elected');
-        await now.stop();
-        await follows;
+        await eventAfter(next, 'elected', () => now.stop());
         now = next;
       }
       expect(elected).toEqual(['c0', `c${place}`, ...order, 'c0']);
@@ -198,9 +194,7 @@ describe('a candidate with a higher priority', () => {
     for (const elector of [plain, low, high, alike]) elector.on('elected', () => order.push(elector.id));
     let now = leader;
     for (const next of [high, alike, low, plain]) {
-      const elected = nextEvent(next, 'elected');
-      await now.stop();
-      await elected;
+      await eventAfter(next, 'elected', () => now.stop());
       now = next;
     }
     expect(order).toEqual(['high', 'alike', 'low', 'plain']);
@@ -241,9 +235,7 @@ describe('a candidate with a higher priority', () => {
     expect(heldThen).toBe(false);
     await until(() => plain.state.name === 'waiting');
     expect(plain.state).toMatchObject({ position: 1 });
-    const follows = nextEvent(plain, 'elected');
-    await high.stop();
-    await follows;
+    await eventAfter(plain, 'elected', () => high.stop());
     await plain.stop();
   });
 
@@ -254,41 +246,37 @@ describe('a candidate with a higher priority', () => {
   });
 });
 
-describe('the record', () => {
-  it('is written once for each change of leader, and says vacant only when nobody follows', async () => {
-    const path = uniquePath('versions');
-    const session = await openSession();
-    const writes: string[] = [];
-    const note = async () => {
-      const { data, stat } = await session.getData(path);
-      const record = parseRecord(data, stat.version);
-      writes.push(
-        record.state === 'held' ? `${stat.version}: ${record.id}, term ${record.term}` : record.state,
-      );
-    };
-    const [first] = await lead(await openSession(), path, { id: 'a' });
-    await note();
-    const proxy = await startProxy();
-    const doomed = await campaign(await openSession({ sessionTimeoutMs: 600 }, proxy.connectString), path, {
-      id: 'b',
-    });
-    const heir = await campaign(await openSession(), path, { id: 'c' });
-    await first.handOver('b');
-    await until(() => doomed.isLeader);
-    await note();
-    const third = nextEvent(heir, 'elected');
-    proxy.cut();
-    await third; // The third candidate claims over a held record.
-    await note();
-    await until(() => first.state.name === 'waiting');
-    const named = await campaign(await openSession(), path, { id: 'd' });
-    const fourth = nextEvent(named, 'elected');
-    await heir.handOver('d');
-    await fourth;
-    await note();
-    await Promise.all([first.stop(), heir.stop()]);
-    await named.stop();
-    await note();
-    expect(writes).toEqual(['1: a, term 1', '2: b, term 2', '3: c, term 3', '4: d, term 4', 'vacant']);
+it('the record is written once for each change of leader, and says vacant only when nobody follows', async () => {
+  const path = uniquePath('versions');
+  const session = await openSession();
+  const writes: string[] = [];
+  const note = async () => {
+    const { data, stat } = await session.getData(path);
+    const record = parseRecord(data, stat.version);
+    writes.push(
+      record.state === 'held' ? `${stat.version}: ${record.id}, term ${record.term}` : record.state,
+    );
+  };
+  const [first] = await lead(await openSession(), path, { id: 'a' });
+  await note();
+  const proxy = await startProxy();
+  const doomed = await campaign(await openSession({ sessionTimeoutMs: 600 }, proxy.connectString), path, {
+    id: 'b',
   });
+  const heir = await campaign(await openSession(), path, { id: 'c' });
+  await first.handOver('b');
+  await until(() => doomed.isLeader);
+  await note();
+  const third = nextEvent(heir, 'elected');
+  proxy.cut();
+  await third; // The third candidate claims over a held record.
+  await note();
+  await until(() => first.state.name === 'waiting');
+  const named = await campaign(await openSession(), path, { id: 'd' });
+  await eventAfter(named, 'elected', () => heir.handOver('d'));
+  await note();
+  await Promise.all([first.stop(), heir.stop()]);
+  await named.stop();
+  await note();
+  expect(writes).toEqual(['1: a, term 1', '2: b, term 2', '3: c, term 3', '4: d, term 4', 'vacant']);
 });

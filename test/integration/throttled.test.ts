@@ -188,22 +188,20 @@ describe('a contender whose requests are throttled', () => {
   });
 });
 
-describe('a shard of another member whose record could not be read once', () => {
-  it('is claimed all the same when its owner has left', async () => {
-    const { clock, server, join } = await setUpOwners();
-    const [owner, waiting] = [await join('owner'), await join('waiting')];
-    owner.owner.follow(['0']);
-    await clock.advance(100);
-    const fault = server.failWith('SYSTEM_ERROR', {
-      operation: 'getData',
-      path: PATHS.recordOf('0'),
-      times: 1,
-    });
-    waiting.owner.follow(['0']);
-    await clock.advance(100);
-    expect(fault.hits).toBe(1);
-    owner.owner.follow([]);
-    await clock.advance(5000);
-    expect(waiting.told).toEqual(['acquired 0']);
+it('a shard of another member whose record could not be read once is claimed all the same when its owner has left', async () => {
+  const { clock, server, join } = await setUpOwners();
+  const [owner, waiting] = [await join('owner'), await join('waiting')];
+  owner.owner.follow(['0']);
+  await clock.advance(100);
+  const fault = server.failWith('SYSTEM_ERROR', {
+    operation: 'getData',
+    path: PATHS.recordOf('0'),
+    times: 1,
   });
+  waiting.owner.follow(['0']);
+  await clock.advance(100);
+  expect(fault.hits).toBe(1);
+  owner.owner.follow([]);
+  await clock.advance(5000);
+  expect(waiting.told).toEqual(['acquired 0']);
 });

@@ -114,19 +114,17 @@ describe("a term's transaction", () => {
   });
 });
 
-describe("a lock's transaction", () => {
-  it('is carried out while the lock is held, and not when its session has expired', async () => {
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 600 });
-    const other = await openSession();
-    const state = uniquePath('state');
-    const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
-    await hold.transaction().create(state, 'one').commit();
-    const expired = nextEvent(session, 'expired');
-    proxy.cut();
-    await until(async () => (await other.exists(hold.path)) === undefined);
-    proxy.restore();
-    await expired;
-    await expect(hold.transaction().setData(state, 'two').commit()).rejects.toBeInstanceOf(LockLostError);
-    expect((await other.getData(state)).data.toString()).toBe('one');
-  });
+it("a lock's transaction is carried out while the lock is held, and not when its session has expired", async () => {
+  const { proxy, session } = await openProxied({ sessionTimeoutMs: 600 });
+  const other = await openSession();
+  const state = uniquePath('state');
+  const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
+  await hold.transaction().create(state, 'one').commit();
+  const expired = nextEvent(session, 'expired');
+  proxy.cut();
+  await until(async () => (await other.exists(hold.path)) === undefined);
+  proxy.restore();
+  await expired;
+  await expect(hold.transaction().setData(state, 'two').commit()).rejects.toBeInstanceOf(LockLostError);
+  expect((await other.getData(state)).data.toString()).toBe('one');
 });

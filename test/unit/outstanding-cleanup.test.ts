@@ -246,28 +246,23 @@ describe('a supervisor that is stopped after the loss of a session', () => {
   });
 });
 
-describe('a session that is lost before it has a place in the queue', () => {
-  it('is cleaned up after, as any other', async () => {
-    const { clock, server, supervisor, work, steps, losses, expire } = await leading();
-    work.resolve(undefined);
-    const create = server.swallowReply('multi', { path: /\/_h_/ });
-    const elected = nextEvent(supervisor, 'elected');
-    await expire();
-    await clock.advanceUntil(() => create.hits > 0);
-    expect(losses).toHaveLength(1);
-    server.expireSession(() => true);
-    await clock.advanceUntil(elected);
-    expect(losses).toMatchObject([
-      { attempt: 1 },
-      { attempt: 1, term: undefined, reason: 'session-expired' },
-    ]);
-    expect(steps.filter((step) => step === 'expired' || step === 'cleaned')).toEqual([
-      'expired',
-      'cleaned',
-      'expired',
-      'cleaned',
-    ]);
-  });
+it('a session that is lost before it has a place in the queue is cleaned up after, as any other', async () => {
+  const { clock, server, supervisor, work, steps, losses, expire } = await leading();
+  work.resolve(undefined);
+  const create = server.swallowReply('multi', { path: /\/_h_/ });
+  const elected = nextEvent(supervisor, 'elected');
+  await expire();
+  await clock.advanceUntil(() => create.hits > 0);
+  expect(losses).toHaveLength(1);
+  server.expireSession(() => true);
+  await clock.advanceUntil(elected);
+  expect(losses).toMatchObject([{ attempt: 1 }, { attempt: 1, term: undefined, reason: 'session-expired' }]);
+  expect(steps.filter((step) => step === 'expired' || step === 'cleaned')).toEqual([
+    'expired',
+    'cleaned',
+    'expired',
+    'cleaned',
+  ]);
 });
 
 describe('a shutdown on a signal after the loss of a session', () => {

@@ -81,27 +81,25 @@ describe('what is logged of an elector', () => {
   });
 });
 
-describe('what is logged of a supervisor', () => {
-  it('is a line for each transition of its sessions, its elector and itself', async () => {
-    const { clock, server, logger } = await startElection();
-    const { lines, logger: given } = logger();
-    const supervisor = new ElectionSupervisor({
-      ...{ connect: server.connectString, path: PATH, id: 'a', logger: given },
-      session: { ...TIMES, environment: clock.environment },
-      cleanup: () => undefined,
-    });
-    await clock.advanceUntil(supervisor.start());
-    const again = nextEvent(supervisor, 'elected');
-    server.expireSession(() => true);
-    await clock.advanceUntil(again);
-    await clock.advanceUntil(supervisor.stop());
-    expect(messages(lines)).toEqual([
-      ...['session opened', 'elected', 'demoted', 'ended with its session', 'cleaned', 'restarting'],
-      ...['session opened', 'the former leader ended uncleanly: waiting for its lease to end'],
-      ...['elected', 'demoted', 'released', 'left the election', 'stopped'],
-    ]);
-    for (const line of lines) expect(line).toMatchObject({ election: PATH, id: 'a' });
-    expect(lines[4]).toMatchObject({ reason: 'session-expired', attempts: 1, tookMs: 0 });
-    expect(lines[5]).toMatchObject({ attempt: 1, delayMs: 0 });
+it('what is logged of a supervisor is a line for each transition of its sessions, its elector and itself', async () => {
+  const { clock, server, logger } = await startElection();
+  const { lines, logger: given } = logger();
+  const supervisor = new ElectionSupervisor({
+    ...{ connect: server.connectString, path: PATH, id: 'a', logger: given },
+    session: { ...TIMES, environment: clock.environment },
+    cleanup: () => undefined,
   });
+  await clock.advanceUntil(supervisor.start());
+  const again = nextEvent(supervisor, 'elected');
+  server.expireSession(() => true);
+  await clock.advanceUntil(again);
+  await clock.advanceUntil(supervisor.stop());
+  expect(messages(lines)).toEqual([
+    ...['session opened', 'elected', 'demoted', 'ended with its session', 'cleaned', 'restarting'],
+    ...['session opened', 'the former leader ended uncleanly: waiting for its lease to end'],
+    ...['elected', 'demoted', 'released', 'left the election', 'stopped'],
+  ]);
+  for (const line of lines) expect(line).toMatchObject({ election: PATH, id: 'a' });
+  expect(lines[4]).toMatchObject({ reason: 'session-expired', attempts: 1, tookMs: 0 });
+  expect(lines[5]).toMatchObject({ attempt: 1, delayMs: 0 });
 });
