@@ -6,6 +6,7 @@ import { deferred } from '../../../src/platform/async/promises.js';
 import type { AccessEntry } from '../../../src/session/protocol/acl.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../../../src/testing/index.js';
+import { eventAfter } from '../../support/events.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/elections/scheduler';
@@ -105,9 +106,7 @@ describe('work that blocks the event loop past the lease', () => {
       },
       ...options,
     });
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await clock.advanceUntil(elector.start());
-    const [term] = await clock.advanceUntil(elected);
+    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
     await clock.advance(10_000);
     const demoted = nextEvent(elector, 'demoted');
     const run = async () => {
@@ -167,9 +166,7 @@ describe("a term's `ended`", () => {
   it('resolves when the term has ended, after the abort of its signal, and never rejects', async () => {
     const { clock, first, electing } = await setUp();
     const { elector } = electing(first);
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await clock.advanceUntil(elector.start());
-    const [term] = await clock.advanceUntil(elected);
+    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
     const steps: string[] = [];
     const before = term.ended.then(() => steps.push('ended'));
     expect(term.ended).toBe(term.ended);
@@ -185,9 +182,7 @@ describe("a term's `ended`", () => {
   it('resolves at once when it is asked for after the end', async () => {
     const { clock, first, electing } = await setUp();
     const { elector } = electing(first);
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await clock.advanceUntil(elector.start());
-    const [term] = await clock.advanceUntil(elected);
+    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
     await clock.advanceUntil(elector.stop());
     await expect(term.ended).resolves.toBeUndefined();
   });

@@ -186,9 +186,7 @@ describe('the metrics of a supervisor', () => {
     });
     await clock.advance(A_WHILE_MS);
     const beats = (await ask(measured))('conclave_heartbeat_latency_seconds_count') as number;
-    const again = nextEvent(supervisor, 'elected');
-    atServer.expire();
-    await clock.advanceUntil(again);
+    await clock.advanceUntil(eventAfter(supervisor, 'elected', () => atServer.expire()));
     await clock.advance(A_WHILE_MS);
     const now = await ask(measured);
     expect(now('conclave_leader')).toBe(1);

@@ -7,6 +7,7 @@ import { type Deferred, deferred } from '../../../../src/platform/async/promises
 import { sleep } from '../../../../src/platform/time/clock.js';
 import { heartbeatPathOf } from '../../../../src/queue/heartbeat-name.js';
 import { nextEvent } from '../../../../src/testing/index.js';
+import { eventAfter } from '../../../support/events.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -104,9 +105,7 @@ describe('the clean-up hook', () => {
 
   it('is called once when the lease ends with the link cut, and the next server says that the session lives', async () => {
     const { clock, server, supervisor, term, steps, losses, again } = await leading();
-    const demoted = nextEvent(supervisor, 'demoted');
-    server.partition();
-    await clock.advanceUntil(demoted);
+    await clock.advanceUntil(eventAfter(supervisor, 'demoted', () => server.partition()));
     await clock.advance(LEASE_MS);
     expect([losses, supervisor.health().live]).toEqual([[], true]);
     server.heal();
