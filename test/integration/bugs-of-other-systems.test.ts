@@ -10,7 +10,7 @@ import { systemEnvironment } from '../../src/platform/environment.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { entryPrefix } from '../../src/queue/names-and-order.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
-import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -194,8 +194,7 @@ it('CURATOR-202, kazoo #732: the release comes while disconnected, and the same 
 });
 
 it('kazoo #730, go-zookeeper #65: the sequence number after 2147483647 is -2147483648: the order of the queue is right across the wrap', async () => {
-  const path = uniquePath('scenario');
-  const session = await openSession();
+  const { session, path } = await openWithPath('scenario');
   await session.ensurePath(path);
   const numbers = ['-2147483648', '2147483647', '-2147483647', '2147483646'];
   for (const number of numbers) {

@@ -8,7 +8,13 @@ import { InvalidOptionError, InvalidStateError, ZooKeeperError } from '../../src
 import type { Session } from '../../src/session/session.js';
 import { Session as Sessions } from '../../src/session/session.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -108,8 +114,7 @@ describe('a claimant', () => {
 });
 
 it('a candidate whose node says that it leads waits on as long as the record says something else, and leads in its turn', async () => {
-  const path = uniquePath('regression');
-  const session = await openSession();
+  const { session, path } = await openWithPath('regression');
   const [leader] = await lead(session, path, { id: 'leader' });
   const first = await campaign(await openSession(), path, { id: 'first' });
   const second = await campaign(await openSession(), path, { id: 'second' });

@@ -6,7 +6,7 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -136,8 +136,7 @@ describe('conclave status --root', () => {
 });
 
 it('conclave status --watch follows one election, and not those below it', async () => {
-  const path = uniquePath('status');
-  const session = await openSession();
+  const { session, path } = await openWithPath('status');
   const [leader] = await lead(session, path, { id: 'one' });
   await lead(session, `${path}/below`, { id: 'other' });
   const watch = new RunningCommand(['status', path, '--watch', '--json']);

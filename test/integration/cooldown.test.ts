@@ -6,7 +6,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -26,8 +26,7 @@ async function deleteCandidates(session: Session, path: string): Promise<void> {
 
 describe('a leader that has lost its term', () => {
   it('stays out of the election for cooldownMs, so that a candidate that comes later leads first', async () => {
-    const path = uniquePath('cooldown');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cooldown');
     const sick = supervise({ path, id: 'sick', cooldownMs: 60_000 });
     const first = electedOf(sick);
     await sick.start();
@@ -45,8 +44,7 @@ describe('a leader that has lost its term', () => {
   });
 
   it('joins again after the pause, which is longer after the next loss', async () => {
-    const path = uniquePath('cooldown');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cooldown');
     const supervisor = supervise({ path, cooldownMs: 200 });
     const pauses: number[] = [];
     let elected = electedOf(supervisor);
@@ -65,8 +63,7 @@ describe('a leader that has lost its term', () => {
   });
 
   it('joins again at once after a first loss by default, and pauses after a second one', async () => {
-    const path = uniquePath('cooldown');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cooldown');
     const supervisor = supervise({ path });
     const cools = () => supervisor.health().reasons.some((reason) => reason.startsWith('cools down'));
     const first = electedOf(supervisor);
@@ -144,8 +141,7 @@ describe('a leader that has lost its term', () => {
 });
 
 it('a leader whose work goes on after its lease is wedged and not live until the work has settled, and then joins again', async () => {
-  const path = uniquePath('wedged');
-  const session = await openSession();
+  const { session, path } = await openWithPath('wedged');
   const mayEnd = [deferred(), deferred()];
   const supervisor = supervise({
     path,

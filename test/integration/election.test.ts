@@ -10,7 +10,7 @@ import {
 } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { campaign, candidateNodes, DEAD, lead } from '../support/conclave/electors.js';
-import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
@@ -74,8 +74,7 @@ describe('an election', () => {
   });
 
   it('shows its candidates in order, what they advertise, and who leads', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const empty = new LeaderElector(session, path);
     expect(await empty.candidates()).toEqual([]);
     expect(await empty.leader()).toBeUndefined();
@@ -94,8 +93,7 @@ describe('an election', () => {
   });
 
   it('shows no heartbeat node among its candidates', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const [one] = await lead(session, path, { id: 'one' });
     const two = await campaign(await openSession(), path, { id: 'two' });
     const children = () => session.getChildren(path);
@@ -124,8 +122,7 @@ describe('an election', () => {
   });
 
   it('has the zxid of its claim for a token, and the leader in its record', async () => {
-    const session = await openSession();
-    const path = uniquePath('election');
+    const { session, path } = await openWithPath('election');
     const [elector, term] = await lead(session, path, { id: 'one' });
     const { stat } = await session.getData(path);
     expect(term.token).toBe(stat.mzxid);
@@ -141,8 +138,7 @@ describe('an election', () => {
 
 describe('the end of a term', () => {
   it('goes state, signal, demoted, work settled, release, in this order', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const observer = await openSession();
     const steps: string[] = [];
     let begin: () => void = () => undefined;
@@ -221,8 +217,7 @@ describe('the end of a term', () => {
   });
 
   it('may be asked for by the work itself, which does not wait for its own end', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const steps: string[] = [];
     const elector: LeaderElector = new LeaderElector(session, path, {
       lead: async (term) => {
@@ -236,8 +231,7 @@ describe('the end of a term', () => {
   });
 
   it("comes with node-deleted when another client deletes the leader's node; one leads after that (CURATOR-49, -171)", async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const observer = await openSession();
     const [elector, term] = await lead(session, path);
     const demoted = nextEvent(elector, 'demoted');
@@ -353,8 +347,7 @@ describe('an unclean end', () => {
     ['is waited out for no shorter a time with takeoverDelayMs 0', 0, 500 * 1.03 + 50],
     ['is waited out for longer with a longer takeoverDelayMs', 900, 900],
   ])('%s', async (_, takeoverDelayMs, leastMs) => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     await session.create(path, { data: serializeRecord(DEAD) });
     const began = performance.now();
     const [elector, term] = await lead(session, path, { takeoverDelayMs });
@@ -436,8 +429,7 @@ describe('a lost reply', () => {
 
 describe('stopping an elector', () => {
   it('at any moment, also before or while it joins, settles and leaves no node', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     for (let moment = 0; moment < 25; moment++) {
       const elector = new LeaderElector(session, path);
       const events = recordEvents(elector, 'elected', 'demoted', 'stopped');

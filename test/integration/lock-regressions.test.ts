@@ -16,7 +16,13 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -69,8 +75,7 @@ describe('a semaphore', () => {
 
 describe('a call that was given up', () => {
   it('took a place in the queue again when its creation had been lost, and left it only then', async () => {
-    const path = uniquePath('bug');
-    const session = await openSession();
+    const { session, path } = await openWithPath('bug');
     await session.ensurePath(path);
     const giveUp = new AbortController();
     const create = vi.spyOn(session, 'createSequential').mockImplementationOnce(() => {
@@ -86,8 +91,7 @@ describe('a call that was given up', () => {
   });
 
   it('still looks for the node that it may have, and leaves it', async () => {
-    const path = uniquePath('bug');
-    const session = await openSession();
+    const { session, path } = await openWithPath('bug');
     await session.ensurePath(path);
     const giveUp = new AbortController();
     const create = session.createSequential.bind(session);
@@ -103,8 +107,7 @@ describe('a call that was given up', () => {
 });
 
 it('a candidate that was stopped took a place in the queue again when its creation had been lost, and left it only then', async () => {
-  const path = uniquePath('bug');
-  const session = await openSession();
+  const { session, path } = await openWithPath('bug');
   const leader = new LeaderElector(await openSession(), path);
   await leader.start(); // Without another candidate, the elector would claim as it joins.
   const elector = new LeaderElector(session, path);

@@ -5,7 +5,7 @@ import { REVOKE } from '../../src/lock/lock-grant.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { enqueue } from '../support/conclave/enqueue.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
@@ -75,8 +75,7 @@ describe('asking for a lock that another session holds', () => {
   });
 
   it('reports what the holder’s answer throws, and nothing else comes of it', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
+    const { session, path } = await openWithPath('lock');
     const onRevoke = () => {
       throw new Error('not now');
     };
@@ -134,8 +133,7 @@ describe('the options of a lock', () => {
   });
 
   it('say who may touch its nodes', async () => {
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     const access = [
       { scheme: 'world', id: 'anyone', permissions: 1 + 4 + 8 },
       { scheme: 'ip', id: '127.0.0.1', permissions: 31 },
@@ -146,8 +144,7 @@ describe('the options of a lock', () => {
   });
 
   it('let names of other clients count as contenders', async () => {
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     await session.ensurePath(path);
     const foreign = await session.create(`${path}/0123456789abcdef__lock__`, {
       mode: 'ephemeral-sequential',
@@ -165,8 +162,7 @@ describe('the options of a lock', () => {
 });
 
 it('the contenders of a lock are listed in the order of the queue', async () => {
-  const path = uniquePath('lock');
-  const session = await openSession();
+  const { session, path } = await openWithPath('lock');
   const lock = new DistributedLock(session, path);
   expect(await lock.contenders()).toEqual([]);
   const hold = await lock.acquire();

@@ -15,7 +15,13 @@ import { hasTurn } from '../../src/queue/turn-check.js';
 import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
 import { aborted, eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
@@ -303,8 +309,7 @@ describe('joining the queue', () => {
   });
 
   it('ignores children that are no contenders, and leaves them alone', async () => {
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     await session.ensurePath(path);
     const foreign = ['<img onerror=alert(1)>', '__proto__', 'lock-0000000000', `_c_x-lock-0000000000`];
     for (const name of foreign) await session.create(`${path}/${name}`);
@@ -317,8 +322,7 @@ describe('joining the queue', () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on('warning', onWarning);
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     const holds = await Promise.all(
       Array.from({ length: 100 }, (_, index) => new DistributedLock(session, `${path}/${index}`).acquire()),
     );
@@ -329,8 +333,7 @@ describe('joining the queue', () => {
   });
 
   it('has a path that may be deleted at any time: not while it has a contender, and the next one makes it again', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
+    const { session, path } = await openWithPath('lock');
     const lock = new DistributedLock(session, path);
     const hold = await lock.acquire();
     await expect(session.remove(path)).rejects.toMatchObject({ code: 'NOT_EMPTY' });
@@ -346,8 +349,7 @@ describe('joining the queue', () => {
   });
 
   it('serves many contenders of one session in their order', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
+    const { session, path } = await openWithPath('lock');
     const contenders = [];
     for (let index = 0; index < 10; index++) contenders.push(await joinQueue(session, path));
     const order: number[] = [];

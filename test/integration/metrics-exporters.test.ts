@@ -23,7 +23,7 @@ import { FAMILY_NAMES } from '../../src/metrics/model/families.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { lookUp, parseText } from '../support/metrics.js';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -31,8 +31,7 @@ import { until } from '../support/waiting.mjs';
 
 /** Starts an elector that leads, with its metrics. */
 async function startMeasured(id = 'one') {
-  const path = uniquePath('metrics');
-  const session = await openSession();
+  const { session, path } = await openWithPath('metrics');
   const elector = new LeaderElector(session, path, { id });
   const measured = metrics(elector);
   onTestFinished(() => measured.close());

@@ -17,6 +17,7 @@ import {
   inOrder,
   openProxied,
   openSession,
+  openWithPath,
   uniquePath,
 } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
@@ -100,8 +101,7 @@ describe('an elector', () => {
   });
 
   it('did not wait for its release when a listener of elected stopped it', async () => {
-    const path = uniquePath('bug');
-    const session = await openSession();
+    const { session, path } = await openWithPath('bug');
     const elector = new LeaderElector(session, path);
     const stopped = new Promise<void>((resolve) => {
       elector.on('elected', async () => {
@@ -282,8 +282,7 @@ describe('a session', () => {
 
 it('a lock rejected with a TypeError when the session was closed during the create', async () => {
   for (let round = 0; round < 30; round++) {
-    const session = await openSession();
-    const path = uniquePath('bug');
+    const { session, path } = await openWithPath('bug');
     await session.ensurePath(path);
     const acquiring = new DistributedLock(session, path).acquire();
     const outcome = acquiring.then(

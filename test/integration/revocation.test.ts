@@ -12,7 +12,7 @@ import {
 } from '../../src/errors.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
@@ -264,8 +264,7 @@ describe('a leader that is asked to hand over', () => {
   });
 
   it('hands over nothing with several seats, where the queue decides', async () => {
-    const path = uniquePath('handed-over');
-    const session = await openSession();
+    const { session, path } = await openWithPath('handed-over');
     const [leader, term] = await lead(session, path, { seats: 2 });
     const errors: Error[] = [];
     leader.on('error', (error) => void errors.push(error));
@@ -281,8 +280,7 @@ describe('a leader that is asked to hand over', () => {
   });
 
   it('takes a request of before, without a candidate, as ever', async () => {
-    const path = uniquePath('handed-over');
-    const session = await openSession();
+    const { session, path } = await openWithPath('handed-over');
     const [leader] = await lead(session, path);
     const next = await campaign(await openSession(), path);
     const elected = nextEvent(next, 'elected');

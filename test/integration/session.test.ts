@@ -21,6 +21,7 @@ import {
   inOrder,
   openProxied,
   openSession,
+  openWithPath,
   uniquePath,
 } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
@@ -60,8 +61,7 @@ describe('a session', () => {
   });
 
   it('creates, reads, writes, lists and deletes, with 64-bit numbers as bigint', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     const created = await session.create(path, { data: Buffer.from('one') });
     expect(created.value).toBe(path);
     const { data, stat } = await session.getData(path);
@@ -92,16 +92,14 @@ describe('a session', () => {
   });
 
   it('reports why a missing node can not be created', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     await session.create(path, { mode: 'ephemeral' });
     const child = session.createIfMissing(`${path}/child`);
     await expect(child).rejects.toMatchObject({ code: 'NO_CHILDREN_FOR_EPHEMERALS' });
   });
 
   it('checks version 0 in a transaction, which the bare client takes for any version', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     await session.create(path);
     await session.setData(path, Buffer.from('x'));
     const refused = session.commit([{ kind: 'delete', path, version: 0 }]);
@@ -111,8 +109,7 @@ describe('a session', () => {
   });
 
   it('gives a transaction all or nothing, with what each part did', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     const done = await session.commit([
       { kind: 'create', path },
       { kind: 'create', path: `${path}/a-`.slice(0, -1), mode: 'ephemeral' },
@@ -129,8 +126,7 @@ describe('a session', () => {
   });
 
   it('notifies of a change once all that asked, and not those that took it back', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     await session.create(path);
     const notified: string[] = [];
     const back = new AbortController();

@@ -8,7 +8,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -150,8 +150,7 @@ describe('a planned handover', () => {
   });
 
   it('is refused without a leader, and without such a candidate', async () => {
-    const path = uniquePath('handover');
-    const session = await openSession();
+    const { session, path } = await openWithPath('handover');
     const [leader, term] = await lead(session, path, { id: 'only' });
     await expect(leader.handOver('missing')).rejects.toBeInstanceOf(NoCandidateError);
     await expect(leader.handOver('only')).rejects.toMatchObject({ code: 'NO_CANDIDATE', candidate: 'only' });
@@ -202,8 +201,7 @@ describe('a candidate with a higher priority', () => {
   });
 
   it('is preferred after an unclean end too, once the former lease is over', async () => {
-    const path = uniquePath('priority');
-    const session = await openSession();
+    const { session, path } = await openWithPath('priority');
     await session.ensurePath(path);
     await session.setData(path, serializeRecord(DEAD));
     const began = performance.now();
@@ -247,8 +245,7 @@ describe('a candidate with a higher priority', () => {
 });
 
 it('the record is written once for each change of leader, and says vacant only when nobody follows', async () => {
-  const path = uniquePath('versions');
-  const session = await openSession();
+  const { session, path } = await openWithPath('versions');
   const writes: string[] = [];
   const note = async () => {
     const { data, stat } = await session.getData(path);

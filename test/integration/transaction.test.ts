@@ -9,7 +9,13 @@ import {
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
@@ -26,8 +32,7 @@ describe("a term's transaction", () => {
   });
 
   it('writes nothing if a part is refused, and says which', async () => {
-    const session = await openSession();
-    const path = uniquePath('state');
+    const { session, path } = await openWithPath('state');
     const [elector, term] = await lead(session, uniquePath('election'));
     await term.transaction().create(path, 'one').commit();
     const refused = term.transaction().setData(path, 'two').remove(path, 7).commit();
