@@ -41,21 +41,19 @@ const results = {
   failures: [{ row: 'memory', reason: 'out of it' }],
 };
 
-describe('a bar', () => {
-  it('is shown with its unit and whether it is met', () => {
-    expect(barRow({ what: 'p50', measured: 500, bar: 600, unit: 'µs' })).toEqual([
-      'p50',
-      '500 µs',
-      '≤ 600 µs',
-      'yes',
-    ]);
-    expect(barRow({ what: 'speed', measured: 1, bar: 2, atLeast: true })).toEqual([
-      'speed',
-      '1',
-      '≥ 2',
-      '**no**',
-    ]);
-  });
+it('a bar is shown with its unit and whether it is met', () => {
+  expect(barRow({ what: 'p50', measured: 500, bar: 600, unit: 'µs' })).toEqual([
+    'p50',
+    '500 µs',
+    '≤ 600 µs',
+    'yes',
+  ]);
+  expect(barRow({ what: 'speed', measured: 1, bar: 2, atLeast: true })).toEqual([
+    'speed',
+    '1',
+    '≥ 2',
+    '**no**',
+  ]);
 });
 
 describe("a finding's short table", () => {

@@ -172,26 +172,24 @@ describe('a command', () => {
   });
 });
 
-describe('a workflow', () => {
-  it('has its commands looked at, each line of a step by itself', () => {
-    const workflow = [
-      'jobs:',
-      '  node:',
-      '    steps:',
-      '      - uses: actions/checkout@v4',
-      '      - run: npm ci',
-      '  all:',
-      '    steps:',
-      '      - run: |',
-      '          npm run lint',
-      '          .ci/run',
-      '      - run: >-',
-      '          npx vitest run',
-      '          test/unit',
-    ].join('\n');
-    expect(commandsOf(workflow)).toEqual(['npm ci', 'npm run lint', '.ci/run', 'npx vitest run test/unit']);
-    expect(workflowFiles()).toContain('.github/workflows/ci.yml');
-  });
+it('a workflow has its commands looked at, each line of a step by itself', () => {
+  const workflow = [
+    'jobs:',
+    '  node:',
+    '    steps:',
+    '      - uses: actions/checkout@v4',
+    '      - run: npm ci',
+    '  all:',
+    '    steps:',
+    '      - run: |',
+    '          npm run lint',
+    '          .ci/run',
+    '      - run: >-',
+    '          npx vitest run',
+    '          test/unit',
+  ].join('\n');
+  expect(commandsOf(workflow)).toEqual(['npm ci', 'npm run lint', '.ci/run', 'npx vitest run test/unit']);
+  expect(workflowFiles()).toContain('.github/workflows/ci.yml');
 });
 
 describe('a code block', () => {

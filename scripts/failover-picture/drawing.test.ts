@@ -40,18 +40,16 @@ describe('the picture of a failover', () => {
   });
 });
 
-describe('the terms of a run', () => {
-  it('are put together from the reports of those who lead', () => {
-    const terms: LedTerm[] = [];
-    for (const [id, atMs] of [
-      ['A', 10],
-      ['A', 20],
-      ['B', 90],
-    ] as const)
-      note(terms, { id, atMs, remainingMs: 100 });
-    expect(terms).toEqual([
-      { id: 'A', fromMs: 10, toMs: 20, leaseEndMs: 120 },
-      { id: 'B', fromMs: 90, toMs: 90, leaseEndMs: 190 },
-    ]);
-  });
+it('the terms of a run are put together from the reports of those who lead', () => {
+  const terms: LedTerm[] = [];
+  for (const [id, atMs] of [
+    ['A', 10],
+    ['A', 20],
+    ['B', 90],
+  ] as const)
+    note(terms, { id, atMs, remainingMs: 100 });
+  expect(terms).toEqual([
+    { id: 'A', fromMs: 10, toMs: 20, leaseEndMs: 120 },
+    { id: 'B', fromMs: 90, toMs: 90, leaseEndMs: 190 },
+  ]);
 });

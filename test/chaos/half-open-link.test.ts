@@ -5,7 +5,7 @@ import type { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { ConnectionTracker } from '../support/conclave/connection-tracker.js';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
 import { connectStringOf, Ensemble } from '../support/servers/ensemble.js';
@@ -32,9 +32,7 @@ async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) 
   // busy machine one may be too slow, and be passed over: it has another turn.
   const warm = new Set<TcpProxy>();
   while (warm.size < proxies.length) {
-    const resumed = nextEvent(session, 'resumed');
-    environment.serverAmong(proxies).dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => environment.serverAmong(proxies).dropConnections());
     warm.add(environment.serverAmong(proxies));
   }
   const path = uniquePath('half-open');

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -52,16 +52,12 @@ it('notifies each of 20,000 watches of one session once of its change, also acro
     await Promise.all(reads);
   }
 
-  const suspended = nextEvent(session, 'suspended');
-  proxy.cut();
-  await suspended;
+  await eventAfter(session, 'suspended', () => proxy.cut());
   const early = paths.slice(0, DELETED_DURING_THE_LOSS);
   const late = paths.slice(DELETED_DURING_THE_LOSS);
   await writeAll(other, 'delete', early);
   expect(countOf(0)).toBe(WATCHES);
-  const resumed = nextEvent(session, 'resumed');
-  proxy.restore();
-  await resumed;
+  await eventAfter(session, 'resumed', () => proxy.restore());
   await until(() => countOf(1) === early.length, 'the notifications of what was deleted during the loss');
   expect(notified.slice(early.length).every((times) => times === 0)).toBe(true);
 

@@ -22,9 +22,7 @@ async function nextNumber(client: RawClient, parent: string, mode: number = MODE
 forEachServer((server) => {
   describe('sequential nodes', () => {
     it('have a number of ten digits behind their name, from 0', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       const names = [];
       for (let round = 0; round < 3; round++)
         names.push(await client.do(create(`${parent}/n-`, { mode: MODE.sequential })));
@@ -32,9 +30,7 @@ forEachServer((server) => {
     });
 
     it('of all names below one parent share its numbers', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       expect(await client.do(create(`${parent}/a-`, { mode: MODE.sequential }))).toBe(
         `${parent}/a-0000000000`,
       );
@@ -47,9 +43,7 @@ forEachServer((server) => {
     });
 
     it('never get the number of one that was deleted', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       expect(await nextNumber(client, parent)).toBe(0);
       await client.do(remove(`${parent}/n-0000000000`));
       expect(await nextNumber(client, parent)).toBe(1);
@@ -58,9 +52,7 @@ forEachServer((server) => {
     });
 
     it('take the number of creates, those of other nodes included, and not of deletes', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       await client.do(create(`${parent}/x`));
       await client.do(create(`${parent}/y`, { mode: MODE.ephemeral }));
       expect(await nextNumber(client, parent)).toBe(2);
@@ -71,9 +63,7 @@ forEachServer((server) => {
     });
 
     it('start at 0 again when their parent was deleted and made again', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       expect(await nextNumber(client, parent)).toBe(0);
       await client.do(remove(`${parent}/n-0000000000`));
       await client.do(remove(parent));
@@ -82,27 +72,21 @@ forEachServer((server) => {
     });
 
     it('do not mind writes to their parent', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       await client.do(setData(parent, 'x'));
       await client.do(setData(parent, 'y'));
       expect(await nextNumber(client, parent)).toBe(0);
     });
 
     it('do not mind creates that failed', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       await client.do(create(`${parent}/x`));
       expect(await client.errorOf(create(`${parent}/x`))).toBe(ERROR.nodeExists);
       expect(await nextNumber(client, parent)).toBe(1);
     });
 
     it('whose name is taken are NODE_EXISTS, and the number stays', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       await client.do(create(`${parent}/n-0000000001`));
       expect(await client.errorOf(create(`${parent}/n-`, { mode: MODE.sequential }))).toBe(ERROR.nodeExists);
       await client.do(create(`${parent}/other`));
@@ -123,9 +107,7 @@ forEachServer((server) => {
     });
 
     it('that are ephemeral name their session as owner', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       const { path, stat } = await client.do(create2(`${parent}/n-`, { mode: MODE.ephemeralSequential }));
       expect(path).toBe(`${parent}/n-0000000000`);
       expect(stat.ephemeralOwner).toBe(client.id);
@@ -140,9 +122,7 @@ forEachServer((server) => {
     });
 
     it('in one transaction get numbers one after the other', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       const make = create(`${parent}/n-`, { mode: MODE.sequential });
       const results = await client.do(multi(make, create(`${parent}/x`), make));
       expect(results.map(({ path }) => path)).toEqual([
@@ -153,9 +133,7 @@ forEachServer((server) => {
     });
 
     it('of a transaction that failed leave no gap', async () => {
-      const client = await server.connect();
-      const parent = freshPath();
-      await client.do(create(parent));
+      const { client, path: parent } = await server.withNode();
       await client.ask(multi(create(`${parent}/n-`, { mode: MODE.sequential }), remove(`${parent}/missing`)));
       expect(await client.do(getChildren(parent))).toEqual([]);
       expect(await nextNumber(client, parent)).toBe(0);

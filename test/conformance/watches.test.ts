@@ -43,8 +43,7 @@ forEachServer((server) => {
       const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
       expect(await watcher.errorOf(exists(path, true))).toBe(ERROR.noNode);
       await writer.do(create(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`created ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`created ${path}`]);
     });
 
     it('of exists on a missing node fire once, as created, when one transaction creates and deletes it', async () => {
@@ -53,8 +52,7 @@ forEachServer((server) => {
       expect(await watcher.errorOf(exists(`${path}/signal`, true))).toBe(ERROR.noNode);
       await watcher.do(getData(`${path}/leader`, true));
       await writer.do(multi(create(`${path}/signal`), remove(`${path}/signal`), remove(`${path}/leader`)));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`created ${path}/signal`, `deleted ${path}/leader`]);
+      expect(await watcher.eventsByNow()).toEqual([`created ${path}/signal`, `deleted ${path}/leader`]);
     });
 
     // ZOOKEEPER-4655.
@@ -90,8 +88,7 @@ forEachServer((server) => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(read(path, true));
       await writer.do(setData(path, 'x'));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
@@ -103,8 +100,7 @@ forEachServer((server) => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(read(path, true));
       await writer.do(remove(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`deleted ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`deleted ${path}`]);
     });
 
     it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
@@ -116,8 +112,7 @@ forEachServer((server) => {
       await writer.do(create(`${path}/child`));
       await watcher.do(read(path, true));
       await writer.do(remove(`${path}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`children ${path}`, `children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`children ${path}`, `children ${path}`]);
     });
 
     it('of children do not fire for data, access lists or grandchildren', async () => {
@@ -128,8 +123,7 @@ forEachServer((server) => {
       await writer.do(setData(`${path}/child`, 'x'));
       await writer.do(setAcl(path, OPEN));
       await writer.do(create(`${path}/child/grandchild`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('of data do not fire for children or access lists', async () => {
@@ -138,16 +132,14 @@ forEachServer((server) => {
       await writer.do(create(`${path}/child`));
       await writer.do(remove(`${path}/child`));
       await writer.do(setAcl(path, OPEN));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('fire once', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(getData(path, true));
       for (const data of ['a', 'b', 'c']) await writer.do(setData(path, data));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     it('that a read has set fire again', async () => {
@@ -156,8 +148,7 @@ forEachServer((server) => {
         await watcher.do(getData(path, true));
         await writer.do(setData(path, data));
       }
-      await watcher.do(ping());
-      expect(watcher.events).toEqual(Array(3).fill(`changed ${path}`));
+      expect(await watcher.eventsByNow()).toEqual(Array(3).fill(`changed ${path}`));
     });
 
     it('of one client that are set twice give one event', async () => {
@@ -166,8 +157,7 @@ forEachServer((server) => {
       await watcher.do(getData(path, true));
       await watcher.do(exists(path, true));
       await writer.do(setData(path, 'x'));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     it('for data and for children of one node give one event of its deletion', async () => {
@@ -175,8 +165,7 @@ forEachServer((server) => {
       await watcher.do(getData(path, true));
       await watcher.do(getChildren(path, true));
       await writer.do(remove(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`deleted ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`deleted ${path}`]);
     });
 
     it('are not set by a read without one, nor taken away', async () => {
@@ -186,8 +175,7 @@ forEachServer((server) => {
       await watcher.do(getChildren(path, false));
       await writer.do(setData(path, 'x'));
       await writer.do(create(`${path}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
@@ -200,8 +188,7 @@ forEachServer((server) => {
       await writer.do(create(path));
       await writer.do(setData(path, 'x'));
       await writer.do(create(`${path}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('go to every client that watches', async () => {
@@ -249,8 +236,7 @@ forEachServer((server) => {
       const names = ['c', 'a', 'd', 'b'].map((name) => `${path}/${name}`);
       for (const name of names) await watcher.ask(exists(name, true));
       for (const name of names) await writer.do(create(name));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual(names.map((name) => `created ${name}`));
+      expect(await watcher.eventsByNow()).toEqual(names.map((name) => `created ${name}`));
     });
 
     it('of a creation fire at the node first, then at its parent', async () => {
@@ -258,8 +244,7 @@ forEachServer((server) => {
       await watcher.do(getChildren(path, true));
       await watcher.ask(exists(`${path}/child`, true));
       await writer.do(create(`${path}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`created ${path}/child`, `children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`created ${path}/child`, `children ${path}`]);
     });
 
     it('of a deletion fire at the node first, then at its parent', async () => {
@@ -268,8 +253,7 @@ forEachServer((server) => {
       await watcher.do(getChildren(path, true));
       await watcher.do(getData(`${path}/child`, true));
       await writer.do(remove(`${path}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`deleted ${path}/child`, `children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`deleted ${path}/child`, `children ${path}`]);
     });
 
     it('of a transaction fire in the order of its parts', async () => {
@@ -278,8 +262,11 @@ forEachServer((server) => {
       await watcher.do(getChildren(path, true));
       await watcher.ask(exists(`${path}/b`, true));
       await writer.do(multi(create(`${path}/a`), create(`${path}/b`), setData(path, 'x')));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`children ${path}`, `created ${path}/b`, `changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([
+        `children ${path}`,
+        `created ${path}/b`,
+        `changed ${path}`,
+      ]);
     });
 
     it('do not fire for a transaction that failed', async () => {
@@ -287,24 +274,21 @@ forEachServer((server) => {
       await watcher.do(getData(path, true));
       await watcher.do(getChildren(path, true));
       await writer.ask(multi(setData(path, 'x'), create(`${path}/a`), remove(`${path}/missing`)));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('do not fire for a write that failed', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(getData(path, true));
       expect(await writer.errorOf(setData(path, 'x', 7))).toBe(ERROR.badVersion);
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('of the children of the root name it /', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
       await watcher.do(getChildren('/', true));
       await writer.do(create(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual(['children /']);
+      expect(await watcher.eventsByNow()).toEqual(['children /']);
     });
 
     it('fire for ephemeral nodes when their session closes', async () => {
@@ -313,8 +297,7 @@ forEachServer((server) => {
       await watcher.do(exists(`${path}/mine`, true));
       await watcher.do(getChildren(path, true));
       await writer.close();
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`deleted ${path}/mine`, `children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`deleted ${path}/mine`, `children ${path}`]);
     });
 
     // Since 3.8.4, for CVE-2024-23944. Debian's 3.8.0 has that fix, too.
@@ -324,8 +307,7 @@ forEachServer((server) => {
       await writer.do(create(path, { acl: world(PERMISSION.all & ~PERMISSION.read) }));
       await writer.do(setAcl(path, OPEN));
       await writer.do(setData(path, 'x'));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('do not report a deletion either, if the node could not be read', async () => {
@@ -334,21 +316,18 @@ forEachServer((server) => {
       await watcher.do(getChildren(path, true));
       await writer.do(setAcl(path, world(PERMISSION.write)));
       await writer.do(remove(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('of children notify by the access list of the parent, not of the child', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(getChildren(path, true));
       await writer.do(create(`${path}/secret`, { acl: world(PERMISSION.write) }));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`children ${path}`]);
       await watcher.do(getChildren(path, true));
       await writer.do(setAcl(path, world(PERMISSION.all & ~PERMISSION.read)));
       await writer.do(create(`${path}/other`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`children ${path}`]);
     });
 
     it('notify the clients that may read, and only them', async () => {
@@ -367,8 +346,7 @@ forEachServer((server) => {
       watcher.vanish();
       const again = await server.connect(watcher.credentials);
       await writer.do(setData(path, 'x'));
-      await again.do(ping());
-      expect(again.events).toEqual([]);
+      expect(await again.eventsByNow()).toEqual([]);
     });
   });
 
@@ -388,8 +366,11 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([]);
       await writer.do(setData(`${path}/a`, 'x'));
       await writer.do(create(`${path}/b`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}/a`, `created ${path}/b`, `children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([
+        `changed ${path}/a`,
+        `created ${path}/b`,
+        `children ${path}`,
+      ]);
     });
 
     it('notifies at once of data that were written after the zxid', async () => {
@@ -443,8 +424,7 @@ forEachServer((server) => {
       await writer.do(setData(path, 'x'));
       await watcher.do(setWatches({ seenZxid: zxid, data: [path] }));
       await writer.do(setData(path, 'y'));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     it('does not notify of what the client has seen', async () => {
@@ -453,8 +433,7 @@ forEachServer((server) => {
       await watcher.do(setWatches({ seenZxid: zxid, data: [path], child: [path] }));
       expect(watcher.events).toEqual([]);
       await writer.do(setData(path, 'y'));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
   });
 
@@ -468,8 +447,7 @@ forEachServer((server) => {
       await writer.do(remove(`${path}/child`));
       await writer.do(remove(path));
       await writer.do(create(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([
+      expect(await watcher.eventsByNow()).toEqual([
         `changed ${path}`,
         `children ${path}`,
         `changed ${path}`,
@@ -485,8 +463,7 @@ forEachServer((server) => {
       await watcher.do(addWatch(path, ADD_WATCH.persistent));
       await writer.do(setData(`${path}/child`, 'x'));
       await writer.do(create(`${path}/child/grandchild`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('that are recursive fire for everything below, but report no changes of children', async () => {
@@ -499,8 +476,7 @@ forEachServer((server) => {
       await writer.do(remove(`${path}/child`));
       await writer.do(setData(path, 'y'));
       await writer.do(remove(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([
+      expect(await watcher.eventsByNow()).toEqual([
         `created ${path}/child`,
         `created ${path}/child/grandchild`,
         `changed ${path}/child/grandchild`,
@@ -515,16 +491,14 @@ forEachServer((server) => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(addWatch(path, ADD_WATCH.recursive));
       await writer.do(create(`${path}more`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('may be set on a missing node', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
       expect(await watcher.do(addWatch(path, ADD_WATCH.persistent))).toBe(0);
       await writer.do(create(path));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`created ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`created ${path}`]);
     });
 
     // ZOOKEEPER-4466.
@@ -547,8 +521,11 @@ forEachServer((server) => {
       await watcher.do(setWatches2({ seenZxid: 0n, persistent: [path], recursive: [below] }));
       for (const data of ['a', 'b']) await writer.do(setData(path, data));
       await writer.do(create(`${below}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`, `changed ${path}`, `created ${below}/child`]);
+      expect(await watcher.eventsByNow()).toEqual([
+        `changed ${path}`,
+        `changed ${path}`,
+        `created ${below}/child`,
+      ]);
     });
 
     it('with an unknown mode are a MARSHALLING_ERROR', async () => {
@@ -563,8 +540,7 @@ forEachServer((server) => {
       await watcher.do(getData(path, true));
       await watcher.do(removeWatches(path, WATCH.data));
       await writer.do(setData(path, 'x'));
-      await watcher.do(ping());
-      expect(watcher.events).not.toContain(`changed ${path}`);
+      expect(await watcher.eventsByNow()).not.toContain(`changed ${path}`);
     });
 
     it('of data leave those of children', async () => {
@@ -574,8 +550,7 @@ forEachServer((server) => {
       await watcher.do(removeWatches(path, WATCH.data));
       await writer.do(setData(path, 'x'));
       await writer.do(create(`${path}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`children ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`children ${path}`]);
     });
 
     it('of any kind are all gone', async () => {
@@ -585,8 +560,7 @@ forEachServer((server) => {
       await watcher.do(removeWatches(path, WATCH.any));
       await writer.do(setData(path, 'x'));
       await writer.do(create(`${path}/child`));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([]);
+      expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('that are persistent fire no more', async () => {
@@ -595,8 +569,7 @@ forEachServer((server) => {
       await writer.do(setData(path, 'x'));
       await watcher.do(removeWatches(path, WATCH.any));
       await writer.do(setData(path, 'y'));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     // ZOOKEEPER-4471.
@@ -630,8 +603,7 @@ forEachServer((server) => {
       await watcher.do(getData(path, true));
       expect(await writer.errorOf(removeWatches(path, WATCH.any))).toBe(ERROR.noWatcher);
       await writer.do(setData(path, 'x'));
-      await watcher.do(ping());
-      expect(watcher.events).toEqual([`changed ${path}`]);
+      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     const findsOthers = !server.isSince('3.9.0');

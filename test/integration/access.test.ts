@@ -6,7 +6,7 @@ import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { PERMISSION } from '../../src/session/protocol/acl.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -76,9 +76,7 @@ describe('with auth', () => {
     const { proxy, session } = await openProxied({ auth: [alice, bob] });
     const path = uniquePath();
     await session.create(path);
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect((await session.getData(path)).stat.version).toBe(0);
   });
 
@@ -128,13 +126,11 @@ describe('with auth', () => {
   });
 });
 
-describe('without auth', () => {
-  it('a session warns once that nothing is protected', async () => {
-    const { messages, logger } = warnings();
-    const session = await openSession({ logger });
-    for (let count = 0; count < 2; count++) {
-      await (await new DistributedLock(session, uniquePath()).acquire()).release();
-    }
-    expect(messages.filter((message) => message.includes('may delete the nodes'))).toHaveLength(1);
-  });
+it('without auth a session warns once that nothing is protected', async () => {
+  const { messages, logger } = warnings();
+  const session = await openSession({ logger });
+  for (let count = 0; count < 2; count++) {
+    await (await new DistributedLock(session, uniquePath()).acquire()).release();
+  }
+  expect(messages.filter((message) => message.includes('may delete the nodes'))).toHaveLength(1);
 });

@@ -8,8 +8,14 @@ import { InvalidOptionError, InvalidStateError, ZooKeeperError } from '../../src
 import type { Session } from '../../src/session/session.js';
 import { Session as Sessions } from '../../src/session/session.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent, recordEvents } from '../support/events.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -57,9 +63,7 @@ describe('a claimant', () => {
     await wipe(operator, path);
     await until(() => elector.state.name !== 'leading');
     const [, term] = await lead(cutOff, path);
-    const waiting = nextEvent(elector, 'waiting');
-    finish();
-    await waiting;
+    await eventAfter(elector, 'waiting', finish);
     const again = nextEvent(elector, 'elected');
     proxy.partition();
     await operator.remove(await holderOf(operator, path));
@@ -109,80 +113,69 @@ describe('a claimant', () => {
   });
 });
 
-describe('a candidate whose node says that it leads', () => {
-  it('waits on as long as the record says something else, and leads in its turn', async () => {
-    const path = uniquePath('regression');
-    const session = await openSession();
-    const [leader] = await lead(session, path, { id: 'leader' });
-    const first = await campaign(await openSession(), path, { id: 'first' });
-    const second = await campaign(await openSession(), path, { id: 'second' });
-    const events = recordEvents(second, 'elected', 'error');
-    const [, , { node }] = (await leader.candidates()) as [unknown, unknown, { node: string }];
-    const data = Buffer.from(JSON.stringify({ id: 'second', request: { kind: 'lead', term: 2 } }));
-    await session.setData(`${path}/${node}`, data);
-    const elected = nextEvent(first, 'elected');
-    await leader.stop();
-    await elected;
-    expect(events).toEqual([]);
-    const follows = nextEvent(second, 'elected');
-    await first.stop();
-    await follows;
-    await second.stop();
-  });
+it('a candidate whose node says that it leads waits on as long as the record says something else, and leads in its turn', async () => {
+  const { session, path } = await openWithPath('regression');
+  const [leader] = await lead(session, path, { id: 'leader' });
+  const first = await campaign(await openSession(), path, { id: 'first' });
+  const second = await campaign(await openSession(), path, { id: 'second' });
+  const events = recordEvents(second, 'elected', 'error');
+  const [, , { node }] = (await leader.candidates()) as [unknown, unknown, { node: string }];
+  const data = Buffer.from(JSON.stringify({ id: 'second', request: { kind: 'lead', term: 2 } }));
+  await session.setData(`${path}/${node}`, data);
+  const elected = nextEvent(first, 'elected');
+  await leader.stop();
+  await elected;
+  expect(events).toEqual([]);
+  await eventAfter(second, 'elected', () => first.stop());
+  await second.stop();
 });
 
-describe('a handover', () => {
-  it('resolved as if it had happened when the term was lost in the middle', async () => {
-    const path = uniquePath('regression');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 8000, leaseMs: 800 });
-    const [leader] = await lead(session, path);
-    const other = await campaign(await openSession(), path, { id: 'other' });
-    const demoted = nextEvent<[Term, string]>(leader, 'demoted');
-    const swallowed = proxy.partitionFrom('getChildren');
-    const outcome = expect(leader.handOver('other')).rejects.toBeInstanceOf(InvalidStateError);
-    await swallowed;
-    expect((await demoted)[1]).toBe('lease-expired');
-    proxy.restore();
-    await outcome;
-    await Promise.all([leader.stop(), other.stop()]);
-  });
+it('a handover resolved as if it had happened when the term was lost in the middle', async () => {
+  const path = uniquePath('regression');
+  const { proxy, session } = await openProxied({ sessionTimeoutMs: 8000, leaseMs: 800 });
+  const [leader] = await lead(session, path);
+  const other = await campaign(await openSession(), path, { id: 'other' });
+  const demoted = nextEvent<[Term, string]>(leader, 'demoted');
+  const swallowed = proxy.partitionFrom('getChildren');
+  const outcome = expect(leader.handOver('other')).rejects.toBeInstanceOf(InvalidStateError);
+  await swallowed;
+  expect((await demoted)[1]).toBe('lease-expired');
+  proxy.restore();
+  await outcome;
+  await Promise.all([leader.stop(), other.stop()]);
 });
 
-describe('a policy of revocations that says nothing', () => {
-  it('kept a timer of the whole grace after the elector had stopped', async () => {
-    const path = uniquePath('regression');
-    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
-    const before = timers();
-    const session = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
-    const asker = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
-    let asked: () => void = () => undefined;
-    const isAsked = new Promise<void>((resolve) => {
-      asked = resolve;
-    });
-    const [leader] = await lead(session, path, {
-      onRevoke: () => {
-        asked();
-        return new Promise(() => undefined);
-      },
-    });
-    const asking = revokeLeader(asker, path, { graceMs: 3_600_000 });
-    await isAsked;
-    await leader.stop();
-    await asking;
-    await Promise.all([session.close(), asker.close()]);
-    expect(timers()).toBeLessThanOrEqual(before);
+it('a policy of revocations that says nothing kept a timer of the whole grace after the elector had stopped', async () => {
+  const path = uniquePath('regression');
+  const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+  const before = timers();
+  const session = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
+  const asker = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
+  let asked: () => void = () => undefined;
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
   });
+  const [leader] = await lead(session, path, {
+    onRevoke: () => {
+      asked();
+      return new Promise(() => undefined);
+    },
+  });
+  const asking = revokeLeader(asker, path, { graceMs: 3_600_000 });
+  await isAsked;
+  await leader.stop();
+  await asking;
+  await Promise.all([session.close(), asker.close()]);
+  expect(timers()).toBeLessThanOrEqual(before);
 });
 
-describe('the option tls', () => {
-  it('could make each try leave an unheard socket, which ended the process, when Node refused its options', async () => {
-    const tls = { checkServerIdentity: undefined, minDHSize: 0 } as never;
-    const sockets = () => process.getActiveResourcesInfo().filter((each) => each === 'TCPSocketWrap').length;
-    const before = sockets();
-    const failing = Sessions.connect(connectString(), { tls, connectTimeoutMs: 300 });
-    await expect(failing).rejects.toThrow();
-    expect(sockets()).toBeLessThan(before + 3);
-    const wrong = Sessions.connect(connectString(), { tls: { checkServerIdentity: 1 } as never });
-    await expect(wrong).rejects.toBeInstanceOf(InvalidOptionError);
-  });
+it('the option tls could make each try leave an unheard socket, which ended the process, when Node refused its options', async () => {
+  const tls = { checkServerIdentity: undefined, minDHSize: 0 } as never;
+  const sockets = () => process.getActiveResourcesInfo().filter((each) => each === 'TCPSocketWrap').length;
+  const before = sockets();
+  const failing = Sessions.connect(connectString(), { tls, connectTimeoutMs: 300 });
+  await expect(failing).rejects.toThrow();
+  expect(sockets()).toBeLessThan(before + 3);
+  const wrong = Sessions.connect(connectString(), { tls: { checkServerIdentity: 1 } as never });
+  await expect(wrong).rejects.toBeInstanceOf(InvalidOptionError);
 });

@@ -6,8 +6,8 @@ import { parseRecord } from '../../src/election/record/record.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
@@ -166,8 +166,7 @@ async function help(name: string): Promise<string> {
 
 /** An election with three seats, two of which are led: by `one` and `two`. */
 async function threeSeats(): Promise<string> {
-  const path = uniquePath('cli');
-  const session = await openSession();
+  const { session, path } = await openWithPath('cli');
   await lead(session, path, { id: 'one', seats: 3 });
   await lead(session, path, { id: 'two', seats: 3 });
   return path;
@@ -193,8 +192,7 @@ describe('conclave status', () => {
   });
 
   it('prints the leader and the waiting candidates in the order of the queue, with control characters escaped', async () => {
-    const path = uniquePath('cli');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cli');
     await lead(session, path, { id: 'one', data: 'at\n\u001b[2Jhome' });
     await campaign(session, path, { id: 'two', data: new Uint8Array([1, 2, 255]) });
     await campaign(session, path, { id: 'three' });
@@ -274,8 +272,7 @@ describe('conclave status', () => {
   );
 
   it('lists the waiting candidates in the order in which they will lead, with their priorities', async () => {
-    const path = uniquePath('cli');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cli');
     const [leader] = await lead(session, path, { id: 'one' });
     await campaign(session, path, { id: 'two' });
     await campaign(session, path, { id: 'three', priority: 5, data: 'here' });
@@ -287,9 +284,7 @@ describe('conclave status', () => {
       { id: 'three', position: 1, priority: 5 },
       { id: 'two', position: 2, priority: 0 },
     ]);
-    const resigned = nextEvent(leader, 'waiting');
-    await leader.resign();
-    await resigned;
+    await eventAfter(leader, 'waiting', () => leader.resign());
     expect((await leader.candidates()).map(({ id, position }) => [id, position])).toEqual([
       ['three', 0],
       ['two', 1],
@@ -313,8 +308,7 @@ describe('conclave status', () => {
 
 describe('conclave resign', () => {
   it('lets the leader step down', async () => {
-    const path = uniquePath('cli');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cli');
     const [first] = await lead(session, path, { id: 'one' });
     const second = await campaign(session, path, { id: 'two' });
     expect(await conclave('resign', path)).toMatchObject({ exitCode: 0, stdout: ['one'] });
@@ -323,8 +317,7 @@ describe('conclave resign', () => {
   });
 
   it('lets the leaders of all seats step down, one after the other', async () => {
-    const path = uniquePath('cli');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cli');
     const [first] = await lead(session, path, { id: 'one', seats: 2 });
     const [second, term] = await lead(session, path, { id: 'two', seats: 2 });
     const held: boolean[] = [];
@@ -350,8 +343,7 @@ describe('conclave resign', () => {
 
 describe('conclave hand-over', () => {
   it('lets the named candidate lead, past others in the queue, and prints the former and the new leader', async () => {
-    const path = uniquePath('cli');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cli');
     await lead(session, path, { id: 'one' });
     const elected: string[] = [];
     for (const id of ['two', 'three']) {
@@ -413,8 +405,7 @@ describe('conclave elect', () => {
     [[], /^me term 1 token \d+\n$/],
     [['--json'], /^\{"id":"me","term":1,"token":"\d+"\}\n$/],
   ])('prints with %j that it leads, advertises its data, and gives leadership back', async (json, line) => {
-    const path = uniquePath('cli');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cli');
     const runner = new RunningCommand(['elect', path, 'here', '--id', 'me', ...json]);
     await until(() => runner.stdout.includes('\n'), 'its election');
     expect(runner.stdout).toMatch(line);
@@ -471,8 +462,7 @@ describe('conclave elect', () => {
   });
 
   it('exits with 76 when leadership was lost', async () => {
-    const path = uniquePath('cli');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cli');
     const runner = new RunningCommand(['elect', path]);
     await until(() => runner.stdout.includes('\n'), 'its election');
     const [node] = await candidateNodes(session, path);

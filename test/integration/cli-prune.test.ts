@@ -11,7 +11,13 @@ import type { Session } from '../../src/session/session.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { DEAD, lead } from '../support/conclave/electors.js';
 import { PROGRAM } from '../support/conclave/running-command.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
 
 /** Makes an election that had one term, and that has no candidate any more. */
 async function leave(session: Session, path: string, options = {}) {
@@ -137,8 +143,7 @@ describe('conclave prune', () => {
   });
 
   it('removes one that is named, and says why it keeps it otherwise', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     expect(await conclave('prune', path, '--yes')).toMatchObject({
       exitCode: 64,
       stderr: `conclave: ${path} is not an election that was ever led`,
@@ -171,8 +176,7 @@ describe('conclave prune', () => {
   });
 
   it('waits out the lease of a leader that ended uncleanly', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     await session.create(path);
     await session.setData(path, serializeRecord({ ...DEAD, leaseMs: 1000 }), 0);
     const began = session.clock.now();
@@ -181,8 +185,7 @@ describe('conclave prune', () => {
   });
 
   it('keeps one that a candidate has joined, or has led, since it was read', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     await leave(session, path);
     const { version } = (await session.getData(path)).stat;
     const parts = [{ kind: 'delete', path, version } as const];
@@ -217,8 +220,7 @@ describe('conclave prune', () => {
   });
 
   it('takes what node-cron has noted along, unless a task ran of late', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     await leave(session, path);
     await session.create(`${path}/cron`);
     await session.create(`${path}/cron/${nodeNameOf('backup')}`, {
@@ -253,8 +255,7 @@ describe('conclave prune', () => {
   });
 
   it('does not remove anything without a terminal to ask, or an answer', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     await leave(session, path);
     const { exitCode, stdout, stderr } = await inShell(`"$0" "$1" prune "$2" </dev/null`, path);
     expect([exitCode, stdout]).toEqual([64, '']);
@@ -266,8 +267,7 @@ describe('conclave prune', () => {
     ['n', 1, true],
     ['y', 0, false],
   ])('asks in a terminal, and takes %j for an answer', async (answer, code, stays) => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     await leave(session, path);
     const line = `echo ${answer} | script -qec "'$0' '$1' prune '$2'" /dev/null`;
     const { exitCode, stdout } = await inShell(line, path);
@@ -334,8 +334,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('removes one that is named, which the next contender makes again with a higher token', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     const lock = new DistributedLock(session, path);
     const hold = await lock.acquire();
     expect(await conclave('prune', '--locks', path, '--yes')).toEqual({
@@ -352,8 +351,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('removes the path of a semaphore of which a process goes on', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     const semaphore = new Semaphore(session, path, 2);
     await semaphore.using(() => undefined);
     expect(await conclave('prune', '--locks', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
@@ -362,8 +360,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('keeps one that a contender has joined since it was read', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     await use(session, path);
     const { version } = (await session.getData(path)).stat;
     const hold = await new DistributedLock(session, path).acquire();
@@ -462,8 +459,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('asks before it removes anything', async () => {
-    const path = uniquePath('prune');
-    const session = await openSession();
+    const { session, path } = await openWithPath('prune');
     await use(session, path);
     const { exitCode, stderr } = await inShell(`"$0" "$1" prune --locks "$2" </dev/null`, path);
     expect([exitCode, stderr]).toEqual([64, expect.stringContaining('1 lock would be removed: give --yes')]);

@@ -6,7 +6,7 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -135,51 +135,46 @@ describe('conclave status --root', () => {
   });
 });
 
-describe('conclave status --watch', () => {
-  it('follows one election, and not those below it', async () => {
-    const path = uniquePath('status');
-    const session = await openSession();
-    const [leader] = await lead(session, path, { id: 'one' });
-    await lead(session, `${path}/below`, { id: 'other' });
-    const watch = new RunningCommand(['status', path, '--watch', '--json']);
-    await until(() => watch.stdout.includes('\n'), 'the first line');
-    await leader.stop();
-    await until(() => watch.stdout.includes('"deserted"'), 'the end of the term');
-    watch.signal('SIGTERM');
-    expect(await watch.exit()).toBe(0);
-    const lines = watch.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(lines[0]).toMatchObject({ election: path, state: 'led', leader: { id: 'one' } });
-    expect(new Set(lines.map(({ election }) => election))).toEqual(new Set([path]));
-  });
+it('conclave status --watch follows one election, and not those below it', async () => {
+  const { session, path } = await openWithPath('status');
+  const [leader] = await lead(session, path, { id: 'one' });
+  await lead(session, `${path}/below`, { id: 'other' });
+  const watch = new RunningCommand(['status', path, '--watch', '--json']);
+  await until(() => watch.stdout.includes('\n'), 'the first line');
+  await leader.stop();
+  await until(() => watch.stdout.includes('"deserted"'), 'the end of the term');
+  watch.signal('SIGTERM');
+  expect(await watch.exit()).toBe(0);
+  const lines = watch.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines[0]).toMatchObject({ election: path, state: 'led', leader: { id: 'one' } });
+  expect(new Set(lines.map(({ election }) => election))).toEqual(new Set([path]));
 });
 
-describe('conclave list', () => {
-  it('prints the path and the kind of each election, lock and group', async () => {
-    const { root, session } = await startTwo();
-    const hold = await new DistributedLock(session, `${root}/lock`).acquire();
-    await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
-    await session.create(`${root}/group`, { data: Buffer.from('{"format":"conclave.shards.1","count":2}') });
-    await session.ensurePath(`${root}/empty`);
-    const expected = [
-      [`${root}/b`, 'election'],
-      [`${root}/deep/a`, 'election'],
-      [`${root}/group`, 'group'],
-      [`${root}/lock`, 'lock'],
-      [`${root}/semaphore`, 'semaphore'],
-    ];
-    expect(await conclave('list', '--root', root)).toEqual({
-      exitCode: 0,
-      stdout: expected.map((words) => words.join('  ')),
-      stderr: '',
-    });
-    const { stdout } = await conclave('list', '--root', root, '--json');
-    expect(JSON.parse(stdout.join(''))).toEqual(expected.map(([path, kind]) => ({ path, kind })));
-    await hold.release();
-    expect(await conclave('list', '--root', `${root}/none`)).toEqual({ exitCode: 0, stdout: [], stderr: '' });
+it('conclave list prints the path and the kind of each election, lock and group', async () => {
+  const { root, session } = await startTwo();
+  const hold = await new DistributedLock(session, `${root}/lock`).acquire();
+  await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
+  await session.create(`${root}/group`, { data: Buffer.from('{"format":"conclave.shards.1","count":2}') });
+  await session.ensurePath(`${root}/empty`);
+  const expected = [
+    [`${root}/b`, 'election'],
+    [`${root}/deep/a`, 'election'],
+    [`${root}/group`, 'group'],
+    [`${root}/lock`, 'lock'],
+    [`${root}/semaphore`, 'semaphore'],
+  ];
+  expect(await conclave('list', '--root', root)).toEqual({
+    exitCode: 0,
+    stdout: expected.map((words) => words.join('  ')),
+    stderr: '',
   });
+  const { stdout } = await conclave('list', '--root', root, '--json');
+  expect(JSON.parse(stdout.join(''))).toEqual(expected.map(([path, kind]) => ({ path, kind })));
+  await hold.release();
+  expect(await conclave('list', '--root', `${root}/none`)).toEqual({ exitCode: 0, stdout: [], stderr: '' });
 });
 
 async function inShell(line: string, root: string) {

@@ -8,7 +8,7 @@ import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/work
 import type { WorkerExit } from '../../src/cluster/workers/worker-slot.js';
 import { InvalidStateError, type WorkerFailedError } from '../../src/errors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent, recordEvents } from '../support/events.js';
+import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/cluster-worker.mjs');
@@ -60,9 +60,7 @@ describe('a cluster', () => {
     await allStand(workers);
     const leader = leaderOf(workers);
     const exits = exitsOf(workers);
-    const stopped = nextEvent(workers, 'stopped');
-    await workers.stop();
-    await stopped;
+    await eventAfter(workers, 'stopped', () => workers.stop());
     expect(exits).toHaveLength(3);
     expect(exits.at(-1)).toEqual({
       slot: leader?.slot,

@@ -6,8 +6,8 @@ import type { Term } from '../../src/election/term/term.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -26,15 +26,12 @@ async function deleteCandidates(session: Session, path: string): Promise<void> {
 
 describe('a leader that has lost its term', () => {
   it('stays out of the election for cooldownMs, so that a candidate that comes later leads first', async () => {
-    const path = uniquePath('cooldown');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cooldown');
     const sick = supervise({ path, id: 'sick', cooldownMs: 60_000 });
     const first = electedOf(sick);
     await sick.start();
     await first;
-    const demoted = nextEvent(sick, 'demoted');
-    await deleteCandidates(session, path);
-    await demoted;
+    await eventAfter(sick, 'demoted', () => deleteCandidates(session, path));
     await until(() => /^cools down .* another \d{5} ms$/.test(sick.health().reasons[0] ?? ''));
     expect(sick.health()).toMatchObject({ live: true, ready: false, leading: false });
     const well = supervise({ path, id: 'well' });
@@ -47,8 +44,7 @@ describe('a leader that has lost its term', () => {
   });
 
   it('joins again after the pause, which is longer after the next loss', async () => {
-    const path = uniquePath('cooldown');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cooldown');
     const supervisor = supervise({ path, cooldownMs: 200 });
     const pauses: number[] = [];
     let elected = electedOf(supervisor);
@@ -56,9 +52,7 @@ describe('a leader that has lost its term', () => {
     for (let loss = 1; loss <= 3; loss++) {
       await elected;
       elected = electedOf(supervisor);
-      const demoted = nextEvent(supervisor, 'demoted');
-      await deleteCandidates(session, path);
-      await demoted;
+      await eventAfter(supervisor, 'demoted', () => deleteCandidates(session, path));
       const lostAt = performance.now();
       await elected;
       pauses.push(performance.now() - lostAt);
@@ -69,8 +63,7 @@ describe('a leader that has lost its term', () => {
   });
 
   it('joins again at once after a first loss by default, and pauses after a second one', async () => {
-    const path = uniquePath('cooldown');
-    const session = await openSession();
+    const { session, path } = await openWithPath('cooldown');
     const supervisor = supervise({ path });
     const cools = () => supervisor.health().reasons.some((reason) => reason.startsWith('cools down'));
     const first = electedOf(supervisor);
@@ -79,9 +72,7 @@ describe('a leader that has lost its term', () => {
     const second = electedOf(supervisor);
     await deleteCandidates(session, path);
     await second;
-    const demoted = nextEvent(supervisor, 'demoted');
-    await deleteCandidates(session, path);
-    await demoted;
+    await eventAfter(supervisor, 'demoted', () => deleteCandidates(session, path));
     await until(cools);
     const third = electedOf(supervisor);
     expect((await third)[0].number).toBe(3);
@@ -149,39 +140,34 @@ describe('a leader that has lost its term', () => {
   });
 });
 
-describe('a leader whose work goes on after its lease', () => {
-  it('is wedged and not live until the work has settled, and then joins again', async () => {
-    const path = uniquePath('wedged');
-    const session = await openSession();
-    const mayEnd = [deferred(), deferred()];
-    const supervisor = supervise({
-      path,
-      lead: async ({ signal, number }) => {
-        await aborted(signal);
-        await mayEnd[number - 1]?.promise;
-      },
-    });
-    const elected = electedOf(supervisor);
-    await supervisor.start();
-    await elected;
-    const demoted = nextEvent(supervisor, 'demoted');
-    await deleteCandidates(session, path);
-    await demoted;
-    expect(supervisor.health()).toEqual({
-      live: false,
-      ready: false,
-      leading: false,
-      wedged: true,
-      reasons: ['the term has ended (node-deleted), its work still runs, though the lease is over'],
-    });
-    const again = electedOf(supervisor);
-    mayEnd[0]?.resolve();
-    await again;
-    expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true, wedged: false });
-    const stopping = supervisor.stop();
-    // The leader's lease goes on, so no other candidate leads.
-    expect(supervisor.health()).toMatchObject({ live: true, ready: false, wedged: false });
-    mayEnd[1]?.resolve();
-    await stopping;
+it('a leader whose work goes on after its lease is wedged and not live until the work has settled, and then joins again', async () => {
+  const { session, path } = await openWithPath('wedged');
+  const mayEnd = [deferred(), deferred()];
+  const supervisor = supervise({
+    path,
+    lead: async ({ signal, number }) => {
+      await aborted(signal);
+      await mayEnd[number - 1]?.promise;
+    },
   });
+  const elected = electedOf(supervisor);
+  await supervisor.start();
+  await elected;
+  await eventAfter(supervisor, 'demoted', () => deleteCandidates(session, path));
+  expect(supervisor.health()).toEqual({
+    live: false,
+    ready: false,
+    leading: false,
+    wedged: true,
+    reasons: ['the term has ended (node-deleted), its work still runs, though the lease is over'],
+  });
+  const again = electedOf(supervisor);
+  mayEnd[0]?.resolve();
+  await again;
+  expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true, wedged: false });
+  const stopping = supervisor.stop();
+  // The leader's lease goes on, so no other candidate leads.
+  expect(supervisor.health()).toMatchObject({ live: true, ready: false, wedged: false });
+  mayEnd[1]?.resolve();
+  await stopping;
 });

@@ -6,7 +6,7 @@ import { type CatchUpOptions, LeaderRunCoordinator, type MissedFirings } from '.
 import { deferred } from '../../src/platform/async/promises.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
@@ -47,9 +47,7 @@ class Replica {
 
   /** Joins the election, and leads. */
   async lead(): Promise<void> {
-    const elected = nextEvent(this.elector, 'elected');
-    await this.elector.start();
-    await elected;
+    await eventAfter(this.elector, 'elected', () => this.elector.start());
   }
 
   schedule(options: CatchUpOptions, expression = DAILY): void {
@@ -84,9 +82,7 @@ class Replica {
 
   /** Ends this replica's term and begins another. By the end of the former term it has looked for missed firings. */
   async again(): Promise<void> {
-    const elected = nextEvent(this.elector, 'elected');
-    await this.elector.resign();
-    await elected;
+    await eventAfter(this.elector, 'elected', () => this.elector.resign());
   }
 }
 
@@ -263,19 +259,17 @@ describe('firings that no process has run', () => {
   });
 });
 
-describe('catching up', () => {
-  it('refuses what is no task, a name that is taken, and wrong options', async () => {
-    const replica = await leader();
-    replica.schedule({ missed: 'all' });
-    const { coordinator, task } = replica;
-    const refused = (call: () => unknown, option: string) =>
-      expect(call).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', option }));
-    refused(() => coordinator.catchUp(task as ScheduledTask, { missed: 'once' }), 'task');
-    refused(() => coordinator.catchUp({ name: 'other' } as never), 'task');
-    refused(() => coordinator.catchUp(task as ScheduledTask, { missed: 'some' as never }), 'missed');
-    refused(() => coordinator.catchUp(task as ScheduledTask, { missedWindowMs: 0 }), 'missedWindowMs');
-    refused(() => coordinator.catchUp(task as ScheduledTask, { maxRuns: 0 }), 'maxRuns');
-    refused(() => coordinator.catchUp(task as ScheduledTask, { timezone: 'nowhere' }), 'timezone');
-    refused(() => coordinator.catchUp(task as ScheduledTask, { windowMs: 1 } as never), 'catchUp.windowMs');
-  });
+it('catching up refuses what is no task, a name that is taken, and wrong options', async () => {
+  const replica = await leader();
+  replica.schedule({ missed: 'all' });
+  const { coordinator, task } = replica;
+  const refused = (call: () => unknown, option: string) =>
+    expect(call).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', option }));
+  refused(() => coordinator.catchUp(task as ScheduledTask, { missed: 'once' }), 'task');
+  refused(() => coordinator.catchUp({ name: 'other' } as never), 'task');
+  refused(() => coordinator.catchUp(task as ScheduledTask, { missed: 'some' as never }), 'missed');
+  refused(() => coordinator.catchUp(task as ScheduledTask, { missedWindowMs: 0 }), 'missedWindowMs');
+  refused(() => coordinator.catchUp(task as ScheduledTask, { maxRuns: 0 }), 'maxRuns');
+  refused(() => coordinator.catchUp(task as ScheduledTask, { timezone: 'nowhere' }), 'timezone');
+  refused(() => coordinator.catchUp(task as ScheduledTask, { windowMs: 1 } as never), 'catchUp.windowMs');
 });

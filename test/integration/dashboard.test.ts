@@ -332,119 +332,109 @@ describe('visitors of the dashboard', () => {
   });
 });
 
-describe('shards on the dashboard', () => {
-  it('are moved, pinned and unpinned, and what can not be done is said', async () => {
-    const { connect, open } = await setUp();
-    const group = '/shards/orders';
-    const path = `api/groups/${encodeURIComponent(group)}`;
-    const start = async (id: string) => {
-      const supervisor = new ShardSupervisor({
-        connect,
-        path: group,
-        id,
-        shards: 4,
-        guardian: false,
-        logger: SILENT,
-      });
-      onTestFinished(() => supervisor.stop());
-      await supervisor.start();
-      return supervisor;
-    };
-    const [one, two] = [await start('one'), await start('two')];
-    await until(() => one.owned.size === 2 && two.owned.size === 2, 'the even shares');
-    const { url } = await open({ root: '/shards', authorize: () => true });
-    const { states, changes } = await follow(`${url}api/events`);
-    expect(states[0]?.groups).toMatchObject([
-      { path: group, state: 'owned', members: [{ id: 'one' }, { id: 'two' }] },
-    ]);
-    const [shard = ''] = one.owned.keys();
-    const moved = await post(`${url}${path}/move`, { shard, member: 'two' });
-    expect(moved).toMatchObject({ status: 200, body: { ok: true, moved: expect.arrayContaining([shard]) } });
-    await until(() => two.owned.has(shard), 'the move');
-    const moves = () => changes.flatMap(({ groups = [] }) => groups.flatMap((each) => each.moves));
-    await until(() =>
-      moves().some((move) => move.shard === shard && move.from === 'one' && move.to === 'two'),
-    );
-    expect(await post(`${url}${path}/pin`, { shard, member: 'one' })).toMatchObject({
-      status: 200,
-      body: { ok: true },
-    });
-    await until(() => one.owned.has(shard), 'the pinned shard');
-    const pins = async () => (await getJson<DashboardState>(`${url}api/groups`)).groups[0]?.pins;
-    await until(async () => (await pins())?.length === 1);
-    expect(await pins()).toEqual([{ shard, member: 'one' }]);
-    expect(await post(`${url}${path}/move`, { shard, member: 'two' })).toMatchObject({
-      status: 409,
-      body: { error: { code: 'INVALID_STATE' } },
-    });
-    expect(await post(`${url}${path}/unpin`, { shard })).toMatchObject({ status: 200 });
-    await until(async () => (await pins())?.length === 0);
-    const codeOf = async (action: string, body: unknown) =>
-      (await post(`${url}${path}/${action}`, body)).status;
-    expect(await codeOf('move', { shard: '99', member: 'two' })).toBe(400);
-    expect(await codeOf('pin', { shard: '99', member: 'two' })).toBe(400);
-    expect(await codeOf('move', { shard })).toBe(400);
-    expect(await codeOf('unpin', {})).toBe(400);
-  });
-});
-
-describe('what the dashboard has seen', () => {
-  it('is kept in a file, also behind a torn line, and shown by the next process', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-dashboard-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const history = join(folder, 'history.jsonl');
-    const { join: joinElection, open } = await setUp({ history });
-    const one = await joinElection('one');
-    const first = await open();
-    await getJson(`${first.url}api/state`);
-    const two = await joinElection('two');
-    await one.stop();
-    const leads = async (url: string, id: string) =>
-      until(async () => (await getJson<DashboardState>(`${url}api/state`)).elections[0]?.leader?.id === id);
-    await leads(first.url, 'two');
-    const { historySince } = await getJson<DashboardState>(`${first.url}api/state`);
-    await first.handler.close();
-    appendFileSync(history, '{"kind":"term","path":"/ele');
-    await joinElection('three');
-    await two.stop();
-    const second = await open();
-    await leads(second.url, 'three');
-    const state = await getJson<DashboardState>(`${second.url}api/state`);
-    expect(state.historySince).toBe(historySince);
-    expect(state.elections[0]?.terms.map(({ id, end }) => [id, end])).toEqual([
-      ['one', expect.stringMatching(/^(released|handed-over)$/)], // Depends on what the leader knew of the queue.
-      ['two', 'unknown'],
-      ['three', null],
-    ]);
-    expect(state.transitions).toContainEqual(expect.objectContaining({ kind: 'ended', id: 'one' }));
-    await second.handler.close();
-    const lines = readFileSync(history, 'utf8').trimEnd().split('\n');
-    expect(lines.filter((line) => line === '{"kind":"term","path":"/ele')).toHaveLength(1);
-    expect(() => JSON.parse(lines.at(-1) ?? '') as unknown).not.toThrow();
-  });
-});
-
-describe('a dashboard of a supervisor', () => {
-  it('uses its sessions, and needs no others', async () => {
-    const { connect, server } = await setUp();
-    const supervisor = new ElectionSupervisor({
-      ...{ connect, path: PATH, id: 'self', guardian: false },
-      ...{
-        lead: (term) =>
-          new Promise<void>((resolve) => void term.signal.addEventListener('abort', () => resolve())),
-      },
+it('shards on the dashboard are moved, pinned and unpinned, and what can not be done is said', async () => {
+  const { connect, open } = await setUp();
+  const group = '/shards/orders';
+  const path = `api/groups/${encodeURIComponent(group)}`;
+  const start = async (id: string) => {
+    const supervisor = new ShardSupervisor({
+      connect,
+      path: group,
+      id,
+      shards: 4,
+      guardian: false,
       logger: SILENT,
     });
     onTestFinished(() => supervisor.stop());
     await supervisor.start();
-    const handler = dashboard({ session: supervisor, root: '/elections', logger: SILENT });
-    onTestFinished(() => handler.close());
-    const { elections } = await getJson<DashboardState>(
-      `${await serve(toNodeListener(handler))}api/elections`,
-    );
-    expect(elections).toMatchObject([{ leader: { id: 'self' } }]);
-    expect(server.sessions()).toHaveLength(1);
+    return supervisor;
+  };
+  const [one, two] = [await start('one'), await start('two')];
+  await until(() => one.owned.size === 2 && two.owned.size === 2, 'the even shares');
+  const { url } = await open({ root: '/shards', authorize: () => true });
+  const { states, changes } = await follow(`${url}api/events`);
+  expect(states[0]?.groups).toMatchObject([
+    { path: group, state: 'owned', members: [{ id: 'one' }, { id: 'two' }] },
+  ]);
+  const [shard = ''] = one.owned.keys();
+  const moved = await post(`${url}${path}/move`, { shard, member: 'two' });
+  expect(moved).toMatchObject({ status: 200, body: { ok: true, moved: expect.arrayContaining([shard]) } });
+  await until(() => two.owned.has(shard), 'the move');
+  const moves = () => changes.flatMap(({ groups = [] }) => groups.flatMap((each) => each.moves));
+  await until(() => moves().some((move) => move.shard === shard && move.from === 'one' && move.to === 'two'));
+  expect(await post(`${url}${path}/pin`, { shard, member: 'one' })).toMatchObject({
+    status: 200,
+    body: { ok: true },
   });
+  await until(() => one.owned.has(shard), 'the pinned shard');
+  const pins = async () => (await getJson<DashboardState>(`${url}api/groups`)).groups[0]?.pins;
+  await until(async () => (await pins())?.length === 1);
+  expect(await pins()).toEqual([{ shard, member: 'one' }]);
+  expect(await post(`${url}${path}/move`, { shard, member: 'two' })).toMatchObject({
+    status: 409,
+    body: { error: { code: 'INVALID_STATE' } },
+  });
+  expect(await post(`${url}${path}/unpin`, { shard })).toMatchObject({ status: 200 });
+  await until(async () => (await pins())?.length === 0);
+  const codeOf = async (action: string, body: unknown) =>
+    (await post(`${url}${path}/${action}`, body)).status;
+  expect(await codeOf('move', { shard: '99', member: 'two' })).toBe(400);
+  expect(await codeOf('pin', { shard: '99', member: 'two' })).toBe(400);
+  expect(await codeOf('move', { shard })).toBe(400);
+  expect(await codeOf('unpin', {})).toBe(400);
+});
+
+it('what the dashboard has seen is kept in a file, also behind a torn line, and shown by the next process', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-dashboard-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const history = join(folder, 'history.jsonl');
+  const { join: joinElection, open } = await setUp({ history });
+  const one = await joinElection('one');
+  const first = await open();
+  await getJson(`${first.url}api/state`);
+  const two = await joinElection('two');
+  await one.stop();
+  const leads = async (url: string, id: string) =>
+    until(async () => (await getJson<DashboardState>(`${url}api/state`)).elections[0]?.leader?.id === id);
+  await leads(first.url, 'two');
+  const { historySince } = await getJson<DashboardState>(`${first.url}api/state`);
+  await first.handler.close();
+  appendFileSync(history, '{"kind":"term","path":"/ele');
+  await joinElection('three');
+  await two.stop();
+  const second = await open();
+  await leads(second.url, 'three');
+  const state = await getJson<DashboardState>(`${second.url}api/state`);
+  expect(state.historySince).toBe(historySince);
+  expect(state.elections[0]?.terms.map(({ id, end }) => [id, end])).toEqual([
+    ['one', expect.stringMatching(/^(released|handed-over)$/)], // Depends on what the leader knew of the queue.
+    ['two', 'unknown'],
+    ['three', null],
+  ]);
+  expect(state.transitions).toContainEqual(expect.objectContaining({ kind: 'ended', id: 'one' }));
+  await second.handler.close();
+  const lines = readFileSync(history, 'utf8').trimEnd().split('\n');
+  expect(lines.filter((line) => line === '{"kind":"term","path":"/ele')).toHaveLength(1);
+  expect(() => JSON.parse(lines.at(-1) ?? '') as unknown).not.toThrow();
+});
+
+it('a dashboard of a supervisor uses its sessions, and needs no others', async () => {
+  const { connect, server } = await setUp();
+  const supervisor = new ElectionSupervisor({
+    ...{ connect, path: PATH, id: 'self', guardian: false },
+    ...{
+      lead: (term) =>
+        new Promise<void>((resolve) => void term.signal.addEventListener('abort', () => resolve())),
+    },
+    logger: SILENT,
+  });
+  onTestFinished(() => supervisor.stop());
+  await supervisor.start();
+  const handler = dashboard({ session: supervisor, root: '/elections', logger: SILENT });
+  onTestFinished(() => handler.close());
+  const { elections } = await getJson<DashboardState>(`${await serve(toNodeListener(handler))}api/elections`);
+  expect(elections).toMatchObject([{ leader: { id: 'self' } }]);
+  expect(server.sessions()).toHaveLength(1);
 });
 
 describe('the options of a dashboard', () => {

@@ -10,8 +10,8 @@ import {
 } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { campaign, candidateNodes, DEAD, lead } from '../support/conclave/electors.js';
-import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
@@ -74,8 +74,7 @@ describe('an election', () => {
   });
 
   it('shows its candidates in order, what they advertise, and who leads', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const empty = new LeaderElector(session, path);
     expect(await empty.candidates()).toEqual([]);
     expect(await empty.leader()).toBeUndefined();
@@ -94,8 +93,7 @@ describe('an election', () => {
   });
 
   it('shows no heartbeat node among its candidates', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const [one] = await lead(session, path, { id: 'one' });
     const two = await campaign(await openSession(), path, { id: 'two' });
     const children = () => session.getChildren(path);
@@ -119,15 +117,12 @@ describe('an election', () => {
     expect(place.position).toBe(1);
     expect((await two.candidates())[0]?.node).toBe(place.ahead);
     expect(two.state).toEqual({ name: 'waiting', ...place });
-    const elected = nextEvent(two, 'elected');
-    await one.stop();
-    await elected;
+    await eventAfter(two, 'elected', () => one.stop());
     await two.stop();
   });
 
   it('has the zxid of its claim for a token, and the leader in its record', async () => {
-    const session = await openSession();
-    const path = uniquePath('election');
+    const { session, path } = await openWithPath('election');
     const [elector, term] = await lead(session, path, { id: 'one' });
     const { stat } = await session.getData(path);
     expect(term.token).toBe(stat.mzxid);
@@ -143,8 +138,7 @@ describe('an election', () => {
 
 describe('the end of a term', () => {
   it('goes state, signal, demoted, work settled, release, in this order', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const observer = await openSession();
     const steps: string[] = [];
     let begin: () => void = () => undefined;
@@ -161,9 +155,7 @@ describe('the end of a term', () => {
       },
     });
     elector.on('demoted', (term, reason) => void steps.push(`demoted ${reason}, held ${term.isHeld()}`));
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await elector.start();
-    const [term] = await elected;
+    const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
     await working;
     await elector.stop();
     steps.push((await recordOf(observer, path)).state);
@@ -225,8 +217,7 @@ describe('the end of a term', () => {
   });
 
   it('may be asked for by the work itself, which does not wait for its own end', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const steps: string[] = [];
     const elector: LeaderElector = new LeaderElector(session, path, {
       lead: async (term) => {
@@ -234,16 +225,13 @@ describe('the end of a term', () => {
         steps.push(`${term.number} ${term.signal.aborted}`);
       },
     });
-    const stopped = nextEvent(elector, 'stopped');
-    await elector.start();
-    await stopped;
+    await eventAfter(elector, 'stopped', () => elector.start());
     expect(steps).toEqual(['1 true', '2 true']);
     expect(await session.getChildren(path)).toEqual([]);
   });
 
   it("comes with node-deleted when another client deletes the leader's node; one leads after that (CURATOR-49, -171)", async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     const observer = await openSession();
     const [elector, term] = await lead(session, path);
     const demoted = nextEvent(elector, 'demoted');
@@ -279,13 +267,9 @@ describe('the end of a term', () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 9000 });
     const [elector, term] = await lead(session, path);
     const events = recordEvents(elector, ...EVENTS);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     expect(term.isHeld()).toBe(true);
-    const resumed = nextEvent(session, 'resumed');
-    proxy.restore();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.restore());
     expect(term.isHeld()).toBe(true);
     expect(events).toEqual([]);
     await elector.stop();
@@ -363,8 +347,7 @@ describe('an unclean end', () => {
     ['is waited out for no shorter a time with takeoverDelayMs 0', 0, 500 * 1.03 + 50],
     ['is waited out for longer with a longer takeoverDelayMs', 900, 900],
   ])('%s', async (_, takeoverDelayMs, leastMs) => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     await session.create(path, { data: serializeRecord(DEAD) });
     const began = performance.now();
     const [elector, term] = await lead(session, path, { takeoverDelayMs });
@@ -425,9 +408,7 @@ describe('a lost reply', () => {
     const elector = await campaign(session, path);
     await lost;
     expect(await elector.candidates()).toHaveLength(2);
-    const elected = nextEvent(elector, 'elected');
-    await other.stop();
-    await elected;
+    await eventAfter(elector, 'elected', () => other.stop());
     await elector.stop();
     expect(await session.getChildren(path)).toEqual([]);
   });
@@ -448,8 +429,7 @@ describe('a lost reply', () => {
 
 describe('stopping an elector', () => {
   it('at any moment, also before or while it joins, settles and leaves no node', async () => {
-    const path = uniquePath('election');
-    const session = await openSession();
+    const { session, path } = await openWithPath('election');
     for (let moment = 0; moment < 25; moment++) {
       const elector = new LeaderElector(session, path);
       const events = recordEvents(elector, 'elected', 'demoted', 'stopped');
@@ -473,9 +453,7 @@ describe('stopping an elector', () => {
     const [leader] = await lead(session, path);
     const waiter = await campaign(session, path);
     const joining = new LeaderElector(session, path);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const started = joining.start().catch((error: unknown) => error);
     const began = performance.now();
     await Promise.all([leader.stop(), waiter.stop(), joining.stop()]);
@@ -507,28 +485,26 @@ describe('stopping an elector', () => {
   });
 });
 
-describe('an elector whose session expires', () => {
-  it('is finished: demoted, expired, and nothing after that', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 800, leaseMs: 700 });
-    const observer = await openSession();
-    const [elector, term] = await lead(session, path);
-    const waiter = await campaign(session, path);
-    await until(() => waiter.state.name === 'waiting');
-    const events = recordEvents(elector, ...EVENTS);
-    const waiterEvents = recordEvents(waiter, ...EVENTS);
-    const expired = Promise.all([nextEvent(elector, 'expired'), nextEvent(waiter, 'expired')]);
-    proxy.cut();
-    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
-    proxy.restore();
-    await expired;
-    expect(term.isHeld()).toBe(false);
-    expect(waiter.state.name).toBe('expired');
-    await until(() => elector.state.name === 'expired'); // This comes when its work has settled.
-    expect(events).toEqual(['demoted', 'expired']);
-    expect(waiterEvents).toEqual(['expired']);
-    await expect(new LeaderElector(session, path).start()).rejects.toBeInstanceOf(SessionExpiredError);
-  });
+it('an elector whose session expires is finished: demoted, expired, and nothing after that', async () => {
+  const path = uniquePath('election');
+  const { proxy, session } = await openProxied({ sessionTimeoutMs: 800, leaseMs: 700 });
+  const observer = await openSession();
+  const [elector, term] = await lead(session, path);
+  const waiter = await campaign(session, path);
+  await until(() => waiter.state.name === 'waiting');
+  const events = recordEvents(elector, ...EVENTS);
+  const waiterEvents = recordEvents(waiter, ...EVENTS);
+  const expired = Promise.all([nextEvent(elector, 'expired'), nextEvent(waiter, 'expired')]);
+  proxy.cut();
+  await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+  proxy.restore();
+  await expired;
+  expect(term.isHeld()).toBe(false);
+  expect(waiter.state.name).toBe('expired');
+  await until(() => elector.state.name === 'expired'); // This comes when its work has settled.
+  expect(events).toEqual(['demoted', 'expired']);
+  expect(waiterEvents).toEqual(['expired']);
+  await expect(new LeaderElector(session, path).start()).rejects.toBeInstanceOf(SessionExpiredError);
 });
 
 describe('a listener that throws', () => {
@@ -561,35 +537,29 @@ describe('a listener that throws', () => {
     const session = await openSession();
     const elector = new LeaderElector(session, path, { lead: () => void calls++ });
     elector.on('elected', () => void elector.stop());
-    const stopped = nextEvent(elector, 'stopped');
-    await elector.start();
-    await stopped;
+    await eventAfter(elector, 'stopped', () => elector.start());
     expect(calls).toBe(0);
     expect(await session.getChildren(path)).toEqual([]);
   });
 });
 
-describe('a blocked event loop', () => {
-  it('does not fool assertHeld: it throws in the first line that runs (redlock #309)', async () => {
-    const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
-    const [elector, term] = await lead(session, uniquePath('election'));
-    const end = performance.now() + 1000;
-    while (performance.now() < end);
-    expect(() => term.assertHeld()).toThrow(TermEndedError);
-    expect(term.signal.reason).toMatchObject({ reason: 'lease-expired' });
-    await elector.stop();
-  });
+it('a blocked event loop does not fool assertHeld: it throws in the first line that runs (redlock #309)', async () => {
+  const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
+  const [elector, term] = await lead(session, uniquePath('election'));
+  const end = performance.now() + 1000;
+  while (performance.now() < end);
+  expect(() => term.assertHeld()).toThrow(TermEndedError);
+  expect(term.signal.reason).toMatchObject({ reason: 'lease-expired' });
+  await elector.stop();
 });
 
-describe('a refusal by the server', () => {
-  it('rejects start, and the elector is stopped', async () => {
-    const path = uniquePath('election');
-    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
-    await alice.ensurePath(path);
-    const elector = new LeaderElector(await openSession(), path);
-    const events = recordEvents(elector, ...EVENTS);
-    await expect(elector.start()).rejects.toMatchObject({ code: 'NO_AUTH' });
-    await elector.stop();
-    expect(events).toEqual(['stopped']);
-  });
+it('a refusal by the server rejects start, and the elector is stopped', async () => {
+  const path = uniquePath('election');
+  const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+  await alice.ensurePath(path);
+  const elector = new LeaderElector(await openSession(), path);
+  const events = recordEvents(elector, ...EVENTS);
+  await expect(elector.start()).rejects.toMatchObject({ code: 'NO_AUTH' });
+  await elector.stop();
+  expect(events).toEqual(['stopped']);
 });

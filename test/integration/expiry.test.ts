@@ -8,7 +8,7 @@ import { TestClock } from '../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 async function startServer(): Promise<EmbeddedZooKeeper> {
@@ -85,29 +85,25 @@ describe('a session that expires while it is connected', () => {
   });
 });
 
-describe('an expiry that a test orders', () => {
-  it('is reported as such by the term, the events, the hook and a hold', async () => {
-    const server = await startServer();
-    const { connectString: connect } = server;
-    const losses: unknown[] = [];
-    const supervisor = new ElectionSupervisor({
-      connect,
-      path: '/election',
-      cleanup: ({ reason, term }) => void losses.push({ reason, signal: term?.signal.reason }),
-    });
-    onTestFinished(() => supervisor.stop());
-    const events = recordEvents(supervisor, 'demoted', 'expired', 'cleaned');
-    const demoted = nextEvent<[Term, string]>(supervisor, 'demoted');
-    const elected = nextEvent(supervisor, 'elected');
-    await supervisor.start();
-    await elected;
-    const hold = await new DistributedLock(await Session.connect(connect), '/lock').acquire();
-    const cleaned = nextEvent(supervisor, 'cleaned');
-    server.expireSession(() => true);
-    expect((await demoted)[1]).toBe('session-expired');
-    await cleaned;
-    expect(events).toEqual(['demoted', 'expired', 'cleaned']);
-    expect(losses).toMatchObject([{ reason: 'session-expired', signal: { reason: 'session-expired' } }]);
-    expect(await aborted(hold.signal)).toMatchObject({ reason: 'session-expired' });
+it('an expiry that a test orders is reported as such by the term, the events, the hook and a hold', async () => {
+  const server = await startServer();
+  const { connectString: connect } = server;
+  const losses: unknown[] = [];
+  const supervisor = new ElectionSupervisor({
+    connect,
+    path: '/election',
+    cleanup: ({ reason, term }) => void losses.push({ reason, signal: term?.signal.reason }),
   });
+  onTestFinished(() => supervisor.stop());
+  const events = recordEvents(supervisor, 'demoted', 'expired', 'cleaned');
+  const demoted = nextEvent<[Term, string]>(supervisor, 'demoted');
+  await eventAfter(supervisor, 'elected', () => supervisor.start());
+  const hold = await new DistributedLock(await Session.connect(connect), '/lock').acquire();
+  const cleaned = nextEvent(supervisor, 'cleaned');
+  server.expireSession(() => true);
+  expect((await demoted)[1]).toBe('session-expired');
+  await cleaned;
+  expect(events).toEqual(['demoted', 'expired', 'cleaned']);
+  expect(losses).toMatchObject([{ reason: 'session-expired', signal: { reason: 'session-expired' } }]);
+  expect(await aborted(hold.signal)).toMatchObject({ reason: 'session-expired' });
 });

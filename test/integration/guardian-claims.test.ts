@@ -15,7 +15,7 @@ import type { ReleasableClaim, Term } from '../../src/election/term/term.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import type { Session } from '../../src/session/session.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.js';
+import { aborted, eventAfter, nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -88,9 +88,7 @@ async function tryToHave(
 async function leadAs(session: Session, path: string, seats = 1): Promise<{ term: Term; node: string }> {
   const elector = new LeaderElector(session, path, { seats });
   onTestFinished(() => elector.stop());
-  const elected = nextEvent<[Term]>(elector, 'elected');
-  await elector.start();
-  const [term] = await elected;
+  const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
   return { term, node: elector.claim?.node as string };
 }
 
@@ -181,9 +179,7 @@ describe('a guardian that is sent a claim to something that the dead process did
     for (const word of [opened(session), claim]) second.say(word);
     expect((await refused)[0].message).toContain(`${second.child.pid}`);
     expect(guardian.roleOf(second.child)).toBe('none');
-    const exited = nextEvent(second.child, 'exit');
-    second.child.kill('SIGKILL');
-    await exited;
+    await eventAfter(second.child, 'exit', () => second.child.kill('SIGKILL'));
     await guardian.close(); // The guardian has done all that it does about the death.
     expect(session.state.name).toBe('connected');
   });

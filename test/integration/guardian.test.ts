@@ -17,7 +17,7 @@ import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -67,9 +67,7 @@ async function nextInLine(path: string): Promise<{ elector: LeaderElector; elect
   const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 10_000 }), path);
   onTestFinished(() => elector.stop());
   const elected = nextEvent<[Term]>(elector, 'elected');
-  const waiting = nextEvent(elector, 'waiting');
-  await elector.start();
-  await waiting;
+  await eventAfter(elector, 'waiting', () => elector.start());
   return { elector, elected };
 }
 
@@ -120,9 +118,7 @@ describe('a guardian', () => {
     const guardian = makeGuardian();
     const child = await guardLeader(guardian, path);
     const session = await openSession();
-    const disconnected = nextEvent(child, 'disconnect');
-    child.send('disconnect');
-    await disconnected;
+    await eventAfter(child, 'disconnect', () => child.send('disconnect'));
     const { elector, elected } = await nextInLine(path);
     expect(elector.state.name).toBe('waiting');
     const leader = await elector.leader();
@@ -166,9 +162,7 @@ describe('a guardian', () => {
     await leads;
     await until(() => errors.length > 0 || guardian.roleOf(wrapper) === 'leading');
     const { elector } = await nextInLine(path);
-    const exited = nextEvent(wrapper, 'exit');
-    wrapper.kill('SIGKILL');
-    await exited;
+    await eventAfter(wrapper, 'exit', () => wrapper.kill('SIGKILL'));
     await guardian.close(); // The guardian has done all that it does about the death.
     expect(cleanedUp).toEqual([]);
     expect((await elector.leader())?.id).toContain(`-${pid}-`);
@@ -188,9 +182,7 @@ describe('a guardian', () => {
     child.send('disconnect');
     await disconnected;
     const [term] = await elected;
-    const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
-    child.kill('SIGKILL');
-    await cleanedUp;
+    await eventAfter<[CleanupReport]>(guardian, 'cleanedUp', () => child.kill('SIGKILL'));
     expect(term.isHeld()).toBe(true);
     const { data, stat } = await (await openSession()).getData(path);
     expect(parseRecord(data, stat.version)).toMatchObject({ state: 'held', term: 2 });
@@ -220,9 +212,7 @@ describe('a guardian', () => {
     await leads;
     const { elector } = await nextInLine(path);
     expect(guardian.roleOf(child)).toBe('none');
-    const exited = nextEvent(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await eventAfter(child, 'exit', () => child.kill('SIGKILL'));
     expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
   }, 9000);
 
@@ -236,9 +226,7 @@ describe('a guardian', () => {
     expect(child.listenerCount('exit')).toBe(0);
     expect(() => guardian.watch(child)).toThrow(InvalidStateError);
     const { elector } = await nextInLine(path);
-    const exited = nextEvent(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await eventAfter(child, 'exit', () => child.kill('SIGKILL'));
     expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
   }, 9000);
 
@@ -338,9 +326,7 @@ describe('a process', () => {
     link.register(second);
     link.register(second);
     channel.emit('message', attach);
-    const elected = nextEvent(elector, 'elected');
-    await elector.start();
-    await elected;
+    await eventAfter(elector, 'elected', () => elector.start());
     await elector.stop();
     expect(channel.sent.map(({ conclave }) => conclave.kind)).toEqual(['opened', 'opened', 'leads', 'left']);
     expect(channel.sent[2]).toMatchObject({ conclave: { election: path, deed: { record: path, term: 1 } } });

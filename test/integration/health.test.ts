@@ -8,7 +8,7 @@ import { type HealthSource, healthHandler } from '../../src/cluster/supervisor/h
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operations/stopping-and-health.md'), 'utf8');
@@ -47,9 +47,7 @@ describe('health checks over HTTP, as the documentation has them', () => {
     const [first, second] = [supervise(path, 'one'), supervise(path, 'two')];
     const ports = [await serve(first), await serve(second)] as const;
     expect(await ask(ports[0], '/livez')).toMatchObject({ status: 503, body: { reasons: ['not started'] } });
-    const elected = nextEvent(first, 'elected');
-    await first.start();
-    await elected;
+    await eventAfter(first, 'elected', () => first.start());
     await second.start();
     const token = String(first.term?.token);
     expect(await ask(ports[0], '/any/prefix/leader')).toMatchObject({

@@ -6,7 +6,7 @@ import { MultiLock } from '../../src/lock/multi-lock/multi-lock.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { HERE } from '../../tools/zookeeper/server.mjs';
 import { lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { recordEvents } from '../support/events.js';
 
 const HALF = Buffer.alloc(600_000);
@@ -50,8 +50,7 @@ describe('a transaction that is larger than what servers take', () => {
   });
 
   it('is sent if it is just as large as servers take', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     const parts = (bytes: number) => [
       { kind: 'create', path, data: HALF } as const,
       { kind: 'set', path, data: Buffer.alloc(bytes) } as const,

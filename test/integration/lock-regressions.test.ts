@@ -16,8 +16,14 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
+import { aborted, eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -43,9 +49,7 @@ describe('a semaphore', () => {
 
   it('could not be given up in time while no server was in reach', async () => {
     const { proxy, session } = await openProxied({ auth: AUTH });
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const semaphore = new Semaphore(session, uniquePath('bug'), 2);
     await expect(semaphore.acquire({ timeoutMs: 100 })).rejects.toBeInstanceOf(LockTimeoutError);
     expect(await semaphore.tryAcquire()).toBeUndefined();
@@ -60,13 +64,9 @@ describe('a semaphore', () => {
     const { proxy, session } = await openProxied();
     const semaphore = new Semaphore(session, path, 2);
     await semaphore.seats();
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     await expect(semaphore.acquire({ timeoutMs: 50 })).rejects.toBeInstanceOf(LockTimeoutError);
-    const resumed = nextEvent(session, 'resumed');
-    proxy.restore();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.restore());
     await session.getChildren(path); // Answered after the requests that were held back.
     await session.getChildren(path); // Answered after the consequences of those requests.
     expect(await fourLetterWord(inject('port') as number, 'wchp')).not.toContain(path);
@@ -75,8 +75,7 @@ describe('a semaphore', () => {
 
 describe('a call that was given up', () => {
   it('took a place in the queue again when its creation had been lost, and left it only then', async () => {
-    const path = uniquePath('bug');
-    const session = await openSession();
+    const { session, path } = await openWithPath('bug');
     await session.ensurePath(path);
     const giveUp = new AbortController();
     const create = vi.spyOn(session, 'createSequential').mockImplementationOnce(() => {
@@ -92,8 +91,7 @@ describe('a call that was given up', () => {
   });
 
   it('still looks for the node that it may have, and leaves it', async () => {
-    const path = uniquePath('bug');
-    const session = await openSession();
+    const { session, path } = await openWithPath('bug');
     await session.ensurePath(path);
     const giveUp = new AbortController();
     const create = session.createSequential.bind(session);
@@ -108,25 +106,20 @@ describe('a call that was given up', () => {
   });
 });
 
-describe('a candidate that was stopped', () => {
-  it('took a place in the queue again when its creation had been lost, and left it only then', async () => {
-    const path = uniquePath('bug');
-    const session = await openSession();
-    const leader = new LeaderElector(await openSession(), path);
-    await leader.start(); // Without another candidate, the elector would claim as it joins.
-    const elector = new LeaderElector(session, path);
-    const create = vi.spyOn(session, 'commit').mockImplementationOnce(() => {
-      void elector.stop();
-      return Promise.reject(new ConnectionLossError('lost on its way there'));
-    });
-    await expect(elector.start()).rejects.toMatchObject({ code: 'INVALID_STATE' });
-    await elector.stop();
-    const joins = create.mock.calls.filter(([parts]) =>
-      parts.some(({ path: node }) => node.includes('/_h_')),
-    );
-    expect(joins).toHaveLength(1);
-    await leader.stop();
+it('a candidate that was stopped took a place in the queue again when its creation had been lost, and left it only then', async () => {
+  const { session, path } = await openWithPath('bug');
+  const leader = new LeaderElector(await openSession(), path);
+  await leader.start(); // Without another candidate, the elector would claim as it joins.
+  const elector = new LeaderElector(session, path);
+  const create = vi.spyOn(session, 'commit').mockImplementationOnce(() => {
+    void elector.stop();
+    return Promise.reject(new ConnectionLossError('lost on its way there'));
   });
+  await expect(elector.start()).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  await elector.stop();
+  const joins = create.mock.calls.filter(([parts]) => parts.some(({ path: node }) => node.includes('/_h_')));
+  expect(joins).toHaveLength(1);
+  await leader.stop();
 });
 
 describe('a write lock', () => {
@@ -149,31 +142,29 @@ describe('a write lock', () => {
   });
 });
 
-describe('a write lock that is downgraded', () => {
-  it('never heard of a request for it that came right before, and the asker waited for ever', async () => {
-    const path = uniquePath('bug');
-    const [session, other] = [await openSession(), await openSession()];
-    const asked = deferred<LockHold>();
-    const table = new ReadWriteLock(session, path, { onRevoke: asked.resolve });
-    const hold = await table.writeLock.acquire();
-    await session.getChildren(path); // Answered after the read of the node.
-    const written = deferred();
-    const setData = session.setData.bind(session);
-    vi.spyOn(session, 'setData').mockImplementationOnce(async (...args) => {
-      await other.setData(hold.path, Buffer.from('__REVOKE__'));
-      return await setData(...args).finally(() => written.resolve());
-    });
-    // The notification of the request for the lock takes longer than the write.
-    const getData = session.getData.bind(session);
-    vi.spyOn(session, 'getData').mockImplementation(async (...args) => {
-      if (args[1]?.onChange !== undefined) await written.promise;
-      return await getData(...args);
-    });
-    const reading = await table.downgrade(hold);
-    await asked.promise;
-    await reading.release();
-  }, 10_000);
-});
+it('a write lock that is downgraded never heard of a request for it that came right before, and the asker waited for ever', async () => {
+  const path = uniquePath('bug');
+  const [session, other] = [await openSession(), await openSession()];
+  const asked = deferred<LockHold>();
+  const table = new ReadWriteLock(session, path, { onRevoke: asked.resolve });
+  const hold = await table.writeLock.acquire();
+  await session.getChildren(path); // Answered after the read of the node.
+  const written = deferred();
+  const setData = session.setData.bind(session);
+  vi.spyOn(session, 'setData').mockImplementationOnce(async (...args) => {
+    await other.setData(hold.path, Buffer.from('__REVOKE__'));
+    return await setData(...args).finally(() => written.resolve());
+  });
+  // The notification of the request for the lock takes longer than the write.
+  const getData = session.getData.bind(session);
+  vi.spyOn(session, 'getData').mockImplementation(async (...args) => {
+    if (args[1]?.onChange !== undefined) await written.promise;
+    return await getData(...args);
+  });
+  const reading = await table.downgrade(hold);
+  await asked.promise;
+  await reading.release();
+}, 10_000);
 
 describe('an election with several seats', () => {
   it('had a seat that no other candidate could take while a candidate for a single one waited in its queue', async () => {
@@ -256,25 +247,21 @@ describe('an election with several seats', () => {
     const [node] = (await operator.getChildren(path)).filter((name) => name.startsWith('_c_'));
     await operator.remove(`${path}/${node}`);
     await again;
-    const back = nextEvent(supervisor, 'elected');
-    await operator.setData(path, Buffer.from('{"seats":3}'));
-    await back;
+    await eventAfter(supervisor, 'elected', () => operator.setData(path, Buffer.from('{"seats":3}')));
     await supervisor.stop();
   }, 30_000);
 });
 
-describe('a hold', () => {
-  it('counted a hold twice that was released by the code that heard of its release, and so gave up the hold around it', async () => {
-    const session = await openSession();
-    const lock = new DistributedLock(session, uniquePath('bug'));
-    await lock.using(async (outer) => {
-      const inner = await lock.acquire();
-      const middle = await lock.acquire();
-      inner.signal.addEventListener('abort', () => void inner.release());
-      await inner.release();
-      await middle.release();
-      expect(outer.isHeld()).toBe(true);
-      expect(await session.exists(outer.path)).toBeDefined();
-    });
+it('a hold counted a hold twice that was released by the code that heard of its release, and so gave up the hold around it', async () => {
+  const session = await openSession();
+  const lock = new DistributedLock(session, uniquePath('bug'));
+  await lock.using(async (outer) => {
+    const inner = await lock.acquire();
+    const middle = await lock.acquire();
+    inner.signal.addEventListener('abort', () => void inner.release());
+    await inner.release();
+    await middle.release();
+    expect(outer.isHeld()).toBe(true);
+    expect(await session.exists(outer.path)).toBeDefined();
   });
 });

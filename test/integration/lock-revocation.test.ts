@@ -5,7 +5,7 @@ import { REVOKE } from '../../src/lock/lock-grant.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { enqueue } from '../support/conclave/enqueue.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
@@ -75,8 +75,7 @@ describe('asking for a lock that another session holds', () => {
   });
 
   it('reports what the holder’s answer throws, and nothing else comes of it', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
+    const { session, path } = await openWithPath('lock');
     const onRevoke = () => {
       throw new Error('not now');
     };
@@ -134,8 +133,7 @@ describe('the options of a lock', () => {
   });
 
   it('say who may touch its nodes', async () => {
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     const access = [
       { scheme: 'world', id: 'anyone', permissions: 1 + 4 + 8 },
       { scheme: 'ip', id: '127.0.0.1', permissions: 31 },
@@ -146,8 +144,7 @@ describe('the options of a lock', () => {
   });
 
   it('let names of other clients count as contenders', async () => {
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     await session.ensurePath(path);
     const foreign = await session.create(`${path}/0123456789abcdef__lock__`, {
       mode: 'ephemeral-sequential',
@@ -164,21 +161,18 @@ describe('the options of a lock', () => {
   });
 });
 
-describe('the contenders of a lock', () => {
-  it('are listed in the order of the queue', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
-    const lock = new DistributedLock(session, path);
-    expect(await lock.contenders()).toEqual([]);
-    const hold = await lock.acquire();
-    const waiters = [await enqueue(lock), await enqueue(lock)];
-    const listed = await lock.contenders();
-    expect(listed.map(({ position }) => position)).toEqual([0, 1, 2]);
-    expect(listed.map(({ sequence }) => sequence)).toEqual([0, 1, 2]);
-    expect(`${path}/${listed[0]?.node}`).toBe(hold.path);
-    for (const { id, node, purpose } of listed) expect([node.includes(id), purpose]).toEqual([true, 'lock']);
-    await hold.release();
-    for (const waiter of waiters) await (await waiter.hold).release();
-    expect(await lock.contenders()).toEqual([]);
-  });
+it('the contenders of a lock are listed in the order of the queue', async () => {
+  const { session, path } = await openWithPath('lock');
+  const lock = new DistributedLock(session, path);
+  expect(await lock.contenders()).toEqual([]);
+  const hold = await lock.acquire();
+  const waiters = [await enqueue(lock), await enqueue(lock)];
+  const listed = await lock.contenders();
+  expect(listed.map(({ position }) => position)).toEqual([0, 1, 2]);
+  expect(listed.map(({ sequence }) => sequence)).toEqual([0, 1, 2]);
+  expect(`${path}/${listed[0]?.node}`).toBe(hold.path);
+  for (const { id, node, purpose } of listed) expect([node.includes(id), purpose]).toEqual([true, 'lock']);
+  await hold.release();
+  for (const waiter of waiters) await (await waiter.hold).release();
+  expect(await lock.contenders()).toEqual([]);
 });

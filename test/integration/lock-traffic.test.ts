@@ -8,7 +8,7 @@ import type { Session } from '../../src/session/session.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { CountingServer, QUIET_SESSION } from '../support/servers/counting-server.js';
 
@@ -216,17 +216,13 @@ describe('after all contenders have stopped', () => {
     const path = uniquePath('lock');
     const lock = kind.make(session, path);
     await lock.using(() => undefined);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const abort = new AbortController();
     const aborted = expect(lock.acquire({ signal: abort.signal })).rejects.toBe('no more');
     abort.abort('no more');
     await aborted;
     await expect(lock.acquire({ timeoutMs: 20 })).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' });
-    const resumed = nextEvent(session, 'resumed');
-    proxy.restore();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.restore());
     for (let round = 0; round < 4; round++) await session.exists('/'); // A late node may still be created, and is deleted again.
     await expect.poll(() => server.watches()).toBe(0);
     for (const queue of kind.queues(path)) expect(await session.getChildren(queue)).toEqual([]);

@@ -15,8 +15,14 @@ import { joinQueue } from '../../src/queue/join.js';
 import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent } from '../support/events.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
+import { aborted, eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 /** Resolves when a contender waits behind another. */
@@ -237,9 +243,7 @@ describe('a lock', () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 9000 });
     const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
     for (let round = 0; round < 3; round++) {
-      const resumed = nextEvent(session, 'resumed');
-      proxy.dropConnections();
-      await resumed;
+      await eventAfter(session, 'resumed', () => proxy.dropConnections());
     }
     expect(hold.isHeld()).toBe(true);
     await hold.release();
@@ -267,9 +271,7 @@ describe('a lock', () => {
     const hold = await new DistributedLock(session, path).acquire();
     const next = waitingBehind(new DistributedLock(other, path));
     await next.waits;
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     await hold.release();
     proxy.restore();
     await (await next.hold).release();
@@ -307,8 +309,7 @@ describe('joining the queue', () => {
   });
 
   it('ignores children that are no contenders, and leaves them alone', async () => {
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     await session.ensurePath(path);
     const foreign = ['<img onerror=alert(1)>', '__proto__', 'lock-0000000000', `_c_x-lock-0000000000`];
     for (const name of foreign) await session.create(`${path}/${name}`);
@@ -321,8 +322,7 @@ describe('joining the queue', () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on('warning', onWarning);
-    const session = await openSession();
-    const path = uniquePath('lock');
+    const { session, path } = await openWithPath('lock');
     const holds = await Promise.all(
       Array.from({ length: 100 }, (_, index) => new DistributedLock(session, `${path}/${index}`).acquire()),
     );
@@ -333,8 +333,7 @@ describe('joining the queue', () => {
   });
 
   it('has a path that may be deleted at any time: not while it has a contender, and the next one makes it again', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
+    const { session, path } = await openWithPath('lock');
     const lock = new DistributedLock(session, path);
     const hold = await lock.acquire();
     await expect(session.remove(path)).rejects.toMatchObject({ code: 'NOT_EMPTY' });
@@ -350,8 +349,7 @@ describe('joining the queue', () => {
   });
 
   it('serves many contenders of one session in their order', async () => {
-    const path = uniquePath('lock');
-    const session = await openSession();
+    const { session, path } = await openWithPath('lock');
     const contenders = [];
     for (let index = 0; index < 10; index++) contenders.push(await joinQueue(session, path));
     const order: number[] = [];
@@ -366,18 +364,16 @@ describe('joining the queue', () => {
   });
 });
 
-describe('a session on which locks were taken and candidates joined', () => {
-  it('has no listener left for its end', async () => {
-    const [session, other] = [await openSession(), await openSession()];
-    const before = session.ended.listenerCount;
-    const path = uniquePath('lock');
-    const held = await new DistributedLock(other, path).acquire();
-    const waiting = await enqueue(new DistributedLock(session, path));
-    expect(session.ended.listenerCount).toBeGreaterThan(before);
-    await held.release();
-    await (await waiting.hold).release();
-    const [elector] = await lead(session, uniquePath('election'));
-    await elector.stop();
-    expect(session.ended.listenerCount).toBe(before);
-  });
+it('a session on which locks were taken and candidates joined has no listener left for its end', async () => {
+  const [session, other] = [await openSession(), await openSession()];
+  const before = session.ended.listenerCount;
+  const path = uniquePath('lock');
+  const held = await new DistributedLock(other, path).acquire();
+  const waiting = await enqueue(new DistributedLock(session, path));
+  expect(session.ended.listenerCount).toBeGreaterThan(before);
+  await held.release();
+  await (await waiting.hold).release();
+  const [elector] = await lead(session, uniquePath('election'));
+  await elector.stop();
+  expect(session.ended.listenerCount).toBe(before);
 });

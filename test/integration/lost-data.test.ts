@@ -7,7 +7,7 @@ import type { Logger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { EnsembleHistory } from '../../src/session/successive-sessions.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { nextEvent, recordEvents } from '../support/events.js';
+import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 import { STAT } from '../support/wire/fake-server.mjs';
@@ -80,9 +80,7 @@ async function supervise(server: EmbeddedZooKeeper, id: string) {
   });
   onTestFinished(() => supervisor.stop());
   const errors = recordErrors(supervisor);
-  const elected = nextEvent<[Term]>(supervisor, 'elected');
-  await supervisor.start();
-  const [term] = await elected;
+  const [term] = await eventAfter<[Term]>(supervisor, 'elected', () => supervisor.start());
   return { supervisor, term, errors };
 }
 
@@ -138,9 +136,7 @@ describe('servers that have lost their data', () => {
       close: (connection) => (connection > 1 && ++closings > 1 ? {} : undefined),
     });
     const session = await Session.connect(behind.connectString, { sessionTimeoutMs: SESSION_MS });
-    const expired = nextEvent(session, 'expired');
-    await session.exists('/');
-    await expired;
+    await eventAfter(session, 'expired', () => session.exists('/'));
     expect(closings).toBe(2);
   });
 
@@ -162,9 +158,7 @@ describe('servers that have lost their data', () => {
     expect(seenZxid).toBeGreaterThan(foundZxid);
 
     // A later ordinary expiry causes no further error.
-    const again = nextEvent(supervisor, 'elected');
-    another.expireSession(() => true);
-    await again;
+    await eventAfter(supervisor, 'elected', () => another.expireSession(() => true));
     expect(errors).toHaveLength(1);
   });
 
@@ -190,26 +184,24 @@ describe('servers that have lost their data', () => {
   });
 });
 
-describe('servers without a quorum', () => {
-  it('end no session, however long it takes: when they have one again, they serve it', async () => {
-    const server = await startServer();
-    // Longer than the longest pause between two tries. The session's timeout begins anew when the servers are back.
-    const timeoutMs = 1500;
-    const session = await connect(server, timeoutMs);
-    await session.create('/mine', { mode: 'ephemeral' });
-    const events = recordEvents(session, 'expired', 'resumed', 'closed');
-    await server.crash();
-    const { stop, refused } = await startServerWithoutQuorum(server.port);
-    await until(
-      () => session.state.name === 'suspended' && session.clock.now() - session.state.sinceMs > 2 * timeoutMs,
-      'two session timeouts without a server',
-    );
-    expect(refused()).toBeGreaterThan(3);
-    await stop();
-    const resumed = nextEvent(session, 'resumed');
-    await server.restart();
-    await resumed;
-    expect(events).toEqual(['resumed']);
-    expect(server.sessionOf('/mine')).toBeDefined();
-  });
+it('servers without a quorum end no session, however long it takes: when they have one again, they serve it', async () => {
+  const server = await startServer();
+  // Longer than the longest pause between two tries. The session's timeout begins anew when the servers are back.
+  const timeoutMs = 1500;
+  const session = await connect(server, timeoutMs);
+  await session.create('/mine', { mode: 'ephemeral' });
+  const events = recordEvents(session, 'expired', 'resumed', 'closed');
+  await server.crash();
+  const { stop, refused } = await startServerWithoutQuorum(server.port);
+  await until(
+    () => session.state.name === 'suspended' && session.clock.now() - session.state.sinceMs > 2 * timeoutMs,
+    'two session timeouts without a server',
+  );
+  expect(refused()).toBeGreaterThan(3);
+  await stop();
+  const resumed = nextEvent(session, 'resumed');
+  await server.restart();
+  await resumed;
+  expect(events).toEqual(['resumed']);
+  expect(server.sessionOf('/mine')).toBeDefined();
 });

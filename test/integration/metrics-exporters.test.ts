@@ -23,23 +23,20 @@ import { FAMILY_NAMES } from '../../src/metrics/model/families.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { lookUp, parseText } from '../support/metrics.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 /** Starts an elector that leads, with its metrics. */
 async function startMeasured(id = 'one') {
-  const path = uniquePath('metrics');
-  const session = await openSession();
+  const { session, path } = await openWithPath('metrics');
   const elector = new LeaderElector(session, path, { id });
   const measured = metrics(elector);
   onTestFinished(() => measured.close());
   onTestFinished(() => elector.stop());
-  const elected = nextEvent(elector, 'elected');
-  await elector.start();
-  await elected;
+  await eventAfter(elector, 'elected', () => elector.start());
   return { path, session, elector, measured };
 }
 
@@ -56,9 +53,7 @@ async function startSupervised(cleanup?: () => void) {
   onTestFinished(() => measured.close());
   onTestFinished(() => supervisor.stop());
   const start = async () => {
-    const elected = nextEvent(supervisor, 'elected');
-    await supervisor.start();
-    await elected;
+    await eventAfter(supervisor, 'elected', () => supervisor.start());
   };
   return { server, supervisor, measured, start };
 }
@@ -213,9 +208,7 @@ describe("OpenTelemetry's meter", () => {
     onTestFinished(() => successor.stop());
     its.instrument({ meter });
     await successor.start();
-    const elected = nextEvent(successor, 'elected');
-    await elector.handOver('two');
-    await elected;
+    await eventAfter(successor, 'elected', () => elector.handOver('two'));
     const all = await collect();
     const points = (name: string) => all.get(name)?.dataPoints ?? [];
     const found = (name: string, attributes: Record<string, string>) =>
@@ -261,9 +254,7 @@ describe("OpenTelemetry's tracer", () => {
     await start();
     measured.instrument({ tracer });
     const token = String(supervisor.term?.token);
-    const again = nextEvent(supervisor, 'elected');
-    server.expireSession(() => true);
-    await again;
+    await eventAfter(supervisor, 'elected', () => server.expireSession(() => true));
     const [term] = named('conclave.term');
     expect(term?.attributes).toEqual({
       'conclave.election': '/app/election',
@@ -306,18 +297,16 @@ describe("OpenTelemetry's tracer", () => {
   });
 });
 
-describe('an endpoint for Prometheus', () => {
-  it('is a few lines of the application', async () => {
-    const { path, measured } = await startMeasured();
-    const server = createServer(async (_, response) => {
-      response.setHeader('content-type', measured.contentType);
-      response.end(await measured.text());
-    });
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
-    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(await response.text()).toContain(`conclave_leader{election="${path}",id="one"} 1\n`);
+it('an endpoint for Prometheus is a few lines of the application', async () => {
+  const { path, measured } = await startMeasured();
+  const server = createServer(async (_, response) => {
+    response.setHeader('content-type', measured.contentType);
+    response.end(await measured.text());
   });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect(await response.text()).toContain(`conclave_leader{election="${path}",id="one"} 1\n`);
 });

@@ -7,7 +7,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { LeaderRunCoordinator, type LeaderRunCoordinatorOptions } from '../../src/node-cron/index.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const EVERY_SECOND = '* * * * * *';
@@ -25,9 +25,7 @@ async function join(path: string, id: string): Promise<ElectionSupervisor> {
 async function lead(path = uniquePath('cron'), connect = connectString()) {
   const elector = new LeaderElector(await openSession({}, connect), path);
   onTestFinished(() => elector.stop());
-  const elected = nextEvent<[Term]>(elector, 'elected');
-  await elector.start();
-  const [term] = await elected;
+  const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
   return { path, elector, term };
 }
 
@@ -148,9 +146,7 @@ describe('a coordinator', () => {
     const coordinator = make(elector);
     expect(await coordinator.shouldRun(key(1))).toBe(true);
     coordinator.onComplete(key(1));
-    const again = nextEvent(elector, 'elected');
-    await elector.resign();
-    await again;
+    await eventAfter(elector, 'elected', () => elector.resign());
     expect(await coordinator.shouldRun(key(1))).toBe(false);
     expect(await coordinator.shouldRun(key(2))).toBe(true);
     coordinator.onComplete(key(2));

@@ -31,8 +31,14 @@ import {
   showsId,
   startLeader,
 } from '../support/conclave/observers.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -139,8 +145,7 @@ describe('an observer', () => {
   });
 
   it('waits for an election that is missing, without creating it, and for one that was deleted', async () => {
-    const path = uniquePath('observed');
-    const session = await openSession();
+    const { session, path } = await openWithPath('observed');
     const { observer, changes } = await observe(session, path);
     expect(observer.leader).toBeUndefined();
     expect(await session.exists(path)).toBeUndefined();
@@ -158,8 +163,7 @@ describe('an observer', () => {
     ['says held, by a node that is gone', (node: string) => heldBy(node)],
     ['can not be read', () => Buffer.from('<html>')],
   ])('shows no leader while the record %s', async (_, data) => {
-    const path = uniquePath('observed');
-    const session = await openSession();
+    const { session, path } = await openWithPath('observed');
     await session.create(path, { data: data('_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000') });
     const { observer, changes } = await observe(session, path);
     expect(observer.leader).toBeUndefined();
@@ -262,9 +266,7 @@ describe('an observer with a session', () => {
     const elector = await startLeader(one, path, { id: 'one' });
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 20_000 });
     const { observer, changes } = await observe(session, path);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     expect(observer.leader?.id).toBe('one');
     await elector.stop();
     const other = await startLeader(two, path, { id: 'two' });
@@ -489,8 +491,7 @@ describe('an observer whose next session is served by a server that is behind', 
 
 describe('the iterator of an observer', () => {
   it('gives the leader of now, then every change, to each loop for itself', async () => {
-    const path = uniquePath('observed');
-    const session = await openSession();
+    const { session, path } = await openWithPath('observed');
     const observer = new ElectionObserver(await openSession(), path);
     const early = observer[Symbol.asyncIterator]();
     await observer.start();
@@ -577,8 +578,7 @@ describe('an observer that is stopped', () => {
   });
 
   it('at any moment settles, and rejects start', async () => {
-    const path = uniquePath('observed');
-    const session = await openSession();
+    const { session, path } = await openWithPath('observed');
     const elector = await startLeader(session, path);
     for (let moment = 0; moment < 15; moment++) {
       const observer = new ElectionObserver(session, path);
@@ -714,9 +714,7 @@ describe('an observer that may not read', () => {
   async function grant(access: 'all may read' | 'its owner only', paths: readonly string[]): Promise<void> {
     const { createClient, ACL, Id, Permission } = createRequire(import.meta.url)('node-zookeeper-client');
     const client = createClient(connectString());
-    const connected = nextEvent(client, 'connected');
-    client.connect();
-    await connected;
+    await eventAfter(client, 'connected', () => client.connect());
     client.addAuthInfo(alice.scheme, Buffer.from(alice.credentials));
     const acl = [new ACL(Permission.ALL, new Id('auth', ''))];
     if (access === 'all may read') acl.push(new ACL(Permission.READ, Id.ANYONE_ID_UNSAFE));

@@ -14,7 +14,7 @@ import { campaign, lead as leadWith } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
 const PRIORITY_255 = '01234567-89ab-81ff-8123-07d00000cdef';
@@ -42,9 +42,7 @@ async function openQuiet(options: SessionOptions = {}) {
 async function lead(path: string, options = {}): Promise<{ elector: LeaderElector; term: Term }> {
   const elector = new LeaderElector(await openSession(), path, options);
   onTestFinished(() => elector.stop());
-  const elected = nextEvent<[Term]>(elector, 'elected');
-  await elector.start();
-  const [term] = await elected;
+  const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
   return { elector, term };
 }
 
@@ -206,9 +204,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`, { data: Buffer.from('{"id":"x"}') });
     const second = new LeaderElector(await openSession(), path);
     onTestFinished(() => second.stop());
-    const waiting = nextEvent(second, 'waiting');
-    await second.start();
-    await waiting;
+    await eventAfter(second, 'waiting', () => second.start());
     await expect(first.elector.handOver('x')).rejects.toMatchObject({ code: 'NO_CANDIDATE' });
     const elected = nextEvent<[Term]>(second, 'elected');
     const resignedAt = performance.now();
@@ -219,25 +215,23 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 });
 
-describe('a node of no session whose name extraLockPatterns matches', () => {
-  it('holds the lock, as a lock of kazoo that is not ephemeral, until it is deleted', async () => {
-    const kazoo = await openSession();
-    const path = uniquePath('queue');
-    const node = `${path}/${randomUUID().replaceAll('-', '')}__lock__0000000000`;
-    await kazoo.create(path);
-    await kazoo.create(node);
-    const { session, ignored } = await openQuiet();
-    const lock = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] });
-    expect(await lock.tryAcquire()).toBeUndefined();
-    const waiter = await enqueue(lock);
-    const asked = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] }).revoke();
-    await session.exists(path); // The reads of the node that were sent before have been answered.
-    expect(waiter.held()).toBe(false);
-    await kazoo.remove(node);
-    await (await waiter.hold).release();
-    expect(`${path}/${(await asked)?.node}`).toBe(node);
-    expect(ignored()).toEqual([]);
-  });
+it('a node of no session whose name extraLockPatterns matches holds the lock, as a lock of kazoo that is not ephemeral, until it is deleted', async () => {
+  const kazoo = await openSession();
+  const path = uniquePath('queue');
+  const node = `${path}/${randomUUID().replaceAll('-', '')}__lock__0000000000`;
+  await kazoo.create(path);
+  await kazoo.create(node);
+  const { session, ignored } = await openQuiet();
+  const lock = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] });
+  expect(await lock.tryAcquire()).toBeUndefined();
+  const waiter = await enqueue(lock);
+  const asked = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] }).revoke();
+  await session.exists(path); // The reads of the node that were sent before have been answered.
+  expect(waiter.held()).toBe(false);
+  await kazoo.remove(node);
+  await (await waiter.hold).release();
+  expect(`${path}/${(await asked)?.node}`).toBe(node);
+  expect(ignored()).toEqual([]);
 });
 
 describe('a leader that goes, with nodes of no session in its queue', () => {
@@ -263,9 +257,7 @@ describe('a leader that goes, with nodes of no session in its queue', () => {
       const elector = new LeaderElector(await openSession(), path, { id, priority });
       onTestFinished(() => elector.stop());
       elector.on('elected', () => void elected.push(id));
-      const waiting = nextEvent(elector, 'waiting');
-      await elector.start();
-      await waiting;
+      await eventAfter(elector, 'waiting', () => elector.start());
       electors.push(elector);
     }
     const next = Promise.race(electors.map((elector) => nextEvent(elector, 'elected')));
@@ -275,25 +267,23 @@ describe('a leader that goes, with nodes of no session in its queue', () => {
   });
 });
 
-describe('a node with the last number that no server has given', () => {
-  it('costs candidates that join no further request, however long the queue is', async () => {
-    const path = uniquePath('queue');
-    const stranger = await openSession();
-    await stranger.create(path);
-    const forged = [nameOf(2 ** 31 - 1), '_c_01234567-89ab-cdef-0123-456789abcdef-lock--2147483648'];
-    for (const node of forged) await stranger.create(`${path}/${node}`, { mode: 'ephemeral' });
-    const owners = await Promise.all(Array.from({ length: 20 }, () => openSession()));
-    const waiters = await Promise.all(owners.map((session) => enqueue(new DistributedLock(session, path))));
-    const session = await openSession();
-    let reads = 0;
-    const exists = session.exists.bind(session);
-    session.exists = (node) => {
-      reads++;
-      return exists(node);
-    };
-    waiters.push(await enqueue(new DistributedLock(session, path)));
-    expect(waiters.map(({ position }) => position).sort((a, b) => a - b)).toEqual(waiters.map((_, at) => at));
-    expect(reads).toBe(0);
-    for (const each of waiters.sort((a, b) => a.position - b.position)) await (await each.hold).release();
-  });
+it('a node with the last number that no server has given costs candidates that join no further request, however long the queue is', async () => {
+  const path = uniquePath('queue');
+  const stranger = await openSession();
+  await stranger.create(path);
+  const forged = [nameOf(2 ** 31 - 1), '_c_01234567-89ab-cdef-0123-456789abcdef-lock--2147483648'];
+  for (const node of forged) await stranger.create(`${path}/${node}`, { mode: 'ephemeral' });
+  const owners = await Promise.all(Array.from({ length: 20 }, () => openSession()));
+  const waiters = await Promise.all(owners.map((session) => enqueue(new DistributedLock(session, path))));
+  const session = await openSession();
+  let reads = 0;
+  const exists = session.exists.bind(session);
+  session.exists = (node) => {
+    reads++;
+    return exists(node);
+  };
+  waiters.push(await enqueue(new DistributedLock(session, path)));
+  expect(waiters.map(({ position }) => position).sort((a, b) => a - b)).toEqual(waiters.map((_, at) => at));
+  expect(reads).toBe(0);
+  for (const each of waiters.sort((a, b) => a.position - b.position)) await (await each.hold).release();
 });

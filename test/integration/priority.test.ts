@@ -7,7 +7,7 @@ import { deferred } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, type LoggedRequest } from '../../src/testing/index.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
@@ -80,9 +80,7 @@ async function leadWithNext(
   const [first] = await begin('first');
   const leader = await join('leader');
   const next = await join('next');
-  const elected = nextEvent(leader, 'elected');
-  await first.stop();
-  await elected;
+  await eventAfter(leader, 'elected', () => first.stop());
   await settled(leader);
   server.resetCounts();
   const lists = ({ operation, session }: LoggedRequest) =>
@@ -129,9 +127,7 @@ describe('a clean handover', () => {
     const next = await join('next');
     await settled(next);
     server.resetCounts();
-    const elected = nextEvent(next, 'elected');
-    await leader.stop();
-    await elected;
+    await eventAfter(next, 'elected', () => leader.stop());
     expect(asked(leader)).toEqual(['leader getChildren', 'leader removeWatches', 'leader multi']);
   });
 

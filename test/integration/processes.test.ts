@@ -24,68 +24,62 @@ const PERMISSION_MODEL = process.allowedNodeEnvironmentFlags.has('--permission')
   ? '--permission'
   : '--experimental-permission';
 
-describe('a leader whose process is killed', () => {
-  it('is replaced when its lease is over, before its session ends; the term counts up, the token rises', async () => {
-    const zookeeper = await startZooKeeper({ tickMs: 200 });
-    onTestFinished(zookeeper.stop);
-    const path = uniquePath('killed');
-    const sessionTimeoutMs = 3600;
-    const child = execaNode(
-      fixture('leader.mjs'),
-      [zookeeper.connectString, path, String(sessionTimeoutMs)],
-      { reject: false },
-    );
-    onTestFinished(() => void child.kill('SIGKILL'));
-    const [first] = await nextEvent<[Buffer]>(child.stdout, 'data');
-    const [, number, token] = /^elected (\d+) (\d+)/.exec(first.toString()) ?? [];
-    expect(number).toBe('1');
-
-    const session = await openSession({}, zookeeper.connectString);
-    const elector = new LeaderElector(session, path);
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await elector.start();
-    const killedAt = performance.now();
-    child.kill('SIGKILL');
-    const [term] = await elected;
-    const tookMs = performance.now() - killedAt;
-    // A heartbeat came within the last quarter of a lease. On a busy machine the next heartbeat may have been late.
-    expect(tookMs).toBeGreaterThan(sessionTimeoutMs / 3 / 2);
-    expect(tookMs).toBeLessThan(sessionTimeoutMs);
-    expect(term.number).toBe(2);
-    expect(term.token).toBeGreaterThan(BigInt(token as string));
-    await elector.stop();
+it('a leader whose process is killed is replaced when its lease is over, before its session ends; the term counts up, the token rises', async () => {
+  const zookeeper = await startZooKeeper({ tickMs: 200 });
+  onTestFinished(zookeeper.stop);
+  const path = uniquePath('killed');
+  const sessionTimeoutMs = 3600;
+  const child = execaNode(fixture('leader.mjs'), [zookeeper.connectString, path, String(sessionTimeoutMs)], {
+    reject: false,
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [first] = await nextEvent<[Buffer]>(child.stdout, 'data');
+  const [, number, token] = /^elected (\d+) (\d+)/.exec(first.toString()) ?? [];
+  expect(number).toBe('1');
+
+  const session = await openSession({}, zookeeper.connectString);
+  const elector = new LeaderElector(session, path);
+  const elected = nextEvent<[Term]>(elector, 'elected');
+  await elector.start();
+  const killedAt = performance.now();
+  child.kill('SIGKILL');
+  const [term] = await elected;
+  const tookMs = performance.now() - killedAt;
+  // A heartbeat came within the last quarter of a lease. On a busy machine the next heartbeat may have been late.
+  expect(tookMs).toBeGreaterThan(sessionTimeoutMs / 3 / 2);
+  expect(tookMs).toBeLessThan(sessionTimeoutMs);
+  expect(term.number).toBe(2);
+  expect(term.token).toBeGreaterThan(BigInt(token as string));
+  await elector.stop();
 });
 
-describe('a leader whose process is stopped', () => {
-  it('has acted for the last time before its successor is elected, and does not act when it goes on', async () => {
-    const path = uniquePath('stalled');
-    const child = execaNode(fixture('acting-leader.mjs'), [connectString(), path, '900'], {
-      reject: false,
-      buffer: false,
-    });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    const lines: { acts: boolean; at: bigint }[] = [];
-    let text = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      const parts = (text + chunk.toString()).split('\n');
-      text = parts.pop() ?? '';
-      for (const part of parts) lines.push({ acts: part.startsWith('acts'), at: BigInt(part.slice(5)) });
-    });
-    await until(() => lines.length > 20);
-    const elector = new LeaderElector(await openSession(), path);
-    const elected = nextEvent(elector, 'elected').then(() => process.hrtime.bigint());
-    await elector.start();
-    child.kill('SIGSTOP');
-    const electedAt = await elected;
-    const before = lines.length;
-    child.kill('SIGCONT');
-    await until(() => lines.length > before + 20);
-    const lastAct = lines.filter(({ acts }) => acts).at(-1);
-    expect(lastAct?.at).toBeLessThan(electedAt);
-    expect(lines.at(-1)?.acts).toBe(false);
-    await elector.stop();
+it('a leader whose process is stopped has acted for the last time before its successor is elected, and does not act when it goes on', async () => {
+  const path = uniquePath('stalled');
+  const child = execaNode(fixture('acting-leader.mjs'), [connectString(), path, '900'], {
+    reject: false,
+    buffer: false,
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines: { acts: boolean; at: bigint }[] = [];
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    const parts = (text + chunk.toString()).split('\n');
+    text = parts.pop() ?? '';
+    for (const part of parts) lines.push({ acts: part.startsWith('acts'), at: BigInt(part.slice(5)) });
+  });
+  await until(() => lines.length > 20);
+  const elector = new LeaderElector(await openSession(), path);
+  const elected = nextEvent(elector, 'elected').then(() => process.hrtime.bigint());
+  await elector.start();
+  child.kill('SIGSTOP');
+  const electedAt = await elected;
+  const before = lines.length;
+  child.kill('SIGCONT');
+  await until(() => lines.length > before + 20);
+  const lastAct = lines.filter(({ acts }) => acts).at(-1);
+  expect(lastAct?.at).toBeLessThan(electedAt);
+  expect(lines.at(-1)?.acts).toBe(false);
+  await elector.stop();
 });
 
 describe('a process that has stopped everything', () => {
@@ -240,19 +234,17 @@ describe('the watchdog of a leader whose main thread is in a busy loop', () => {
   });
 });
 
-describe("a process whose leader's work outlasts the lease", () => {
-  it("ends with code 70 when onOverrun is 'exit', and says why", async () => {
-    const { stdout, exitCode } = await execaNode(
-      fixture('overrunning-leader.mjs'),
-      [connectString(), uniquePath('overrun')],
-      {
-        timeout: 30_000,
-        reject: false,
-      },
-    );
-    expect(stdout).toBe('WORK_OVERRUN');
-    expect(exitCode).toBe(70);
-  });
+it("a process whose leader's work outlasts the lease ends with code 70 when onOverrun is 'exit', and says why", async () => {
+  const { stdout, exitCode } = await execaNode(
+    fixture('overrunning-leader.mjs'),
+    [connectString(), uniquePath('overrun')],
+    {
+      timeout: 30_000,
+      reject: false,
+    },
+  );
+  expect(stdout).toBe('WORK_OVERRUN');
+  expect(exitCode).toBe(70);
 });
 
 describe('logging', () => {
@@ -279,35 +271,31 @@ describe('logging', () => {
   });
 });
 
-describe('after everything has stopped', () => {
-  it('there are no contenders and no watches, though the sessions are still open', async () => {
-    const zookeeper = await startZooKeeper();
-    onTestFinished(zookeeper.stop);
-    const port = zookeeper.servers[0]?.port as number;
-    const sessions = await Promise.all(
-      Array.from({ length: 4 }, () => openSession({}, zookeeper.connectString)),
-    );
-    const electors = sessions.map((session) => new LeaderElector(session, '/election'));
-    for (const elector of electors) await elector.start();
-    await until(() => electors.some(({ term }) => term !== undefined));
-    await electors.find(({ term }) => term !== undefined)?.resign();
-    await until(() => electors.some(({ term }) => term !== undefined));
-    const locks = sessions.map((session) => new DistributedLock(session, '/lock'));
-    const hold = await locks[0]?.acquire();
-    await Promise.all(locks.map((lock) => lock.acquire({ timeoutMs: 50 }).catch(() => undefined)));
-    await hold?.release();
-    expect(await fourLetterWord(port, 'wchs')).not.toMatch(/Total watches:0\s/);
-    await Promise.all(electors.map((elector) => elector.stop()));
-    expect(await sessions[0]?.getChildren('/election')).toEqual([]);
-    expect(await sessions[0]?.getChildren('/lock')).toEqual([]);
-    expect(await fourLetterWord(port, 'wchs')).toMatch(/watching 0 paths\s+Total watches:0\s/);
-  });
+it('after everything has stopped there are no contenders and no watches, though the sessions are still open', async () => {
+  const zookeeper = await startZooKeeper();
+  onTestFinished(zookeeper.stop);
+  const port = zookeeper.servers[0]?.port as number;
+  const sessions = await Promise.all(
+    Array.from({ length: 4 }, () => openSession({}, zookeeper.connectString)),
+  );
+  const electors = sessions.map((session) => new LeaderElector(session, '/election'));
+  for (const elector of electors) await elector.start();
+  await until(() => electors.some(({ term }) => term !== undefined));
+  await electors.find(({ term }) => term !== undefined)?.resign();
+  await until(() => electors.some(({ term }) => term !== undefined));
+  const locks = sessions.map((session) => new DistributedLock(session, '/lock'));
+  const hold = await locks[0]?.acquire();
+  await Promise.all(locks.map((lock) => lock.acquire({ timeoutMs: 50 }).catch(() => undefined)));
+  await hold?.release();
+  expect(await fourLetterWord(port, 'wchs')).not.toMatch(/Total watches:0\s/);
+  await Promise.all(electors.map((elector) => elector.stop()));
+  expect(await sessions[0]?.getChildren('/election')).toEqual([]);
+  expect(await sessions[0]?.getChildren('/lock')).toEqual([]);
+  expect(await fourLetterWord(port, 'wchs')).toMatch(/watching 0 paths\s+Total watches:0\s/);
 });
 
-describe('the shared server of the tests', () => {
-  it('is a real ZooKeeper, unless the embedded one was asked for', async () => {
-    const version = await fourLetterWord(inject('port') as number, 'srvr');
-    expect(version).toMatch(/^Zookeeper version: 3\./);
-    expect(version.includes('conclave-embedded')).toBe(prefersEmbedded());
-  });
+it('the shared server of the tests is a real ZooKeeper, unless the embedded one was asked for', async () => {
+  const version = await fourLetterWord(inject('port') as number, 'srvr');
+  expect(version).toMatch(/^Zookeeper version: 3\./);
+  expect(version.includes('conclave-embedded')).toBe(prefersEmbedded());
 });

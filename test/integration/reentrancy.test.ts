@@ -4,12 +4,11 @@ import { LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { deferred } from '../../src/platform/async/promises.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { aborted } from '../support/events.js';
 
 async function makeLock() {
-  const session = await openSession();
-  const path = uniquePath('lock');
+  const { session, path } = await openWithPath('lock');
   return { session, path, lock: new DistributedLock(session, path) };
 }
 

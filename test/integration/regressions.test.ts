@@ -17,9 +17,10 @@ import {
   inOrder,
   openProxied,
   openSession,
+  openWithPath,
   uniquePath,
 } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -100,8 +101,7 @@ describe('an elector', () => {
   });
 
   it('did not wait for its release when a listener of elected stopped it', async () => {
-    const path = uniquePath('bug');
-    const session = await openSession();
+    const { session, path } = await openWithPath('bug');
     const elector = new LeaderElector(session, path);
     const stopped = new Promise<void>((resolve) => {
       elector.on('elected', async () => {
@@ -121,9 +121,7 @@ describe('an elector', () => {
     const outside = await openSession();
     await outside.remove(chroot);
     const elector = new LeaderElector(session, '/election');
-    const elected = nextEvent(elector, 'elected');
-    await elector.start();
-    await elected;
+    await eventAfter(elector, 'elected', () => elector.start());
     await elector.stop();
   });
 
@@ -150,9 +148,7 @@ describe('an elector', () => {
     await createWithPermissions(alice, path, READ | WRITE | CREATE);
     const reported = nextEvent<[Error]>(session, 'error');
     const elector = new LeaderElector(session, path);
-    const elected = nextEvent(elector, 'elected');
-    await elector.start();
-    await elected;
+    await eventAfter(elector, 'elected', () => elector.start());
     await elector.stop();
     expect((await reported)[0]).toMatchObject({ code: 'NO_AUTH' });
   });
@@ -164,9 +160,7 @@ describe("the leader's work", () => {
     async (method) => {
       const path = uniquePath('bug');
       const elector = new LeaderElector(await openSession(), path);
-      const elected = nextEvent<[Term]>(elector, 'elected');
-      await elector.start();
-      const [term] = await elected;
+      const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
       const done = new Promise<void>((resolve) => {
         term.waitUntil(async () => {
           await elector[method]();
@@ -286,22 +280,19 @@ describe('a session', () => {
   });
 });
 
-describe('a lock', () => {
-  it('rejected with a TypeError when the session was closed during the create', async () => {
-    for (let round = 0; round < 30; round++) {
-      const session = await openSession();
-      const path = uniquePath('bug');
-      await session.ensurePath(path);
-      const acquiring = new DistributedLock(session, path).acquire();
-      const outcome = acquiring.then(
-        () => 'held',
-        (error: unknown) => (error as Error).name,
-      );
-      for (let turn = 0; turn < round; turn++) await Promise.resolve();
-      await session.close();
-      expect(['SessionClosedError', 'held']).toContain(await outcome);
-    }
-  });
+it('a lock rejected with a TypeError when the session was closed during the create', async () => {
+  for (let round = 0; round < 30; round++) {
+    const { session, path } = await openWithPath('bug');
+    await session.ensurePath(path);
+    const acquiring = new DistributedLock(session, path).acquire();
+    const outcome = acquiring.then(
+      () => 'held',
+      (error: unknown) => (error as Error).name,
+    );
+    for (let turn = 0; turn < round; turn++) await Promise.resolve();
+    await session.close();
+    expect(['SessionClosedError', 'held']).toContain(await outcome);
+  }
 });
 
 describe('a supervisor', () => {
@@ -362,9 +353,7 @@ describe('a supervisor', () => {
     const errors: Error[] = [];
     supervisor.on('error', (error) => void errors.push(error));
     const stopped = nextEvent(supervisor, 'stopped');
-    const elected = nextEvent<[Term]>(supervisor, 'elected');
-    await supervisor.start();
-    await elected;
+    await eventAfter<[Term]>(supervisor, 'elected', () => supervisor.start());
     proxy.cut();
     await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
     proxy.restore();

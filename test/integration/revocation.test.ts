@@ -11,8 +11,8 @@ import {
 } from '../../src/errors.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import { campaign, lead } from '../support/conclave/electors.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
@@ -163,9 +163,7 @@ describe('a leader that is asked to hand over', () => {
       await campaign(await openSession(), path, { id: 'twin' }),
     ] as const;
     const node = (await leader.candidates())[2]?.node as string;
-    const elected = nextEvent(twins[1], 'elected');
-    await revokeLeader(await openSession(), path, { to: node });
-    await elected;
+    await eventAfter(twins[1], 'elected', async () => revokeLeader(await openSession(), path, { to: node }));
     expect(twins[0].term).toBeUndefined();
     for (const elector of [leader, ...twins]) await elector.stop();
   });
@@ -265,8 +263,7 @@ describe('a leader that is asked to hand over', () => {
   });
 
   it('hands over nothing with several seats, where the queue decides', async () => {
-    const path = uniquePath('handed-over');
-    const session = await openSession();
+    const { session, path } = await openWithPath('handed-over');
     const [leader, term] = await lead(session, path, { seats: 2 });
     const errors: Error[] = [];
     leader.on('error', (error) => void errors.push(error));
@@ -282,8 +279,7 @@ describe('a leader that is asked to hand over', () => {
   });
 
   it('takes a request of before, without a candidate, as ever', async () => {
-    const path = uniquePath('handed-over');
-    const session = await openSession();
+    const { session, path } = await openWithPath('handed-over');
     const [leader] = await lead(session, path);
     const next = await campaign(await openSession(), path);
     const elected = nextEvent(next, 'elected');

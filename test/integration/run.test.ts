@@ -22,7 +22,7 @@ import {
   type RunningCommandOptions,
   STUBBORN,
 } from '../support/conclave/running-command.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -130,8 +130,7 @@ describe('conclave run', () => {
   });
 
   it('waits until it is its turn, and shows itself to the others meanwhile', async () => {
-    const path = uniquePath('run');
-    const session = await openSession();
+    const { session, path } = await openWithPath('run');
     const leader = await campaign(session, path);
     const runner = run(script('echo runs'), { path, options: ['--id', 'next', '--data', 'here', '-v'] });
     await until(() => runner.stderr.includes('waiting, with 1 ahead'), 'a place in the queue');
@@ -531,8 +530,7 @@ describe('conclave run', () => {
   });
 
   it('waits for the lease of a leader that is gone, with --takeover-delay 0 too', async () => {
-    const path = uniquePath('run');
-    const session = await openSession();
+    const { session, path } = await openWithPath('run');
     await session.create(path, { data: serializeRecord({ ...DEAD, leaseMs: 2000 }) });
     const options = ['--takeover-delay', '0', '--no-wait'];
     const began = performance.now();

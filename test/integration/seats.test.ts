@@ -8,7 +8,7 @@ import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, SeatsMismatchError } from '../../src/errors.js';
 import { lead } from '../support/conclave/electors.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -215,8 +215,7 @@ describe('an election with several seats', () => {
   });
 
   it('leaves the choice of the next leader to the queue', async () => {
-    const session = await openSession();
-    const path = uniquePath('seats');
+    const { session, path } = await openWithPath('seats');
     expect(() => new LeaderElector(session, path, { seats: 2, priority: 1 })).toThrow(InvalidOptionError);
     const [elector] = await lead(session, path, { seats: 2 });
     await expect(elector.handOver('other')).rejects.toBeInstanceOf(InvalidStateError);

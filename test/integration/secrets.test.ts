@@ -108,30 +108,28 @@ describe('a secret is not in the error', () => {
   });
 });
 
-describe('credentials are not shown', () => {
-  it('by any object that was made with them, nor by its errors and logs', async () => {
-    const server = await EmbeddedZooKeeper.start();
-    onTestFinished(() => server.stop());
-    const lines: unknown[] = [];
-    const log = (details: object, message: string) => void lines.push({ ...details, message });
-    const logger = { debug: log, info: log, warn: log, error: log };
-    const session = { auth, logger };
-    const open = await Session.connect(server.connectString, session);
-    onTestFinished(() => open.close());
-    const connect = server.connectString;
-    const supervisor = new ElectionSupervisor({ connect, path: '/a', session });
-    const shards = new ShardSupervisor({ connect, path: '/s', shards: 1, session, logger });
-    const guardian = new SessionGuardian({ connect, session: { auth }, logger });
-    const observer = new ElectionObserver(connect, '/a', { session });
-    const overview = new Overview(connect, { session });
-    const all = [open, supervisor, shards, guardian, observer, overview];
-    onTestFinished(() => guardian.close());
-    for (const each of [supervisor, shards, observer, overview]) {
-      await each.start();
-      onTestFinished(() => each.stop());
-    }
-    for (const each of all) expect(inspect(each, { depth: Number.POSITIVE_INFINITY })).not.toContain(SECRET);
-    expect(lines.length).toBeGreaterThan(0);
-    expect(JSON.stringify(lines)).not.toContain(SECRET);
-  });
+it('credentials are not shown by any object that was made with them, nor by its errors and logs', async () => {
+  const server = await EmbeddedZooKeeper.start();
+  onTestFinished(() => server.stop());
+  const lines: unknown[] = [];
+  const log = (details: object, message: string) => void lines.push({ ...details, message });
+  const logger = { debug: log, info: log, warn: log, error: log };
+  const session = { auth, logger };
+  const open = await Session.connect(server.connectString, session);
+  onTestFinished(() => open.close());
+  const connect = server.connectString;
+  const supervisor = new ElectionSupervisor({ connect, path: '/a', session });
+  const shards = new ShardSupervisor({ connect, path: '/s', shards: 1, session, logger });
+  const guardian = new SessionGuardian({ connect, session: { auth }, logger });
+  const observer = new ElectionObserver(connect, '/a', { session });
+  const overview = new Overview(connect, { session });
+  const all = [open, supervisor, shards, guardian, observer, overview];
+  onTestFinished(() => guardian.close());
+  for (const each of [supervisor, shards, observer, overview]) {
+    await each.start();
+    onTestFinished(() => each.stop());
+  }
+  for (const each of all) expect(inspect(each, { depth: Number.POSITIVE_INFINITY })).not.toContain(SECRET);
+  expect(lines.length).toBeGreaterThan(0);
+  expect(JSON.stringify(lines)).not.toContain(SECRET);
 });

@@ -5,7 +5,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { enqueue } from '../support/conclave/enqueue.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 
 async function makeSemaphores(count: number, seats: number) {
   const path = uniquePath('semaphore');
@@ -108,8 +108,7 @@ describe('a semaphore', () => {
   });
 
   it('does not join on a path where something else is written, as in an election', async () => {
-    const session = await openSession();
-    const path = uniquePath('semaphore');
+    const { session, path } = await openWithPath('semaphore');
     await session.create(path, { data: Buffer.from('{"format":1,"state":"vacant","term":4}') });
     const error = await new Semaphore(session, path, 2).acquire().catch((each: unknown) => each);
     expect(error).toMatchObject({ given: 2, agreed: undefined });
@@ -150,8 +149,7 @@ describe('a semaphore', () => {
   });
 
   it('agrees on one number when many come first at once, and all others are refused', async () => {
-    const session = await openSession();
-    const path = uniquePath('semaphore');
+    const { session, path } = await openWithPath('semaphore');
     const results = await Promise.allSettled(
       [2, 3, 2, 3, 2, 3].map((seats) => new Semaphore(session, path, seats).seats()),
     );

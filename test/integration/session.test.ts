@@ -21,9 +21,10 @@ import {
   inOrder,
   openProxied,
   openSession,
+  openWithPath,
   uniquePath,
 } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -55,15 +56,12 @@ describe('a session', () => {
       sessionTimeoutMs: 100,
       logger: { debug: nothing, info: nothing, warn, error: nothing },
     });
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect(warned.filter((message) => message.includes('a different session timeout'))).toHaveLength(1);
   });
 
   it('creates, reads, writes, lists and deletes, with 64-bit numbers as bigint', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     const created = await session.create(path, { data: Buffer.from('one') });
     expect(created.value).toBe(path);
     const { data, stat } = await session.getData(path);
@@ -94,16 +92,14 @@ describe('a session', () => {
   });
 
   it('reports why a missing node can not be created', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     await session.create(path, { mode: 'ephemeral' });
     const child = session.createIfMissing(`${path}/child`);
     await expect(child).rejects.toMatchObject({ code: 'NO_CHILDREN_FOR_EPHEMERALS' });
   });
 
   it('checks version 0 in a transaction, which the bare client takes for any version', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     await session.create(path);
     await session.setData(path, Buffer.from('x'));
     const refused = session.commit([{ kind: 'delete', path, version: 0 }]);
@@ -113,8 +109,7 @@ describe('a session', () => {
   });
 
   it('gives a transaction all or nothing, with what each part did', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     const done = await session.commit([
       { kind: 'create', path },
       { kind: 'create', path: `${path}/a-`.slice(0, -1), mode: 'ephemeral' },
@@ -131,8 +126,7 @@ describe('a session', () => {
   });
 
   it('notifies of a change once all that asked, and not those that took it back', async () => {
-    const session = await openSession();
-    const path = uniquePath();
+    const { session, path } = await openWithPath();
     await session.create(path);
     const notified: string[] = [];
     const back = new AbortController();
@@ -226,9 +220,7 @@ describe('a session', () => {
       sessionTimeoutMs: 100_000,
       auth: { scheme: 'digest', credentials: 'alice:wonderland' },
     });
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     const path = uniquePath();
     const created = await session.create(`${path}-`, { mode: 'ephemeral-sequential' });
     const { stat } = await session.getData(created.value);
@@ -262,9 +254,7 @@ describe('a session whose connection goes', () => {
     const { proxy, session } = await openProxied();
     const path = uniquePath();
     await session.create(path);
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const data = Buffer.from('as it was');
     const held = session.setData(path, data);
     const [part, committed] = [Buffer.from('in a transaction'), `${path}/part`];
@@ -284,9 +274,7 @@ describe('a session whose connection goes', () => {
     await session.create(path);
     let notified = 0;
     await session.getData(path, { onChange: () => notified++ });
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     await other.remove(path);
     proxy.restore();
     await until(() => notified === 1);
@@ -335,9 +323,7 @@ describe('a session whose connection goes', () => {
 
   it('gives each operation up after the session timeout', async () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 1000 });
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     await expect(session.exists('/x')).rejects.toMatchObject({ code: 'OPERATION_TIMEOUT', sent: false });
   });
 
@@ -430,9 +416,7 @@ describe('opening a session', () => {
       `zookeeper.example:${port}`,
     );
     expect(asked).toEqual(Array(3).fill('zookeeper.example'));
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect(asked).toHaveLength(4);
   });
 
@@ -494,9 +478,7 @@ describe('closing a session', () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
     const observer = await openSession();
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const suspended = nextEvent(session, 'suspended');
-    proxy.cut();
-    await suspended;
+    await eventAfter(session, 'suspended', () => proxy.cut());
     const closing = session.close();
     proxy.restore();
     await closing;

@@ -143,19 +143,17 @@ describe('a group of shards', () => {
   });
 });
 
-describe('the wait for removed shards', () => {
-  it('rejects with the refusal if the servers do not show the record of one', async () => {
-    const paths = new GroupPaths(uniquePath('shards'));
-    const owner = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
-    const everything = { scheme: 'auth', id: '', permissions: 31 };
-    const access = [everything, { scheme: 'world', id: 'anyone', permissions: 1 }];
-    await owner.create(paths.group, { data: ShardList.of(4).serialize(), access });
-    for (const path of [paths.records, paths.members]) await owner.create(path, { access });
-    await owner.create(paths.recordOf('7'), { access: [everything] });
-    const signal = new AbortController().signal;
-    await untilGivenBack(owner, paths, signal);
-    await expect(untilGivenBack(await openSession(), paths, signal)).rejects.toMatchObject({
-      code: 'NO_AUTH',
-    });
+it('the wait for removed shards rejects with the refusal if the servers do not show the record of one', async () => {
+  const paths = new GroupPaths(uniquePath('shards'));
+  const owner = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
+  const everything = { scheme: 'auth', id: '', permissions: 31 };
+  const access = [everything, { scheme: 'world', id: 'anyone', permissions: 1 }];
+  await owner.create(paths.group, { data: ShardList.of(4).serialize(), access });
+  for (const path of [paths.records, paths.members]) await owner.create(path, { access });
+  await owner.create(paths.recordOf('7'), { access: [everything] });
+  const signal = new AbortController().signal;
+  await untilGivenBack(owner, paths, signal);
+  await expect(untilGivenBack(await openSession(), paths, signal)).rejects.toMatchObject({
+    code: 'NO_AUTH',
   });
 });

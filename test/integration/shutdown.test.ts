@@ -7,7 +7,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidStateError } from '../../src/errors.js';
 import { freePort } from '../../tools/ports.mjs';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
@@ -95,8 +95,7 @@ describe('a process that shuts down on a signal', () => {
   });
 
   it('cleans up also if it only waits, and leaves the queue', async () => {
-    const session = await openSession();
-    const path = uniquePath('shutdown');
+    const { session, path } = await openWithPath('shutdown');
     const leader = new LeaderElector(session, path);
     onTestFinished(() => leader.stop());
     await leader.start();

@@ -7,7 +7,7 @@ import type { StartOptions } from '../../src/platform/async/start-with-signal.js
 import { Session } from '../../src/session/session.js';
 import type { EventSource } from '../../src/testing/controls/waiting.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
@@ -149,9 +149,7 @@ describe('without a server', () => {
   ])('%s that had one says so too (that was silent)', async (_, make) => {
     const server = await startServer();
     const source = await make(server);
-    const reported = nextEvent<[Error]>(source, 'error');
-    await server.crash();
-    const [error] = await reported;
+    const [error] = await eventAfter<[Error]>(source, 'error', () => server.crash());
     expect(error).toMatchObject({ code: 'NO_SERVER', address: server.connectString });
     await server.restart();
   });

@@ -8,8 +8,8 @@ import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -44,9 +44,7 @@ describe('a planned handover', () => {
       const path = uniquePath('handover');
       const { electors, elected, overlaps } = await queueOf(10, path);
       const [leader, successor] = [electors[0], electors[place]] as [LeaderElector, LeaderElector];
-      const taken = nextEvent<[Term]>(successor, 'elected');
-      await leader.handOver(`c${place}`);
-      const [term] = await taken;
+      const [term] = await eventAfter<[Term]>(successor, 'elected', () => leader.handOver(`c${place}`));
       expect(term.number).toBe(2);
       expect(elected).toEqual(['c0', `c${place}`]);
       // After that the queue decides again. Each candidate leads once, the first leader at the end.
@@ -54,9 +52,7 @@ describe('a planned handover', () => {
       let now = successor;
       for (const id of [...order, 'c0']) {
         const next = electors[Number(id.slice(1))] as LeaderElector;
-        const follows = nextEvent(next, 'elected');
-        await now.stop();
-        await follows;
+        await eventAfter(next, 'elected', () => now.stop());
         now = next;
       }
       expect(elected).toEqual(['c0', `c${place}`, ...order, 'c0']);
@@ -154,8 +150,7 @@ describe('a planned handover', () => {
   });
 
   it('is refused without a leader, and without such a candidate', async () => {
-    const path = uniquePath('handover');
-    const session = await openSession();
+    const { session, path } = await openWithPath('handover');
     const [leader, term] = await lead(session, path, { id: 'only' });
     await expect(leader.handOver('missing')).rejects.toBeInstanceOf(NoCandidateError);
     await expect(leader.handOver('only')).rejects.toMatchObject({ code: 'NO_CANDIDATE', candidate: 'only' });
@@ -198,9 +193,7 @@ describe('a candidate with a higher priority', () => {
     for (const elector of [plain, low, high, alike]) elector.on('elected', () => order.push(elector.id));
     let now = leader;
     for (const next of [high, alike, low, plain]) {
-      const elected = nextEvent(next, 'elected');
-      await now.stop();
-      await elected;
+      await eventAfter(next, 'elected', () => now.stop());
       now = next;
     }
     expect(order).toEqual(['high', 'alike', 'low', 'plain']);
@@ -208,8 +201,7 @@ describe('a candidate with a higher priority', () => {
   });
 
   it('is preferred after an unclean end too, once the former lease is over', async () => {
-    const path = uniquePath('priority');
-    const session = await openSession();
+    const { session, path } = await openWithPath('priority');
     await session.ensurePath(path);
     await session.setData(path, serializeRecord(DEAD));
     const began = performance.now();
@@ -241,9 +233,7 @@ describe('a candidate with a higher priority', () => {
     expect(heldThen).toBe(false);
     await until(() => plain.state.name === 'waiting');
     expect(plain.state).toMatchObject({ position: 1 });
-    const follows = nextEvent(plain, 'elected');
-    await high.stop();
-    await follows;
+    await eventAfter(plain, 'elected', () => high.stop());
     await plain.stop();
   });
 
@@ -254,41 +244,36 @@ describe('a candidate with a higher priority', () => {
   });
 });
 
-describe('the record', () => {
-  it('is written once for each change of leader, and says vacant only when nobody follows', async () => {
-    const path = uniquePath('versions');
-    const session = await openSession();
-    const writes: string[] = [];
-    const note = async () => {
-      const { data, stat } = await session.getData(path);
-      const record = parseRecord(data, stat.version);
-      writes.push(
-        record.state === 'held' ? `${stat.version}: ${record.id}, term ${record.term}` : record.state,
-      );
-    };
-    const [first] = await lead(await openSession(), path, { id: 'a' });
-    await note();
-    const proxy = await startProxy();
-    const doomed = await campaign(await openSession({ sessionTimeoutMs: 600 }, proxy.connectString), path, {
-      id: 'b',
-    });
-    const heir = await campaign(await openSession(), path, { id: 'c' });
-    await first.handOver('b');
-    await until(() => doomed.isLeader);
-    await note();
-    const third = nextEvent(heir, 'elected');
-    proxy.cut();
-    await third; // The third candidate claims over a held record.
-    await note();
-    await until(() => first.state.name === 'waiting');
-    const named = await campaign(await openSession(), path, { id: 'd' });
-    const fourth = nextEvent(named, 'elected');
-    await heir.handOver('d');
-    await fourth;
-    await note();
-    await Promise.all([first.stop(), heir.stop()]);
-    await named.stop();
-    await note();
-    expect(writes).toEqual(['1: a, term 1', '2: b, term 2', '3: c, term 3', '4: d, term 4', 'vacant']);
+it('the record is written once for each change of leader, and says vacant only when nobody follows', async () => {
+  const { session, path } = await openWithPath('versions');
+  const writes: string[] = [];
+  const note = async () => {
+    const { data, stat } = await session.getData(path);
+    const record = parseRecord(data, stat.version);
+    writes.push(
+      record.state === 'held' ? `${stat.version}: ${record.id}, term ${record.term}` : record.state,
+    );
+  };
+  const [first] = await lead(await openSession(), path, { id: 'a' });
+  await note();
+  const proxy = await startProxy();
+  const doomed = await campaign(await openSession({ sessionTimeoutMs: 600 }, proxy.connectString), path, {
+    id: 'b',
   });
+  const heir = await campaign(await openSession(), path, { id: 'c' });
+  await first.handOver('b');
+  await until(() => doomed.isLeader);
+  await note();
+  const third = nextEvent(heir, 'elected');
+  proxy.cut();
+  await third; // The third candidate claims over a held record.
+  await note();
+  await until(() => first.state.name === 'waiting');
+  const named = await campaign(await openSession(), path, { id: 'd' });
+  await eventAfter(named, 'elected', () => heir.handOver('d'));
+  await note();
+  await Promise.all([first.stop(), heir.stop()]);
+  await named.stop();
+  await note();
+  expect(writes).toEqual(['1: a, term 1', '2: b, term 2', '3: c, term 3', '4: d, term 4', 'vacant']);
 });

@@ -159,40 +159,38 @@ describe('of its election a supervisor', () => {
   });
 });
 
-describe('the states of an elector', () => {
-  it('are those of the page about states, in its order, right after start too', async () => {
-    const { server, session: options, wait, elected, clock } = await world();
-    const page = readFileSync(
-      join(import.meta.dirname, '../../docs/reference/states-events-errors.md'),
-      'utf8',
-    );
-    const [row = ''] = /^\| elector \|.*$/m.exec(page) ?? [];
-    const diagram = [...(row.split(';')[0] as string).matchAll(/`(\w+)`/g)].map(([, name]) => name);
-    const open = () => Session.connect(server.connectString, options);
-    const [lost, session] = [await open(), await open()];
-    const first = new LeaderElector(lost, PATH);
-    const [second, third] = [new LeaderElector(session, PATH), new LeaderElector(session, PATH)];
-    await first.start();
-    await elected(first);
-    const seen: string[] = [second.state.name];
-    const note = () => void (seen.at(-1) !== second.state.name && seen.push(second.state.name));
-    const started = second.start();
+it('the states of an elector are those of the page about states, in its order, right after start too', async () => {
+  const { server, session: options, wait, elected, clock } = await world();
+  const page = readFileSync(
+    join(import.meta.dirname, '../../docs/reference/states-events-errors.md'),
+    'utf8',
+  );
+  const [row = ''] = /^\| elector \|.*$/m.exec(page) ?? [];
+  const diagram = [...(row.split(';')[0] as string).matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  const open = () => Session.connect(server.connectString, options);
+  const [lost, session] = [await open(), await open()];
+  const first = new LeaderElector(lost, PATH);
+  const [second, third] = [new LeaderElector(session, PATH), new LeaderElector(session, PATH)];
+  await first.start();
+  await elected(first);
+  const seen: string[] = [second.state.name];
+  const note = () => void (seen.at(-1) !== second.state.name && seen.push(second.state.name));
+  const started = second.start();
+  note();
+  await started;
+  note();
+  await third.start();
+  // After this end the next candidate waits before it claims.
+  server.sessions()[0]?.expire();
+  await clock.advanceUntil(() => {
     note();
-    await started;
-    note();
-    await third.start();
-    // After this end the next candidate waits before it claims.
-    server.sessions()[0]?.expire();
-    await clock.advanceUntil(() => {
-      note();
-      return second.state.name === 'leading';
-    });
-    const resigning = second.resign();
-    for (note(); second.state.name !== 'waiting'; note()) await new Promise(setImmediate);
-    await resigning;
-    expect(seen).toEqual(diagram);
-    await wait(Promise.all([second.stop(), third.stop()]));
-    expect(second.state.name).toBe('stopped');
-    await wait(Promise.all([first.stop(), session.close(), lost.close()]));
+    return second.state.name === 'leading';
   });
+  const resigning = second.resign();
+  for (note(); second.state.name !== 'waiting'; note()) await new Promise(setImmediate);
+  await resigning;
+  expect(seen).toEqual(diagram);
+  await wait(Promise.all([second.stop(), third.stop()]));
+  expect(second.state.name).toBe('stopped');
+  await wait(Promise.all([first.stop(), session.close(), lost.close()]));
 });

@@ -10,7 +10,7 @@ import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -35,9 +35,7 @@ async function leadOverProxy(options: Partial<ElectionSupervisorOptions> = {}) {
   const session = { sessionTimeoutMs: 700 };
   const supervisor = supervise({ connect: proxy.connectString, path, session, ...options });
   const events = recordEvents(supervisor, ...EVENTS);
-  const elected = nextEvent<[Term]>(supervisor, 'elected');
-  await supervisor.start();
-  const [term] = await elected;
+  const [term] = await eventAfter<[Term]>(supervisor, 'elected', () => supervisor.start());
   const expire = async () => {
     const expired = nextEvent(supervisor, 'expired');
     proxy.cut();
@@ -74,9 +72,7 @@ describe('a supervisor', () => {
       wedged: false,
       reasons: [],
     });
-    const again = nextEvent(supervisor, 'elected');
-    await supervisor.resign();
-    await again;
+    await eventAfter(supervisor, 'elected', () => supervisor.resign());
     await Promise.all([supervisor.stop(), supervisor.stop()]);
     expect(await observer.getChildren(path)).toEqual([]);
     expect(events).toEqual(['elected', 'demoted', 'elected', 'demoted', 'stopped']);
@@ -133,9 +129,7 @@ describe('a supervisor', () => {
     });
     const errors: unknown[] = [];
     supervisor.on('error', (error) => void errors.push(error));
-    const elected = nextEvent(supervisor, 'elected');
-    await expire();
-    await elected;
+    await eventAfter(supervisor, 'elected', () => expire());
     expect(attempts).toEqual([1, 2, 3]);
     expect(errors.filter((error) => !(error instanceof NoServerError))).toMatchObject([
       { code: 'CLEANUP_ATTEMPT_FAILED', attempt: 1 },
@@ -152,9 +146,7 @@ describe('a supervisor', () => {
     });
     const errors: Error[] = [];
     supervisor.on('error', (error) => void errors.push(error));
-    const stopped = nextEvent(supervisor, 'stopped');
-    await expire();
-    await stopped;
+    await eventAfter(supervisor, 'stopped', () => expire());
     expect(errors.at(-1)).toBeInstanceOf(CleanupFailedError);
     expect(errors.at(-1)).toMatchObject({ attempts: 3, cause: 'never' });
     expect(events).not.toContain('restarting');
@@ -169,9 +161,7 @@ describe('a supervisor', () => {
         if (attempt === 1) reasons.push(await aborted(signal));
       },
     });
-    const elected = nextEvent(supervisor, 'elected');
-    await expire();
-    await elected;
+    await eventAfter(supervisor, 'elected', () => expire());
     expect(reasons).toHaveLength(1);
   });
 
@@ -214,9 +204,7 @@ describe('a supervisor', () => {
   it('may be stopped by its own work, which does not wait for its own end', async () => {
     const path = uniquePath('supervised');
     const supervisor: ElectionSupervisor = supervise({ path, lead: () => supervisor.stop() });
-    const stopped = nextEvent(supervisor, 'stopped');
-    await supervisor.start();
-    await stopped;
+    await eventAfter(supervisor, 'stopped', () => supervisor.start());
     const observer = await openSession();
     expect(await observer.getChildren(path)).toEqual([]);
   });
@@ -241,12 +229,8 @@ describe('a supervisor', () => {
         }
       },
     });
-    const elected = nextEvent(supervisor, 'elected');
-    await expire();
-    await elected;
-    const over = nextEvent(supervisor, 'stopped');
-    await expire();
-    await over;
+    await eventAfter(supervisor, 'elected', () => expire());
+    await eventAfter(supervisor, 'stopped', () => expire());
     expect(calls).toEqual([1, 2, 3]);
     expect(late).toEqual([false]);
   });

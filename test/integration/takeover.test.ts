@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { DemotionReason } from '../../src/errors.js';
@@ -24,27 +24,25 @@ async function leadBehindProxy(path: string, options = {}) {
   return { proxy, session, elector, term, demoted };
 }
 
-describe('a leader that is cut off', () => {
-  it('is replaced when its lease is over, long before its session ends', async () => {
-    const path = uniquePath('takeover');
-    const leader = await leadBehindProxy(path);
-    const next = await campaign(await openSession(SESSION), path);
-    const elected = nextEvent<[Term]>(next, 'elected');
-    const seen: boolean[] = [];
-    next.once('elected', () => void seen.push(leader.term.isHeld()));
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const silentAt = performance.now();
-    leader.proxy.partition();
-    const [term] = await elected;
-    console.log('took', performance.now() - silentAt);
-    expect(term.number).toBe(2);
-    expect(term.token).toBeGreaterThan(leader.term.token);
-    expect(seen).toEqual([false]);
-    expect((await leader.demoted)[1]).toBe('lease-expired');
-    leader.proxy.restore();
-    // The former leader's session lives, so it joins again, behind the new leader.
-    await until(() => leader.elector.state.name === 'waiting');
-    await Promise.all([leader.elector.stop(), next.stop()]);
-    expect(await recordOf(await openSession(), path)).toMatchObject({ state: 'vacant' });
-  });
+it('a leader that is cut off is replaced when its lease is over, long before its session ends', async () => {
+  const path = uniquePath('takeover');
+  const leader = await leadBehindProxy(path);
+  const next = await campaign(await openSession(SESSION), path);
+  const elected = nextEvent<[Term]>(next, 'elected');
+  const seen: boolean[] = [];
+  next.once('elected', () => void seen.push(leader.term.isHeld()));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const silentAt = performance.now();
+  leader.proxy.partition();
+  const [term] = await elected;
+  console.log('took', performance.now() - silentAt);
+  expect(term.number).toBe(2);
+  expect(term.token).toBeGreaterThan(leader.term.token);
+  expect(seen).toEqual([false]);
+  expect((await leader.demoted)[1]).toBe('lease-expired');
+  leader.proxy.restore();
+  // The former leader's session lives, so it joins again, behind the new leader.
+  await until(() => leader.elector.state.name === 'waiting');
+  await Promise.all([leader.elector.stop(), next.stop()]);
+  expect(await recordOf(await openSession(), path)).toMatchObject({ state: 'vacant' });
 });

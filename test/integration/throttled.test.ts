@@ -7,7 +7,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { Session } from '../../src/session/session.js';
 import { PATHS } from '../support/conclave/group-members.js';
 import { setUpOwners } from '../support/conclave/shard-owners.js';
-import { nextEvent, recordEvents } from '../support/events.js';
+import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const TIMES = { sessionTimeoutMs: 9000, leaseMs: 3000 };
@@ -146,15 +146,11 @@ describe('a contender whose requests are throttled', () => {
     const { clock, session, open, events, throttle } = await setUp();
     const { one, two, errors } = await electors(session, await open(TIMES));
     throttle(operation);
-    const first = nextEvent<[Term]>(one, 'elected');
-    await clock.advanceUntil(one.start());
-    await clock.advanceUntil(first);
+    await clock.advanceUntil(eventAfter<[Term]>(one, 'elected', () => one.start()));
     throttle(operation);
     await clock.advanceUntil(two.start());
     throttle(operation);
-    const next = nextEvent<[Term]>(two, 'elected');
-    await clock.advanceUntil(one.stop());
-    const [term] = await clock.advanceUntil(next);
+    const [term] = await clock.advanceUntil(eventAfter<[Term]>(two, 'elected', () => one.stop()));
     expect(term.number).toBe(2);
     throttle(operation);
     await clock.advanceUntil(two.stop());
@@ -188,22 +184,20 @@ describe('a contender whose requests are throttled', () => {
   });
 });
 
-describe('a shard of another member whose record could not be read once', () => {
-  it('is claimed all the same when its owner has left', async () => {
-    const { clock, server, join } = await setUpOwners();
-    const [owner, waiting] = [await join('owner'), await join('waiting')];
-    owner.owner.follow(['0']);
-    await clock.advance(100);
-    const fault = server.failWith('SYSTEM_ERROR', {
-      operation: 'getData',
-      path: PATHS.recordOf('0'),
-      times: 1,
-    });
-    waiting.owner.follow(['0']);
-    await clock.advance(100);
-    expect(fault.hits).toBe(1);
-    owner.owner.follow([]);
-    await clock.advance(5000);
-    expect(waiting.told).toEqual(['acquired 0']);
+it('a shard of another member whose record could not be read once is claimed all the same when its owner has left', async () => {
+  const { clock, server, join } = await setUpOwners();
+  const [owner, waiting] = [await join('owner'), await join('waiting')];
+  owner.owner.follow(['0']);
+  await clock.advance(100);
+  const fault = server.failWith('SYSTEM_ERROR', {
+    operation: 'getData',
+    path: PATHS.recordOf('0'),
+    times: 1,
   });
+  waiting.owner.follow(['0']);
+  await clock.advance(100);
+  expect(fault.hits).toBe(1);
+  owner.owner.follow([]);
+  await clock.advance(5000);
+  expect(waiting.told).toEqual(['acquired 0']);
 });

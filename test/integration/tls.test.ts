@@ -12,7 +12,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { type Certificates, makeCertificates, PASSPHRASE } from '../support/servers/certificates.js';
 
@@ -76,9 +76,7 @@ describe('a session over TLS', () => {
     const proxy = await startProxy(securePort, { readable: false });
     const session = await openSession(trusting(), proxy.connectString);
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const resumed = nextEvent(session, 'resumed');
-    proxy.dropConnections();
-    await resumed;
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect(session.owns((await session.getData(value)).stat)).toBe(true);
   });
 
@@ -119,23 +117,21 @@ describe('a session over TLS', () => {
   });
 });
 
-describe('the command line over TLS', () => {
-  it('is served by a server whose authority it was given', async () => {
-    const print = vi.spyOn(console, 'log').mockReturnValue();
-    const complain = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    onTestFinished(() => void vi.restoreAllMocks());
-    const folder = await mkdtemp(join(tmpdir(), 'conclave-authority-'));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const file = join(folder, 'authority.pem');
-    await writeFile(file, certificates.ca);
-    const words = ['status', uniquePath(), '-c', `localhost:${securePort}`, '--connect-timeout', '2s'];
-    expect(await runCommandLine([...words, '--ca', file])).toBe(1);
-    expect(print).toHaveBeenCalledWith('there is no such election');
-    // No authority that the system trusts has signed the certificate. Without TLS the two sides don't understand each other.
-    expect(await runCommandLine([...words, '--tls'])).toBe(69);
-    expect(await runCommandLine(words)).toBe(69);
-    expect(complain).toHaveBeenCalledTimes(2);
-  });
+it('the command line over TLS is served by a server whose authority it was given', async () => {
+  const print = vi.spyOn(console, 'log').mockReturnValue();
+  const complain = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const folder = await mkdtemp(join(tmpdir(), 'conclave-authority-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'authority.pem');
+  await writeFile(file, certificates.ca);
+  const words = ['status', uniquePath(), '-c', `localhost:${securePort}`, '--connect-timeout', '2s'];
+  expect(await runCommandLine([...words, '--ca', file])).toBe(1);
+  expect(print).toHaveBeenCalledWith('there is no such election');
+  // No authority that the system trusts has signed the certificate. Without TLS the two sides don't understand each other.
+  expect(await runCommandLine([...words, '--tls'])).toBe(69);
+  expect(await runCommandLine(words)).toBe(69);
+  expect(complain).toHaveBeenCalledTimes(2);
 });
 
 describe('mutual TLS', () => {

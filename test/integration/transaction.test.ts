@@ -9,7 +9,13 @@ import {
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
-import { connectString, openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
@@ -26,8 +32,7 @@ describe("a term's transaction", () => {
   });
 
   it('writes nothing if a part is refused, and says which', async () => {
-    const session = await openSession();
-    const path = uniquePath('state');
+    const { session, path } = await openWithPath('state');
     const [elector, term] = await lead(session, uniquePath('election'));
     await term.transaction().create(path, 'one').commit();
     const refused = term.transaction().setData(path, 'two').remove(path, 7).commit();
@@ -114,19 +119,17 @@ describe("a term's transaction", () => {
   });
 });
 
-describe("a lock's transaction", () => {
-  it('is carried out while the lock is held, and not when its session has expired', async () => {
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 600 });
-    const other = await openSession();
-    const state = uniquePath('state');
-    const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
-    await hold.transaction().create(state, 'one').commit();
-    const expired = nextEvent(session, 'expired');
-    proxy.cut();
-    await until(async () => (await other.exists(hold.path)) === undefined);
-    proxy.restore();
-    await expired;
-    await expect(hold.transaction().setData(state, 'two').commit()).rejects.toBeInstanceOf(LockLostError);
-    expect((await other.getData(state)).data.toString()).toBe('one');
-  });
+it("a lock's transaction is carried out while the lock is held, and not when its session has expired", async () => {
+  const { proxy, session } = await openProxied({ sessionTimeoutMs: 600 });
+  const other = await openSession();
+  const state = uniquePath('state');
+  const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
+  await hold.transaction().create(state, 'one').commit();
+  const expired = nextEvent(session, 'expired');
+  proxy.cut();
+  await until(async () => (await other.exists(hold.path)) === undefined);
+  proxy.restore();
+  await expired;
+  await expect(hold.transaction().setData(state, 'two').commit()).rejects.toBeInstanceOf(LockLostError);
+  expect((await other.getData(state)).data.toString()).toBe('one');
 });

@@ -136,46 +136,42 @@ describe.each(WAYS)('%s', (_, use) => {
   });
 });
 
-describe('an election of several', () => {
-  it('is refused if a stranger may write the record of a seat', async () => {
-    const [session, stranger] = [await openAlice(), await openSession()];
-    const path = uniquePath('seats');
-    await session.create(path, { access: [ALICE, world(CREATE | 1)] });
-    await stranger.create(`${path}/seat-1`);
-    const elector = new LeaderElector(session, path, { seats: 2 });
-    onTestFinished(() => elector.stop());
-    await expect(elector.start()).rejects.toMatchObject({
-      code: 'UNPROTECTED_PATH',
-      path: `${path}/seat-1`,
-    });
-    expect((await session.getChildren(path)).filter((child) => child.startsWith('_c_'))).toEqual([]);
+it('an election of several is refused if a stranger may write the record of a seat', async () => {
+  const [session, stranger] = [await openAlice(), await openSession()];
+  const path = uniquePath('seats');
+  await session.create(path, { access: [ALICE, world(CREATE | 1)] });
+  await stranger.create(`${path}/seat-1`);
+  const elector = new LeaderElector(session, path, { seats: 2 });
+  onTestFinished(() => elector.stop());
+  await expect(elector.start()).rejects.toMatchObject({
+    code: 'UNPROTECTED_PATH',
+    path: `${path}/seat-1`,
   });
+  expect((await session.getChildren(path)).filter((child) => child.startsWith('_c_'))).toEqual([]);
 });
 
-describe('an election that was made open to all', () => {
-  it('is protected by the lines that the errors give, one node after the other', async () => {
-    const stranger = await openSession();
-    const parent = uniquePath('elections');
-    const path = `${parent}/scheduler`;
-    await stranger.create(parent);
-    await stranger.create(path);
-    const session = await openAlice();
-    const admin = await openAdminClient(alice);
-    const lines: string[] = [];
-    const refused = async (): Promise<Error | undefined> => {
-      const error = await new LeaderElector(session, path).start().then(
-        () => undefined,
-        (reason: Error) => reason,
-      );
-      return error;
-    };
-    for (let error = await refused(); error !== undefined && lines.length < 3; error = await refused()) {
-      expect(error).toBeInstanceOf(UnprotectedPathError);
-      const [line, node, list] = /setAcl (\S+) (\S+)/.exec(error.message) ?? [];
-      lines.push(String(line));
-      expect(list).toBe('world:anyone:cr,auth::cdrwa');
-      await admin.setAcl(String(node), [world(1 | CREATE), { scheme: 'auth', id: '', permissions: 31 }]);
-    }
-    expect(lines.map((line) => line.split(' ')[1]).sort()).toEqual([parent, path]);
-  });
+it('an election that was made open to all is protected by the lines that the errors give, one node after the other', async () => {
+  const stranger = await openSession();
+  const parent = uniquePath('elections');
+  const path = `${parent}/scheduler`;
+  await stranger.create(parent);
+  await stranger.create(path);
+  const session = await openAlice();
+  const admin = await openAdminClient(alice);
+  const lines: string[] = [];
+  const refused = async (): Promise<Error | undefined> => {
+    const error = await new LeaderElector(session, path).start().then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    return error;
+  };
+  for (let error = await refused(); error !== undefined && lines.length < 3; error = await refused()) {
+    expect(error).toBeInstanceOf(UnprotectedPathError);
+    const [line, node, list] = /setAcl (\S+) (\S+)/.exec(error.message) ?? [];
+    lines.push(String(line));
+    expect(list).toBe('world:anyone:cr,auth::cdrwa');
+    await admin.setAcl(String(node), [world(1 | CREATE), { scheme: 'auth', id: '', permissions: 31 }]);
+  }
+  expect(lines.map((line) => line.split(' ')[1]).sort()).toEqual([parent, path]);
 });

@@ -6,7 +6,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
@@ -47,9 +47,7 @@ describe('a session that may not read its own node any more', () => {
     const path = uniquePath('election');
     const elector = new LeaderElector(session, path);
     onTestFinished(() => elector.stop());
-    const first = nextEvent<[Term]>(elector, 'elected');
-    await elector.start();
-    const [term] = await first;
+    const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
     const demoted = nextEvent<[Term, string]>(elector, 'demoted');
     const next = nextEvent<[Term]>(elector, 'elected');
     await (await openAdminClient()).setAcl(elector.claim?.node as string, [ALL_BUT_READ]);

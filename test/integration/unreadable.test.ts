@@ -11,7 +11,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
@@ -70,9 +70,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
       await owner.create(`${top}/team/app`, { access: 'world' });
       const session = await open(bob, 'creator', `${top}/team/app`);
       const elector = new LeaderElector(session, '/election');
-      const elected = nextEvent(elector, 'elected');
-      await elector.start();
-      await elected;
+      await eventAfter(elector, 'elected', () => elector.start());
       await elector.stop();
     });
 
@@ -160,9 +158,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
     fresh('an elector does not start, and leaves no node', async () => {
       const { hidden, path } = await queueOpenToBoth();
       const leader = new LeaderElector(hidden, path);
-      const elected = nextEvent(leader, 'elected');
-      await leader.start();
-      await elected;
+      await eventAfter(leader, 'elected', () => leader.start());
       const elector = new LeaderElector(await open(bob, readable), path);
       await expect(elector.start()).rejects.toBeInstanceOf(UnreadableNodeError);
       await elector.stop();

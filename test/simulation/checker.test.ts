@@ -46,23 +46,21 @@ describe('two that act at once in one seat', () => {
   });
 });
 
-describe('tokens and numbers of terms', () => {
-  it('rise in one life of the ensemble, and begin anew in the next', () => {
-    const ledger = new Ledger(() => 0);
-    const losses: Losses = { lostAt: 0, wasRestored: false };
-    const checker = new LeadershipChecker(
-      ledger,
-      () => [],
-      () => losses,
-      () => 0,
-      LEASE_MS,
-    );
-    checker.elected({ token: 7n, number: 3, seat: 0 }, 0);
-    checker.elected({ token: 1n, number: 1, seat: 0 }, 1);
-    checker.elected({ token: 8n, number: 4, seat: 0 }, 0); // Reported late, after its loss.
-    checker.elected({ token: 2n, number: 2, seat: 0 }, 1);
-    expect(kinds(ledger)).toEqual([]);
-    checker.elected({ token: 2n, number: 2, seat: 0 }, 1);
-    expect(kinds(ledger)).toEqual(['token', 'term']);
-  });
+it('tokens and numbers of terms rise in one life of the ensemble, and begin anew in the next', () => {
+  const ledger = new Ledger(() => 0);
+  const losses: Losses = { lostAt: 0, wasRestored: false };
+  const checker = new LeadershipChecker(
+    ledger,
+    () => [],
+    () => losses,
+    () => 0,
+    LEASE_MS,
+  );
+  checker.elected({ token: 7n, number: 3, seat: 0 }, 0);
+  checker.elected({ token: 1n, number: 1, seat: 0 }, 1);
+  checker.elected({ token: 8n, number: 4, seat: 0 }, 0); // Reported late, after its loss.
+  checker.elected({ token: 2n, number: 2, seat: 0 }, 1);
+  expect(kinds(ledger)).toEqual([]);
+  checker.elected({ token: 2n, number: 2, seat: 0 }, 1);
+  expect(kinds(ledger)).toEqual(['token', 'term']);
 });

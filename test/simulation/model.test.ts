@@ -110,29 +110,27 @@ describe('an interruption', () => {
   });
 });
 
-describe('an ensemble', () => {
-  it('loses its data, or goes back to an earlier state, and begins from there', async () => {
-    const { scheduler, random } = setting();
-    const witness = { count: () => undefined, applied: () => undefined, shown: () => undefined };
-    const ensemble = new Ensemble({ tickMs: 1000, syncLimit: 5 }, scheduler, random, witness);
-    const zxids = () => new Set(ensemble.servers.map(({ replica }) => replica.zxid));
-    const serve = async (writes: number) => {
-      for (const server of ensemble.servers) server.restart();
-      await run(scheduler, 5000);
-      for (let count = 0; count < writes; count++) ensemble.leader?.deleteAsOperator('/none');
-      await run(scheduler, 5000);
-    };
-    await serve(10);
-    expect(zxids()).toEqual(new Set([firstZxid(1) + 10n]));
-    ensemble.loseData(0.3);
-    expect(zxids()).toEqual(new Set([firstZxid(1) + 3n]));
-    await serve(1);
-    expect(zxids()).toEqual(new Set([firstZxid(2) + 1n]));
-    ensemble.loseData(0);
-    expect(zxids()).toEqual(new Set([0n]));
-    await serve(1);
-    expect(zxids()).toEqual(new Set([firstZxid(1) + 1n]));
-  });
+it('an ensemble loses its data, or goes back to an earlier state, and begins from there', async () => {
+  const { scheduler, random } = setting();
+  const witness = { count: () => undefined, applied: () => undefined, shown: () => undefined };
+  const ensemble = new Ensemble({ tickMs: 1000, syncLimit: 5 }, scheduler, random, witness);
+  const zxids = () => new Set(ensemble.servers.map(({ replica }) => replica.zxid));
+  const serve = async (writes: number) => {
+    for (const server of ensemble.servers) server.restart();
+    await run(scheduler, 5000);
+    for (let count = 0; count < writes; count++) ensemble.leader?.deleteAsOperator('/none');
+    await run(scheduler, 5000);
+  };
+  await serve(10);
+  expect(zxids()).toEqual(new Set([firstZxid(1) + 10n]));
+  ensemble.loseData(0.3);
+  expect(zxids()).toEqual(new Set([firstZxid(1) + 3n]));
+  await serve(1);
+  expect(zxids()).toEqual(new Set([firstZxid(2) + 1n]));
+  ensemble.loseData(0);
+  expect(zxids()).toEqual(new Set([0n]));
+  await serve(1);
+  expect(zxids()).toEqual(new Set([firstZxid(1) + 1n]));
 });
 
 describe('a link', () => {

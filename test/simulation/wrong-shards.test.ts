@@ -1,26 +1,22 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Validity } from '../../src/lease/validity.js';
 import { Session } from '../../src/session/session.js';
 import { OwnedShard } from '../../src/shards/ownership/shard.js';
 import { simulate } from './run.js';
 import { findEach, replace } from './wrong.js';
 
-describe('the simulation of shards', () => {
-  it('finds nothing wrong', async () => {
-    const runs = [1, 2, 3].map((seed) =>
-      simulate({ seed, hours: 0.4, rules: 'shipped', faultRate: 'shards' }),
-    );
-    const found: string[] = [];
-    let terms = 0;
-    for (const run of runs) {
-      const { violations, counts } = await run;
-      found.push(...violations.map(({ kind, what }) => `${kind}: ${what}`));
-      terms += counts.get('terms') ?? 0;
-    }
-    expect(found).toEqual([]);
-    expect(terms).toBeGreaterThan(100);
-  }, 300_000);
-});
+it('the simulation of shards finds nothing wrong', async () => {
+  const runs = [1, 2, 3].map((seed) => simulate({ seed, hours: 0.4, rules: 'shipped', faultRate: 'shards' }));
+  const found: string[] = [];
+  let terms = 0;
+  for (const run of runs) {
+    const { violations, counts } = await run;
+    found.push(...violations.map(({ kind, what }) => `${kind}: ${what}`));
+    terms += counts.get('terms') ?? 0;
+  }
+  expect(found).toEqual([]);
+  expect(terms).toBeGreaterThan(100);
+}, 300_000);
 
 findEach([
   {

@@ -10,6 +10,17 @@ export function nextEvent<Args extends unknown[] = unknown[]>(
   return within<Args>(source, event, { timeoutMs: 60_000 });
 }
 
+/** Acts, and resolves with the arguments of the next such event from then on. */
+export async function eventAfter<Args extends unknown[] = unknown[]>(
+  source: EventSource,
+  event: string,
+  act: () => unknown,
+): Promise<Args> {
+  const came = nextEvent<Args>(source, event);
+  await act();
+  return await came;
+}
+
 /** Resolves when the signal has aborted, with its reason. */
 export function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {

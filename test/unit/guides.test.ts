@@ -90,18 +90,16 @@ describe('the tables for those who come from elsewhere', () => {
   });
 });
 
-describe('the reasons that the page about problems explains', () => {
-  it('are those of health(), but for what is left out', () => {
-    const [, section = ''] =
-      /^## Nothing happens$(.*?)^## /ms.exec(read(join(GUIDES, 'questions-and-problems.md'))) ?? [];
-    const reasons = [...section.matchAll(/^\| `([a-z][^`()]*(?:\(…\)[^`]*)?)` \|/gm)].map(
-      ([, reason]) => reason as string,
-    );
-    const health = read('src/cluster/supervisor/health.ts');
-    const parts = reasons.flatMap((reason) => reason.split(/…|, /)).filter((part) => /\w/.test(part));
-    expect(reasons.length).toBeGreaterThan(5);
-    expect(parts.filter((part) => !health.includes(part.replace(/^\W+/, '').trim()))).toEqual([]);
-  });
+it('the reasons that the page about problems explains are those of health(), but for what is left out', () => {
+  const [, section = ''] =
+    /^## Nothing happens$(.*?)^## /ms.exec(read(join(GUIDES, 'questions-and-problems.md'))) ?? [];
+  const reasons = [...section.matchAll(/^\| `([a-z][^`()]*(?:\(…\)[^`]*)?)` \|/gm)].map(
+    ([, reason]) => reason as string,
+  );
+  const health = read('src/cluster/supervisor/health.ts');
+  const parts = reasons.flatMap((reason) => reason.split(/…|, /)).filter((part) => /\w/.test(part));
+  expect(reasons.length).toBeGreaterThan(5);
+  expect(parts.filter((part) => !health.includes(part.replace(/^\W+/, '').trim()))).toEqual([]);
 });
 
 /** The names of the states in the comment of a type: "- `idle`: …". */

@@ -6,6 +6,7 @@ import { CleanupFailedError } from '../../src/errors.js';
 import { type Deferred, deferred } from '../../src/platform/async/promises.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
+import { eventAfter } from '../support/events.js';
 
 const EVENTS = ['expired', 'cleaned', 'restarting', 'stopped', 'error'];
 
@@ -36,9 +37,7 @@ async function leading(options: Partial<ElectionSupervisorOptions> = {}, clock =
     await server.stop();
     expect(clock.timerCount).toBe(0);
   });
-  const elected = nextEvent(supervisor, 'elected');
-  await clock.advanceUntil(supervisor.start());
-  await clock.advanceUntil(elected);
+  await clock.advanceUntil(eventAfter(supervisor, 'elected', () => supervisor.start()));
   const expire = async () => {
     const expired = nextEvent(supervisor, 'expired');
     server.expireSession(() => true);
@@ -204,9 +203,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
   it('cleans up also when its lease has ended, and no server says what has become of the session', async () => {
     const { clock, server, supervisor, work, steps, losses } = await leading();
     const { term } = supervisor;
-    const demoted = nextEvent(supervisor, 'demoted');
-    server.partition();
-    await clock.advanceUntil(demoted);
+    await clock.advanceUntil(eventAfter(supervisor, 'demoted', () => server.partition()));
     work.resolve(undefined);
     await clock.advanceUntil(() =>
       supervisor.health().reasons.some((reason) => reason.startsWith('no server')),
@@ -227,9 +224,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
       lead: ({ signal }) => sleep(clock, 60_000, signal).catch(() => sleep(clock, 1000)),
     });
     const events = recordEvents(supervisor, 'expired', 'restarting', 'stopped');
-    const elected = nextEvent(supervisor, 'elected');
-    await clock.advanceUntil(supervisor.start());
-    await clock.advanceUntil(elected);
+    await clock.advanceUntil(eventAfter(supervisor, 'elected', () => supervisor.start()));
     const expired = nextEvent(supervisor, 'expired');
     server.expireSession(() => true);
     await clock.advanceUntil(expired);
@@ -246,28 +241,23 @@ describe('a supervisor that is stopped after the loss of a session', () => {
   });
 });
 
-describe('a session that is lost before it has a place in the queue', () => {
-  it('is cleaned up after, as any other', async () => {
-    const { clock, server, supervisor, work, steps, losses, expire } = await leading();
-    work.resolve(undefined);
-    const create = server.swallowReply('multi', { path: /\/_h_/ });
-    const elected = nextEvent(supervisor, 'elected');
-    await expire();
-    await clock.advanceUntil(() => create.hits > 0);
-    expect(losses).toHaveLength(1);
-    server.expireSession(() => true);
-    await clock.advanceUntil(elected);
-    expect(losses).toMatchObject([
-      { attempt: 1 },
-      { attempt: 1, term: undefined, reason: 'session-expired' },
-    ]);
-    expect(steps.filter((step) => step === 'expired' || step === 'cleaned')).toEqual([
-      'expired',
-      'cleaned',
-      'expired',
-      'cleaned',
-    ]);
-  });
+it('a session that is lost before it has a place in the queue is cleaned up after, as any other', async () => {
+  const { clock, server, supervisor, work, steps, losses, expire } = await leading();
+  work.resolve(undefined);
+  const create = server.swallowReply('multi', { path: /\/_h_/ });
+  const elected = nextEvent(supervisor, 'elected');
+  await expire();
+  await clock.advanceUntil(() => create.hits > 0);
+  expect(losses).toHaveLength(1);
+  server.expireSession(() => true);
+  await clock.advanceUntil(elected);
+  expect(losses).toMatchObject([{ attempt: 1 }, { attempt: 1, term: undefined, reason: 'session-expired' }]);
+  expect(steps.filter((step) => step === 'expired' || step === 'cleaned')).toEqual([
+    'expired',
+    'cleaned',
+    'expired',
+    'cleaned',
+  ]);
 });
 
 describe('a shutdown on a signal after the loss of a session', () => {

@@ -94,14 +94,12 @@ describe('the table of the row of shards', () => {
   });
 });
 
-describe('a repartition', () => {
-  it('has the pieces with another owner, and the times of these only', () => {
-    const at = (atMs: number, member: number, shard: string, kind: 'ended' | 'acquired') => ({
-      ...{ atMs, member, shard, kind },
-    });
-    const events = [at(0, 0, 'a', 'ended'), at(1, 0, 'b', 'ended'), at(7, 0, 'a', 'acquired')];
-    expect(repartitionOf('kazoo', [...events, at(9, 1, 'b', 'acquired')])).toEqual({
-      ...{ who: 'kazoo', moved: 1, interrupted: 2, gapsMs: [8], spanMs: 9 },
-    });
+it('a repartition has the pieces with another owner, and the times of these only', () => {
+  const at = (atMs: number, member: number, shard: string, kind: 'ended' | 'acquired') => ({
+    ...{ atMs, member, shard, kind },
+  });
+  const events = [at(0, 0, 'a', 'ended'), at(1, 0, 'b', 'ended'), at(7, 0, 'a', 'acquired')];
+  expect(repartitionOf('kazoo', [...events, at(9, 1, 'b', 'acquired')])).toEqual({
+    ...{ who: 'kazoo', moved: 1, interrupted: 2, gapsMs: [8], spanMs: 9 },
   });
 });

@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq';
 import pg from 'pg';
 import PgBoss from 'pg-boss';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startRelay } from '../../../examples/guides/bullmq/main.mjs';
 import { sendFenced } from '../../../examples/guides/pg-boss/producer.mjs';
 import { usePostgres } from '../../../tools/postgres/server.mjs';
@@ -40,54 +40,50 @@ class Outbox {
   }
 }
 
-describe('the BullMQ producer of the guides', () => {
-  it('gives each job once and in order, though a leader fails between adding and marking', async () => {
-    const { url, stop } = await useRedis();
-    onTestFinished(stop);
-    const redis = { url, maxRetriesPerRequest: null };
-    const outbox = new Outbox(6);
-    const path = uniquePath('guide');
-    const options = { connect: connectString(), path, redis };
-    const first = await startRelay({ ...options, outbox: outbox.access({ diesBefore: 4 }) });
-    onTestFinished(() => first.stop());
-    await until(() => outbox.added.includes(4), 'the failure');
-    const second = await startRelay({ ...options, outbox: outbox.access() });
-    onTestFinished(() => second.stop());
-    await first.stop();
-    const handled: number[] = [];
-    const worker = new Worker('orders', async ({ data }) => void handled.push(data.order), {
-      connection: redis,
-    });
-    onTestFinished(() => worker.close());
-    await until(() => outbox.isEmpty && handled.length === 6, 'all jobs');
-    expect(outbox.added.filter((id) => id === 4).length).toBeGreaterThan(1);
-    expect(handled).toEqual([1, 2, 3, 4, 5, 6]);
+it('the BullMQ producer of the guides gives each job once and in order, though a leader fails between adding and marking', async () => {
+  const { url, stop } = await useRedis();
+  onTestFinished(stop);
+  const redis = { url, maxRetriesPerRequest: null };
+  const outbox = new Outbox(6);
+  const path = uniquePath('guide');
+  const options = { connect: connectString(), path, redis };
+  const first = await startRelay({ ...options, outbox: outbox.access({ diesBefore: 4 }) });
+  onTestFinished(() => first.stop());
+  await until(() => outbox.added.includes(4), 'the failure');
+  const second = await startRelay({ ...options, outbox: outbox.access() });
+  onTestFinished(() => second.stop());
+  await first.stop();
+  const handled: number[] = [];
+  const worker = new Worker('orders', async ({ data }) => void handled.push(data.order), {
+    connection: redis,
   });
+  onTestFinished(() => worker.close());
+  await until(() => outbox.isEmpty && handled.length === 6, 'all jobs');
+  expect(outbox.added.filter((id) => id === 4).length).toBeGreaterThan(1);
+  expect(handled).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-describe('the pg-boss producer of the guides', () => {
-  it('sends the jobs of the newest leader, and refuses those of one that was replaced', async () => {
-    const { connectionString, stop } = await usePostgres();
-    onTestFinished(stop);
-    const boss = new PgBoss({ connectionString, schema: 'guide_jobs' });
-    const pool = new pg.Pool({ connectionString });
-    onTestFinished(async () => {
-      await pool.query('DROP TABLE producer; DROP SCHEMA guide_jobs CASCADE');
-      await pool.end();
-    });
-    await pool.query('CREATE TABLE producer (name text PRIMARY KEY, fence bigint NOT NULL)');
-    await boss.start();
-    onTestFinished(() => boss.stop({ graceful: false, wait: true }));
-    await boss.createQueue('orders');
-    // biome-ignore lint/suspicious/noExplicitAny: it needs a term's number and token only
-    const term = (number: number, token: bigint): any => ({ number, token });
-    await sendFenced(pool, boss, term(1, 7n), 'orders', { order: 1 });
-    await sendFenced(pool, boss, term(2, 9n), 'orders', { order: 2 });
-    await expect(sendFenced(pool, boss, term(1, 7n), 'orders', { order: 3 })).rejects.toThrow(
-      'fenced out: a later leader than term 1 has sent to orders',
-    );
-    await sendFenced(pool, boss, term(2, 9n), 'orders', { order: 4 });
-    const jobs = await boss.fetch<{ order: number }>('orders', { batchSize: 10 });
-    expect(jobs.map(({ data }) => data.order).sort()).toEqual([1, 2, 4]);
+it('the pg-boss producer of the guides sends the jobs of the newest leader, and refuses those of one that was replaced', async () => {
+  const { connectionString, stop } = await usePostgres();
+  onTestFinished(stop);
+  const boss = new PgBoss({ connectionString, schema: 'guide_jobs' });
+  const pool = new pg.Pool({ connectionString });
+  onTestFinished(async () => {
+    await pool.query('DROP TABLE producer; DROP SCHEMA guide_jobs CASCADE');
+    await pool.end();
   });
+  await pool.query('CREATE TABLE producer (name text PRIMARY KEY, fence bigint NOT NULL)');
+  await boss.start();
+  onTestFinished(() => boss.stop({ graceful: false, wait: true }));
+  await boss.createQueue('orders');
+  // biome-ignore lint/suspicious/noExplicitAny: it needs a term's number and token only
+  const term = (number: number, token: bigint): any => ({ number, token });
+  await sendFenced(pool, boss, term(1, 7n), 'orders', { order: 1 });
+  await sendFenced(pool, boss, term(2, 9n), 'orders', { order: 2 });
+  await expect(sendFenced(pool, boss, term(1, 7n), 'orders', { order: 3 })).rejects.toThrow(
+    'fenced out: a later leader than term 1 has sent to orders',
+  );
+  await sendFenced(pool, boss, term(2, 9n), 'orders', { order: 4 });
+  const jobs = await boss.fetch<{ order: number }>('orders', { batchSize: 10 });
+  expect(jobs.map(({ data }) => data.order).sort()).toEqual([1, 2, 4]);
 });

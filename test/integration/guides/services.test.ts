@@ -77,47 +77,43 @@ describe('the service of the guides', () => {
   });
 });
 
-describe('the cluster of the guides', () => {
-  it('has one leader, replaces one that is killed and all for a new version, and stops the leader last', async () => {
-    const service = await RunningGuide.start('node-cluster/main.mjs', { path: uniquePath('guide') });
-    const leads = (term: number) => service.printed(new RegExp(`^process (\\d+) leads term ${term}$`, 'm'));
-    const waiting = () => service.output.match(/: waiting$/gm)?.length ?? 0;
-    const [, first] = await leads(1);
-    await until(() => waiting() === 2, 'two followers');
-    process.kill(Number(first), 'SIGKILL');
-    const [, second] = await leads(2);
-    expect(second).not.toBe(first);
-    await until(() => waiting() === 3, 'the worker in its place');
-    const before = descendantsOf(service.pid);
-    service.process.kill('SIGHUP');
-    await leads(3);
-    await until(() => {
-      const now = descendantsOf(service.pid);
-      return now.length === 3 && now.every((pid) => !before.includes(pid));
-    }, 'three new workers');
-    service.process.kill('SIGTERM');
-    expect(await service.exit()).toBe(0);
-    expect(service.output).not.toMatch(/leads term 4/);
-  });
+it('the cluster of the guides has one leader, replaces one that is killed and all for a new version, and stops the leader last', async () => {
+  const service = await RunningGuide.start('node-cluster/main.mjs', { path: uniquePath('guide') });
+  const leads = (term: number) => service.printed(new RegExp(`^process (\\d+) leads term ${term}$`, 'm'));
+  const waiting = () => service.output.match(/: waiting$/gm)?.length ?? 0;
+  const [, first] = await leads(1);
+  await until(() => waiting() === 2, 'two followers');
+  process.kill(Number(first), 'SIGKILL');
+  const [, second] = await leads(2);
+  expect(second).not.toBe(first);
+  await until(() => waiting() === 3, 'the worker in its place');
+  const before = descendantsOf(service.pid);
+  service.process.kill('SIGHUP');
+  await leads(3);
+  await until(() => {
+    const now = descendantsOf(service.pid);
+    return now.length === 3 && now.every((pid) => !before.includes(pid));
+  }, 'three new workers');
+  service.process.kill('SIGTERM');
+  expect(await service.exit()).toBe(0);
+  expect(service.output).not.toMatch(/leads term 4/);
 });
 
-describe('the jobs of the guides', () => {
-  it('run in one of two replicas, each firing once', async () => {
-    const path = uniquePath('guide');
-    const options = { path, env: { SCHEDULE: '* * * * * *' } };
-    const replicas = [
-      await RunningGuide.start('cron/jobs.mjs', options),
-      await RunningGuide.start('cron/jobs.mjs', options),
-    ];
-    const firings = () =>
-      replicas.flatMap(({ output }) => [...output.matchAll(/^backup of (\S+) with token \d+$/gm)]);
-    await until(() => firings().length >= 2, 'two firings');
-    const [leader, follower] = replicas.toSorted((a, b) => b.output.length - a.output.length);
-    expect(follower?.output).not.toContain('backup');
-    leader?.process.kill('SIGTERM');
-    expect(await leader?.exit()).toBe(0);
-    await follower?.printed(/^backup of/m);
-    const times = firings().map(([, time]) => time);
-    expect(new Set(times).size).toBe(times.length);
-  });
+it('the jobs of the guides run in one of two replicas, each firing once', async () => {
+  const path = uniquePath('guide');
+  const options = { path, env: { SCHEDULE: '* * * * * *' } };
+  const replicas = [
+    await RunningGuide.start('cron/jobs.mjs', options),
+    await RunningGuide.start('cron/jobs.mjs', options),
+  ];
+  const firings = () =>
+    replicas.flatMap(({ output }) => [...output.matchAll(/^backup of (\S+) with token \d+$/gm)]);
+  await until(() => firings().length >= 2, 'two firings');
+  const [leader, follower] = replicas.toSorted((a, b) => b.output.length - a.output.length);
+  expect(follower?.output).not.toContain('backup');
+  leader?.process.kill('SIGTERM');
+  expect(await leader?.exit()).toBe(0);
+  await follower?.printed(/^backup of/m);
+  const times = firings().map(([, time]) => time);
+  expect(new Set(times).size).toBe(times.length);
 });

@@ -31,3 +31,8 @@ export async function openProxied(options: SessionOptions = {}) {
   const proxy = await startProxy();
   return { proxy, session: await openSession(options, proxy.connectString) };
 }
+
+/** A session, and a path that no other test uses. */
+export async function openWithPath(name?: string) {
+  return { session: await openSession(), path: uniquePath(name) };
+}

@@ -1,5 +1,5 @@
 import { Reader, Writer } from './jute.mjs';
-import { closeSession, type Operation } from './operations.js';
+import { closeSession, type Operation, ping } from './operations.js';
 import { XID } from './protocol.mjs';
 import { RawConnection } from './raw-connection.js';
 
@@ -167,6 +167,12 @@ export class RawClient {
   /** The error of an operation; 0 if it succeeded. */
   async errorOf(operation: Operation<unknown>): Promise<number> {
     return (await this.ask(operation)).error;
+  }
+
+  /** The events so far, and those that the server has sent by now. */
+  async eventsByNow(): Promise<string[]> {
+    await this.do(ping());
+    return this.events;
   }
 
   /** Resolves with the events when there are so many. */

@@ -115,38 +115,36 @@ describe('a request of node:http', () => {
   });
 });
 
-describe('an answer of node:http', () => {
-  it('ends its connection when its body is cut off, also while its client reads nothing', async () => {
-    const isFull = deferred();
-    let body: ReadableStreamDefaultController<Uint8Array> | undefined;
-    const listener = listenerOf(
-      () =>
-        new Response(
-          new ReadableStream({
-            start: (controller) => {
-              body = controller;
-            },
-          }),
-        ),
-    );
-    const closed = deferred();
-    const { server, port } = await serve((incoming, outgoing) => {
-      const { write } = outgoing;
-      outgoing.write = ((chunk: Uint8Array) => {
-        const isDrained = write.call(outgoing, chunk, 'utf8');
-        if (!isDrained) isFull.resolve();
-        return isDrained;
-      }) as typeof write;
-      listener(incoming, outgoing);
-    });
-    server.on('connection', (socket: Socket) => void socket.on('close', () => closed.resolve()));
-    const socket = await send(port, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await once(server, 'request');
-    // More than the buffers of both ends take.
-    for (let mib = 0; mib < 64; mib++) body?.enqueue(new Uint8Array(1024 * 1024));
-    await isFull.promise;
-    body?.error(new Error('cut off'));
-    await closed.promise;
-    expect(socket.isPaused()).toBe(true);
+it('an answer of node:http ends its connection when its body is cut off, also while its client reads nothing', async () => {
+  const isFull = deferred();
+  let body: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const listener = listenerOf(
+    () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => {
+            body = controller;
+          },
+        }),
+      ),
+  );
+  const closed = deferred();
+  const { server, port } = await serve((incoming, outgoing) => {
+    const { write } = outgoing;
+    outgoing.write = ((chunk: Uint8Array) => {
+      const isDrained = write.call(outgoing, chunk, 'utf8');
+      if (!isDrained) isFull.resolve();
+      return isDrained;
+    }) as typeof write;
+    listener(incoming, outgoing);
   });
+  server.on('connection', (socket: Socket) => void socket.on('close', () => closed.resolve()));
+  const socket = await send(port, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(server, 'request');
+  // More than the buffers of both ends take.
+  for (let mib = 0; mib < 64; mib++) body?.enqueue(new Uint8Array(1024 * 1024));
+  await isFull.promise;
+  body?.error(new Error('cut off'));
+  await closed.promise;
+  expect(socket.isPaused()).toBe(true);
 });

@@ -8,6 +8,7 @@ import type { AccessEntry } from '../../../src/session/protocol/acl.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../../../src/testing/index.js';
 import { A_WHILE_MS, TIMES } from '../../support/conclave/group-members.js';
+import { eventAfter } from '../../support/events.js';
 import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/elections/scheduler';
@@ -68,25 +69,23 @@ describe('an elector that may not read its own node', () => {
   });
 });
 
-describe('an elector whose node is deleted as soon as it has one', () => {
-  it('joins more and more rarely', async () => {
-    const { clock, open, first, electing } = await setUp();
-    const leader = electing(first);
-    await clock.advanceUntil(leader.elector.start());
-    const { elector } = electing(await clock.advanceUntil(open()));
-    let joins = 0;
-    elector.on('waiting', async () => {
-      joins++;
-      const [, own] = await first
-        .getChildren(PATH)
-        .then((nodes) => nodes.filter((node) => node.includes('-lock-')).sort(bySequence));
-      if (own !== undefined) await first.remove(`${PATH}/${own}`);
-    });
-    await clock.advanceUntil(elector.start());
-    await clock.advance(60_000);
-    expect(joins).toBeGreaterThan(5);
-    expect(joins).toBeLessThan(40);
+it('an elector whose node is deleted as soon as it has one joins more and more rarely', async () => {
+  const { clock, open, first, electing } = await setUp();
+  const leader = electing(first);
+  await clock.advanceUntil(leader.elector.start());
+  const { elector } = electing(await clock.advanceUntil(open()));
+  let joins = 0;
+  elector.on('waiting', async () => {
+    joins++;
+    const [, own] = await first
+      .getChildren(PATH)
+      .then((nodes) => nodes.filter((node) => node.includes('-lock-')).sort(bySequence));
+    if (own !== undefined) await first.remove(`${PATH}/${own}`);
   });
+  await clock.advanceUntil(elector.start());
+  await clock.advance(60_000);
+  expect(joins).toBeGreaterThan(5);
+  expect(joins).toBeLessThan(40);
 });
 
 describe('work that blocks the event loop past the lease', () => {
@@ -109,9 +108,7 @@ describe('work that blocks the event loop past the lease', () => {
       },
       ...options,
     });
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await clock.advanceUntil(elector.start());
-    const [term] = await clock.advanceUntil(elected);
+    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
     await clock.advance(10_000);
     const demoted = nextEvent(elector, 'demoted');
     const run = async () => {
@@ -171,9 +168,7 @@ describe("a term's `ended`", () => {
   it('resolves when the term has ended, after the abort of its signal, and never rejects', async () => {
     const { clock, first, electing } = await setUp();
     const { elector } = electing(first);
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await clock.advanceUntil(elector.start());
-    const [term] = await clock.advanceUntil(elected);
+    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
     const steps: string[] = [];
     const before = term.ended.then(() => steps.push('ended'));
     expect(term.ended).toBe(term.ended);
@@ -189,9 +184,7 @@ describe("a term's `ended`", () => {
   it('resolves at once when it is asked for after the end', async () => {
     const { clock, first, electing } = await setUp();
     const { elector } = electing(first);
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await clock.advanceUntil(elector.start());
-    const [term] = await clock.advanceUntil(elected);
+    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
     await clock.advanceUntil(elector.stop());
     await expect(term.ended).resolves.toBeUndefined();
   });

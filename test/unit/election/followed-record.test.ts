@@ -39,31 +39,27 @@ async function setUp() {
   return { clock, server, holder, session, node, entry, followed, look, sign, write, failures };
 }
 
-describe('a record that is no longer followed', () => {
-  it('takes no answer of a read that was under way: the candidate would follow again', async () => {
-    const { clock, session, followed } = await setUp();
-    const answers: unknown[] = [];
-    const read = followed.readOfRecord((seen) => answers.push(seen));
-    const node = await clock.advanceUntil(session.getData(PATH));
-    read.answered(node);
-    expect(answers).toHaveLength(1);
-    const late = followed.readOfRecord((seen) => answers.push(seen));
-    followed.stop();
-    late.answered(node);
-    expect(answers).toHaveLength(1);
-  });
+it('a record that is no longer followed takes no answer of a read that was under way: the candidate would follow again', async () => {
+  const { clock, session, followed } = await setUp();
+  const answers: unknown[] = [];
+  const read = followed.readOfRecord((seen) => answers.push(seen));
+  const node = await clock.advanceUntil(session.getData(PATH));
+  read.answered(node);
+  expect(answers).toHaveLength(1);
+  const late = followed.readOfRecord((seen) => answers.push(seen));
+  followed.stop();
+  late.answered(node);
+  expect(answers).toHaveLength(1);
 });
 
-describe('the time of a record', () => {
-  it('is that of the read that has shown it, if no event came before', async () => {
-    const { clock, session, followed, write } = await setUp();
-    await write(2);
-    await clock.advance(5000);
-    const read = followed.readOfRecord();
-    read.answered(await clock.advanceUntil(session.getData(PATH)));
-    expect(followed.known.record?.value).toMatchObject({ term: 2 });
-    expect(clock.now() - followed.changedAt).toBeLessThan(1000);
-  });
+it('the time of a record is that of the read that has shown it, if no event came before', async () => {
+  const { clock, session, followed, write } = await setUp();
+  await write(2);
+  await clock.advance(5000);
+  const read = followed.readOfRecord();
+  read.answered(await clock.advanceUntil(session.getData(PATH)));
+  expect(followed.known.record?.value).toMatchObject({ term: 2 });
+  expect(clock.now() - followed.changedAt).toBeLessThan(1000);
 });
 
 describe('what a candidate knows of a silent holder', () => {

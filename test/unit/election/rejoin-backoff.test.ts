@@ -127,31 +127,29 @@ describe('an election whose leases replies can not keep', () => {
   });
 });
 
-describe('a supervisor whose elector stays out of the election', () => {
-  it('says so in its health, and waits for the longer of the two pauses', async () => {
-    const clock = new TestClock();
-    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
-    onTestFinished(() => server.stop());
-    server.delay(400, { only: 'multi' });
-    const supervisor = new ElectionSupervisor({
-      connect: server.connectString,
-      path: PATH,
-      session: { leaseMs: 500, environment: clock.environment },
-      cooldownMs: 8000,
-      logger: SILENT,
-    });
-    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
-    const electedAt: number[] = [];
-    supervisor.on('elected', () => void electedAt.push(clock.now()));
-    await clock.advanceUntil(supervisor.start());
-    await clock.advanceUntil(() => electedAt.length === 2);
-    await clock.advanceUntil(() =>
-      /^cools down .* another (1[5-9]|2[0-4])\d{3} ms$/.test(supervisor.health().reasons[0] ?? ''),
-    );
-    await clock.advanceUntil(() => electedAt.length === 3);
-    const [first, second, third] = electedAt as [number, number, number];
-    expect(second - first).toBeGreaterThanOrEqual(8000); // Only the supervisor's pause.
-    expect(third - second).toBeGreaterThanOrEqual(16_000);
-    expect(third - second).toBeLessThan(26_000); // Both pauses one after the other would take 28 s.
+it('a supervisor whose elector stays out of the election says so in its health, and waits for the longer of the two pauses', async () => {
+  const clock = new TestClock();
+  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
+  onTestFinished(() => server.stop());
+  server.delay(400, { only: 'multi' });
+  const supervisor = new ElectionSupervisor({
+    connect: server.connectString,
+    path: PATH,
+    session: { leaseMs: 500, environment: clock.environment },
+    cooldownMs: 8000,
+    logger: SILENT,
   });
+  onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+  const electedAt: number[] = [];
+  supervisor.on('elected', () => void electedAt.push(clock.now()));
+  await clock.advanceUntil(supervisor.start());
+  await clock.advanceUntil(() => electedAt.length === 2);
+  await clock.advanceUntil(() =>
+    /^cools down .* another (1[5-9]|2[0-4])\d{3} ms$/.test(supervisor.health().reasons[0] ?? ''),
+  );
+  await clock.advanceUntil(() => electedAt.length === 3);
+  const [first, second, third] = electedAt as [number, number, number];
+  expect(second - first).toBeGreaterThanOrEqual(8000); // Only the supervisor's pause.
+  expect(third - second).toBeGreaterThanOrEqual(16_000);
+  expect(third - second).toBeLessThan(26_000); // Both pauses one after the other would take 28 s.
 });

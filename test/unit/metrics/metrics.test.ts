@@ -8,7 +8,7 @@ import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
 import { resizeGroup } from '../../../src/shards/shards-of-group.js';
 import { A_WHILE_MS, PATHS } from '../../support/conclave/group-members.js';
 import { startSupervisors } from '../../support/conclave/shard-supervisors.js';
-import { nextEvent } from '../../support/events.js';
+import { eventAfter, nextEvent } from '../../support/events.js';
 import { ask } from '../../support/metrics.js';
 import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
@@ -82,21 +82,19 @@ function counters() {
   return { meter, tracer, counts: () => ({ records, callbacks, spans }) };
 }
 
-describe('the metrics that are instrumented twice', () => {
-  it('are exported once by the same meter and the same tracer', async () => {
-    const { clock, start } = await startElection();
-    const [once, twice] = [counters(), counters()];
-    const { supervisor, measured } = await start('one');
-    measured.instrument({ meter: once.meter, tracer: once.tracer });
-    for (let times = 0; times < 2; times++) measured.instrument({ meter: twice.meter, tracer: twice.tracer });
-    await clock.advanceUntil(() => supervisor.isLeader);
-    await clock.advance(A_WHILE_MS);
-    expect(once.counts().records).toBeGreaterThan(0);
-    expect(once.counts().spans).toBeGreaterThan(0);
-    expect(twice.counts()).toEqual(once.counts());
-    measured.close();
-    expect(twice.counts().callbacks).toBe(0);
-  });
+it('the metrics that are instrumented twice are exported once by the same meter and the same tracer', async () => {
+  const { clock, start } = await startElection();
+  const [once, twice] = [counters(), counters()];
+  const { supervisor, measured } = await start('one');
+  measured.instrument({ meter: once.meter, tracer: once.tracer });
+  for (let times = 0; times < 2; times++) measured.instrument({ meter: twice.meter, tracer: twice.tracer });
+  await clock.advanceUntil(() => supervisor.isLeader);
+  await clock.advance(A_WHILE_MS);
+  expect(once.counts().records).toBeGreaterThan(0);
+  expect(once.counts().spans).toBeGreaterThan(0);
+  expect(twice.counts()).toEqual(once.counts());
+  measured.close();
+  expect(twice.counts().callbacks).toBe(0);
 });
 
 describe('the metrics of an election', () => {
@@ -130,9 +128,7 @@ describe('the metrics of an election', () => {
     const second = await elector('b');
     const third = await start('c');
     await clock.advance(A_WHILE_MS);
-    const handedOver = nextEvent(second.elector, 'elected');
-    await clock.advanceUntil(first.supervisor.resign());
-    await handedOver;
+    await eventAfter(second.elector, 'elected', () => clock.advanceUntil(first.supervisor.resign()));
     const b = await ask(second.measured);
     expect(b('conclave_leader')).toBe(1);
     expect(b('conclave_transitions_total', { to: 'elected', reason: 'handover' })).toBe(1);
@@ -189,9 +185,7 @@ describe('the metrics of a supervisor', () => {
     });
     await clock.advance(A_WHILE_MS);
     const beats = (await ask(measured))('conclave_heartbeat_latency_seconds_count') as number;
-    const again = nextEvent(supervisor, 'elected');
-    atServer.expire();
-    await clock.advanceUntil(again);
+    await clock.advanceUntil(eventAfter(supervisor, 'elected', () => atServer.expire()));
     await clock.advance(A_WHILE_MS);
     const now = await ask(measured);
     expect(now('conclave_leader')).toBe(1);

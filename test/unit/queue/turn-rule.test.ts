@@ -9,11 +9,9 @@ function entries(count: number): QueueEntry[] {
   });
 }
 
-describe('an exclusive lock', () => {
-  it('is blocked by every contender ahead, and has capacity for none of them', () => {
-    expect(entries(3).filter((entry) => EXCLUSIVE.blocks(entry))).toEqual(entries(3));
-    expect(EXCLUSIVE.capacity).toBe(0);
-  });
+it('an exclusive lock is blocked by every contender ahead, and has capacity for none of them', () => {
+  expect(entries(3).filter((entry) => EXCLUSIVE.blocks(entry))).toEqual(entries(3));
+  expect(EXCLUSIVE.capacity).toBe(0);
 });
 
 describe('what a waiter watches', () => {

@@ -100,44 +100,38 @@ describe('a node that is followed', () => {
   });
 });
 
-describe('a read of a path that is wrong', () => {
-  it('is refused, and nothing else happens when it is given up', async () => {
-    const { clock, session } = await setUp();
-    const uncaught: unknown[] = [];
-    const note = (error: unknown) => void uncaught.push(error);
-    const listeners = process.listeners('uncaughtException');
-    process.removeAllListeners('uncaughtException').on('uncaughtException', note);
-    onTestFinished(() => {
-      process.off('uncaughtException', note);
-      for (const listener of listeners) process.on('uncaughtException', listener);
-    });
-    const giveUp = new AbortController();
-    const reading = session.getData('no path', { onChange: ignore, signal: giveUp.signal });
-    const refused = expect(reading).rejects.toBeInstanceOf(InvalidOptionError);
-    giveUp.abort();
-    await refused;
-    await clock.advance(0);
-    expect(uncaught).toEqual([]);
+it('a read of a path that is wrong is refused, and nothing else happens when it is given up', async () => {
+  const { clock, session } = await setUp();
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => void uncaught.push(error);
+  const listeners = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException').on('uncaughtException', note);
+  onTestFinished(() => {
+    process.off('uncaughtException', note);
+    for (const listener of listeners) process.on('uncaughtException', listener);
   });
+  const giveUp = new AbortController();
+  const reading = session.getData('no path', { onChange: ignore, signal: giveUp.signal });
+  const refused = expect(reading).rejects.toBeInstanceOf(InvalidOptionError);
+  giveUp.abort();
+  await refused;
+  await clock.advance(0);
+  expect(uncaught).toEqual([]);
 });
 
-describe('a node of a session that is over', () => {
-  it('is lost from the beginning', async () => {
-    const { clock, session } = await setUp();
-    await clock.advanceUntil(session.close());
-    expect(OwnNode.of(session, '/node').lost.reason).toBeInstanceOf(SessionClosedError);
-  });
+it('a node of a session that is over is lost from the beginning', async () => {
+  const { clock, session } = await setUp();
+  await clock.advanceUntil(session.close());
+  expect(OwnNode.of(session, '/node').lost.reason).toBeInstanceOf(SessionClosedError);
 });
 
-describe('the node of a lock that is held', () => {
-  it('is watched from its first heartbeat on, and no more when it is given up', async () => {
-    const { clock, server, session } = await setUp();
-    const hold = await clock.advanceUntil(new DistributedLock(session, '/lock').acquire());
-    expect(server.watchCount()).toBe(0);
-    await clock.advance(session.leaseMs / 4);
-    expect(server.watchCount()).toBe(1);
-    await clock.advanceUntil(hold.release());
-    await clock.advance(0);
-    expect(server.watchCount()).toBe(0);
-  });
+it('the node of a lock that is held is watched from its first heartbeat on, and no more when it is given up', async () => {
+  const { clock, server, session } = await setUp();
+  const hold = await clock.advanceUntil(new DistributedLock(session, '/lock').acquire());
+  expect(server.watchCount()).toBe(0);
+  await clock.advance(session.leaseMs / 4);
+  expect(server.watchCount()).toBe(1);
+  await clock.advanceUntil(hold.release());
+  await clock.advance(0);
+  expect(server.watchCount()).toBe(0);
 });

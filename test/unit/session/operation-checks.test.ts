@@ -27,13 +27,11 @@ describe('the data of an operation', () => {
   });
 });
 
-describe('the version of an operation', () => {
-  it('is a signed 32-bit number, by default the one that fits any version', () => {
-    fc.assert(fc.property(fc.integer(), (version) => checkVersion(version) === version));
-    expect(checkVersion(undefined)).toBe(-1);
-    for (const wrong of [2 ** 31, -(2 ** 31) - 1, 0.5, Number.NaN, '1', null])
-      expect(() => checkVersion(wrong as number)).toThrow(InvalidOptionError);
-  });
+it('the version of an operation is a signed 32-bit number, by default the one that fits any version', () => {
+  fc.assert(fc.property(fc.integer(), (version) => checkVersion(version) === version));
+  expect(checkVersion(undefined)).toBe(-1);
+  for (const wrong of [2 ** 31, -(2 ** 31) - 1, 0.5, Number.NaN, '1', null])
+    expect(() => checkVersion(wrong as number)).toThrow(InvalidOptionError);
 });
 
 describe('a part of a transaction', () => {

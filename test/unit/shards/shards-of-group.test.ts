@@ -187,21 +187,19 @@ describe('a group with names', () => {
   });
 });
 
-describe('a member that is started with the shards that its group had before', () => {
-  it('is accepted with a warning, and follows the group’s', async () => {
-    const { clock, join, resize, idsOf, warnings } = await setUp(4);
-    const ofMembers = () => warnings.filter((each) => each.startsWith('a member'));
-    await resize(8);
-    await resize(12);
-    const late = await join('c', { shards: ShardList.of(8) });
-    await clock.advance(A_WHILE_MS);
-    expect(idsOf(late)).toHaveLength(4);
-    expect(ofMembers()).toEqual([
-      'a member was started with the shards that its group had before: its option is out of date',
-    ]);
-    await expect(join('d', { shards: ShardList.of(9) })).rejects.toThrow(ShardsMismatchError);
-    expect(ofMembers()).toHaveLength(1);
-  });
+it('a member that is started with the shards that its group had before is accepted with a warning, and follows the group’s', async () => {
+  const { clock, join, resize, idsOf, warnings } = await setUp(4);
+  const ofMembers = () => warnings.filter((each) => each.startsWith('a member'));
+  await resize(8);
+  await resize(12);
+  const late = await join('c', { shards: ShardList.of(8) });
+  await clock.advance(A_WHILE_MS);
+  expect(idsOf(late)).toHaveLength(4);
+  expect(ofMembers()).toEqual([
+    'a member was started with the shards that its group had before: its option is out of date',
+  ]);
+  await expect(join('d', { shards: ShardList.of(9) })).rejects.toThrow(ShardsMismatchError);
+  expect(ofMembers()).toHaveLength(1);
 });
 
 describe('a member that is started without shards', () => {
@@ -258,16 +256,14 @@ describe('the change of a group’s shards', () => {
   });
 });
 
-describe('an observer of a group whose names change', () => {
-  it('shows in the end who owns what, also where a name has another number than before', async () => {
-    const { clock, resize, open, members, idsOf } = await setUp(['b', 'c', 'd', 'e']);
-    const observer = new ShardObserver(await open(TIMES), GROUP);
-    onTestFinished(() => clock.advanceUntil(observer.stop()));
-    await clock.advanceUntil(observer.start());
-    await resize(['e', 'd', 'c', 'b']);
-    for (const each of members)
-      for (const shard of idsOf(each))
-        expect([shard, observer.ownerOfShard(shard)?.id]).toEqual([shard, each.id]);
-    expect(observer.owners.size).toBe(4);
-  });
+it('an observer of a group whose names change shows in the end who owns what, also where a name has another number than before', async () => {
+  const { clock, resize, open, members, idsOf } = await setUp(['b', 'c', 'd', 'e']);
+  const observer = new ShardObserver(await open(TIMES), GROUP);
+  onTestFinished(() => clock.advanceUntil(observer.stop()));
+  await clock.advanceUntil(observer.start());
+  await resize(['e', 'd', 'c', 'b']);
+  for (const each of members)
+    for (const shard of idsOf(each))
+      expect([shard, observer.ownerOfShard(shard)?.id]).toEqual([shard, each.id]);
+  expect(observer.owners.size).toBe(4);
 });

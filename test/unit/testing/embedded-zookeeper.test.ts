@@ -8,7 +8,7 @@ import type { SessionOptions } from '../../../src/session/session-options.js';
 import { TestClock } from '../../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.js';
 import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
-import { nextEvent } from '../../support/events.js';
+import { eventAfter, nextEvent } from '../../support/events.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 import { until } from '../../support/waiting.mjs';
 import { framed } from '../../support/wire/frames.mjs';
@@ -114,25 +114,23 @@ describe('the embedded server', () => {
   });
 });
 
-describe('time at the embedded server', () => {
-  it('is that of the given clock: sessions end by it, and stats are dated by it', async () => {
-    const clock = new TestClock(new Date(0));
-    const server = await start({ clock, tickMs: 1000 });
-    const client = await RawClient.connect(server.port, { timeoutMs: 4000 });
-    await client.do(create('/mine', EPHEMERAL));
-    const other = await RawClient.connect(server.port, { timeoutMs: 20_000 });
-    await clock.advance(3000);
-    await client.do(ping());
-    await clock.advance(4000);
-    expect(server.sessionOf('/mine')?.isAlive).toBe(true);
-    await clock.advance(1000);
-    expect(server.paths()).not.toContain('/mine');
-    expect(server.sessions()).toHaveLength(1);
-    await client.closed;
-    await other.do(create('/later'));
-    const { stat } = await other.do(getData('/later'));
-    expect(stat.ctime).toBe(8000n);
-  });
+it('time at the embedded server is that of the given clock: sessions end by it, and stats are dated by it', async () => {
+  const clock = new TestClock(new Date(0));
+  const server = await start({ clock, tickMs: 1000 });
+  const client = await RawClient.connect(server.port, { timeoutMs: 4000 });
+  await client.do(create('/mine', EPHEMERAL));
+  const other = await RawClient.connect(server.port, { timeoutMs: 20_000 });
+  await clock.advance(3000);
+  await client.do(ping());
+  await clock.advance(4000);
+  expect(server.sessionOf('/mine')?.isAlive).toBe(true);
+  await clock.advance(1000);
+  expect(server.paths()).not.toContain('/mine');
+  expect(server.sessions()).toHaveLength(1);
+  await client.closed;
+  await other.do(create('/later'));
+  const { stat } = await other.do(getData('/later'));
+  expect(stat.ctime).toBe(8000n);
 });
 
 describe('what a test can do to the embedded server', () => {
@@ -141,9 +139,7 @@ describe('what a test can do to the embedded server', () => {
     const session = await connect(server);
     await session.create('/mine', { mode: 'ephemeral' });
     const [handle] = server.sessions();
-    const resumed = nextEvent(session, 'resumed');
-    handle?.dropConnection();
-    await resumed;
+    await eventAfter(session, 'resumed', () => handle?.dropConnection());
     expect(server.sessionOf('/mine')).toBe(handle);
     expect(server.count('connect')).toBe(2);
   });
@@ -315,31 +311,29 @@ describe('what a test can do to the embedded server', () => {
   });
 });
 
-describe('four-letter words', () => {
-  it('are answered as a real server answers them', async () => {
-    const server = await start();
-    const client = await RawClient.connect(server.port);
-    await client.do(create('/mine', EPHEMERAL));
-    await client.do(getData('/mine', true));
-    const ask = (word: string) => fourLetterWord(server.port, word);
-    expect(await ask('ruok')).toBe('imok');
-    expect(await ask('isro')).toBe('rw');
-    expect(await ask('srvr')).toMatch(/^Zookeeper version: 3\.8.*\n.*\nReceived: \d+\nSent: \d+\n/);
-    expect(await ask('srvr')).toMatch(/\nMode: standalone\nNode count: 6\n$/);
-    expect(await ask('wchs')).toBe('1 connections watching 1 paths\nTotal watches:1\n');
-    expect(await ask('wchp')).toBe(`/mine\n\t0x${client.id.toString(16)}\n\n`);
-    expect(await ask('dump')).toContain(`0x${client.id.toString(16)}:\n\t/mine\n`);
-    expect(await ask('conf')).toContain('tickTime=50\n');
-    const monitored = Object.fromEntries((await ask('mntr')).split('\n').map((line) => line.split('\t')));
-    expect(monitored).toMatchObject({
-      zk_server_state: 'standalone',
-      zk_znode_count: '6',
-      zk_ephemerals_count: '1',
-      zk_watch_count: '1',
-      zk_global_sessions: '1',
-    });
-    expect(Number(monitored.zk_packets_received)).toBeGreaterThan(3);
+it('four-letter words are answered as a real server answers them', async () => {
+  const server = await start();
+  const client = await RawClient.connect(server.port);
+  await client.do(create('/mine', EPHEMERAL));
+  await client.do(getData('/mine', true));
+  const ask = (word: string) => fourLetterWord(server.port, word);
+  expect(await ask('ruok')).toBe('imok');
+  expect(await ask('isro')).toBe('rw');
+  expect(await ask('srvr')).toMatch(/^Zookeeper version: 3\.8.*\n.*\nReceived: \d+\nSent: \d+\n/);
+  expect(await ask('srvr')).toMatch(/\nMode: standalone\nNode count: 6\n$/);
+  expect(await ask('wchs')).toBe('1 connections watching 1 paths\nTotal watches:1\n');
+  expect(await ask('wchp')).toBe(`/mine\n\t0x${client.id.toString(16)}\n\n`);
+  expect(await ask('dump')).toContain(`0x${client.id.toString(16)}:\n\t/mine\n`);
+  expect(await ask('conf')).toContain('tickTime=50\n');
+  const monitored = Object.fromEntries((await ask('mntr')).split('\n').map((line) => line.split('\t')));
+  expect(monitored).toMatchObject({
+    zk_server_state: 'standalone',
+    zk_znode_count: '6',
+    zk_ephemerals_count: '1',
+    zk_watch_count: '1',
+    zk_global_sessions: '1',
   });
+  expect(Number(monitored.zk_packets_received)).toBeGreaterThan(3);
 });
 
 describe('what a hostile client sends', () => {

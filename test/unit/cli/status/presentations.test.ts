@@ -32,12 +32,10 @@ describe('lines for changes', () => {
   });
 });
 
-describe('the notes below a page', () => {
-  it('say what is not shown, and whether it may be old', () => {
-    expect(notesOf(stateOf([]))).toEqual([]);
-    expect(notesOf(stateOf([], { connected: false, limits: ['/a\u001b may not be read'] }))).toEqual([
-      '/a\\u001b may not be read',
-      'not connected to a server: this page may be out of date',
-    ]);
-  });
+it('the notes below a page say what is not shown, and whether it may be old', () => {
+  expect(notesOf(stateOf([]))).toEqual([]);
+  expect(notesOf(stateOf([], { connected: false, limits: ['/a\u001b may not be read'] }))).toEqual([
+    '/a\\u001b may not be read',
+    'not connected to a server: this page may be out of date',
+  ]);
 });

@@ -124,9 +124,7 @@ describe('what a guardian sends', () => {
   });
 });
 
-describe('a session’s name', () => {
-  it('is its id as ZooKeeper writes it', () => {
-    expect(sessionName(0x1000abcd0001n)).toBe('0x1000abcd0001');
-    expect(sessionName(-1n)).toBe('0xffffffffffffffff');
-  });
+it('a session’s name is its id as ZooKeeper writes it', () => {
+  expect(sessionName(0x1000abcd0001n)).toBe('0x1000abcd0001');
+  expect(sessionName(-1n)).toBe('0xffffffffffffffff');
 });

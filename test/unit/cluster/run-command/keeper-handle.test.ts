@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { KeeperHandle } from '../../../../src/cluster/run-command/keeper-handle.js';
 import { systemEnvironment } from '../../../../src/platform/environment.js';
 import { machineInstantIn } from '../../../../src/platform/time/clock.js';
@@ -28,12 +28,10 @@ function handleOf(program: string): KeeperHandle {
   }
 }
 
-describe('a command', () => {
-  it('has ended by SIGKILL when its keeper was killed before it reported the start, as it may have run', async () => {
-    const keeper = handleOf(KILLED_AT_THE_START);
-    await keeper.whenReady();
-    const lease = { leaseEnd: machineInstantIn(() => 10_000), leaseMs: 10_000, graceMs: 1000 };
-    keeper.start({ command: 'true', args: [], env: {} }, lease);
-    expect(await keeper.outcome).toEqual({ kind: 'ended', code: null, signal: 'SIGKILL' });
-  });
+it('a command has ended by SIGKILL when its keeper was killed before it reported the start, as it may have run', async () => {
+  const keeper = handleOf(KILLED_AT_THE_START);
+  await keeper.whenReady();
+  const lease = { leaseEnd: machineInstantIn(() => 10_000), leaseMs: 10_000, graceMs: 1000 };
+  keeper.start({ command: 'true', args: [], env: {} }, lease);
+  expect(await keeper.outcome).toEqual({ kind: 'ended', code: null, signal: 'SIGKILL' });
 });

@@ -86,8 +86,6 @@ describe('a second signal during a shutdown', () => {
   });
 });
 
-describe('the deadline of a shutdown', () => {
-  it('is over before Docker kills the process, which it does after 10 s, if neither is set', () => {
-    expect(resolveShutdown(['SIGTERM'], {}).deadlineMs).toBe(8000);
-  });
+it('the deadline of a shutdown is over before Docker kills the process, which it does after 10 s, if neither is set', () => {
+  expect(resolveShutdown(['SIGTERM'], {}).deadlineMs).toBe(8000);
 });

@@ -93,23 +93,21 @@ describe('the start of a supervisor', () => {
   });
 });
 
-describe('a supervisor that has started', () => {
-  it('goes on when the access list refuses later', async () => {
-    const { clock, server, supervise } = await setUp();
-    const { supervisor, errors } = supervise();
-    const elected = nextEvent(supervisor, 'elected');
-    await clock.advanceUntil(supervisor.start());
-    await clock.advanceUntil(elected);
-    const faults = [
-      server.failWith('NO_AUTH', { operation: 'create' }),
-      server.failWith('NO_AUTH', { operation: 'multi' }),
-    ];
-    server.expireSession(() => true);
-    await clock.advance(10_000);
-    expect(errors.length).toBeGreaterThan(1);
-    expect(supervisor.health().live).toBe(true);
-    const again = nextEvent(supervisor, 'elected');
-    for (const fault of faults) fault.clear();
-    await clock.advanceUntil(again);
-  });
+it('a supervisor that has started goes on when the access list refuses later', async () => {
+  const { clock, server, supervise } = await setUp();
+  const { supervisor, errors } = supervise();
+  const elected = nextEvent(supervisor, 'elected');
+  await clock.advanceUntil(supervisor.start());
+  await clock.advanceUntil(elected);
+  const faults = [
+    server.failWith('NO_AUTH', { operation: 'create' }),
+    server.failWith('NO_AUTH', { operation: 'multi' }),
+  ];
+  server.expireSession(() => true);
+  await clock.advance(10_000);
+  expect(errors.length).toBeGreaterThan(1);
+  expect(supervisor.health().live).toBe(true);
+  const again = nextEvent(supervisor, 'elected');
+  for (const fault of faults) fault.clear();
+  await clock.advanceUntil(again);
 });

@@ -100,11 +100,9 @@ describe('what a node says', () => {
   });
 });
 
-describe("where an election's record is", () => {
-  it("is on its own node, and with several seats on each seat's", () => {
-    expect(recordPath('/election')).toBe('/election');
-    expect(recordPath('/election', 0)).toBe('/election/seat-0');
-  });
+it("an election's record is on its own node, and with several seats on each seat's", () => {
+  expect(recordPath('/election')).toBe('/election');
+  expect(recordPath('/election', 0)).toBe('/election/seat-0');
 });
 
 describe("a candidate's node", () => {

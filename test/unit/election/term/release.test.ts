@@ -92,27 +92,25 @@ describe('a release', () => {
   });
 });
 
-describe('a claim', () => {
-  it('that had waited for a connection overwrote the record of a later leader, in a restored backup', async () => {
-    const { clock, server, open, join, lead, restoreAndClaim } = await start();
-    const [, claim] = await lead();
-    await lead();
-    const operator = await open();
-    const next = await join(await open());
-    const { node } = (await clock.advanceUntil(next.candidates())).at(-1) as { node: string };
-    server.sessionOf(claim.node)?.expire();
-    await clock.advance(100); // The elector waits until the lease is over.
-    server.refuse();
-    server.sessionOf(`${PATH}/${node}`)?.dropConnection();
-    await clock.advance(3000); // It is over, and there is no connection.
-    await restoreAndClaim(claim, operator);
-    const looksAgain = server.failWith('CONNECTION_LOSS', {
-      operation: 'getData',
-      path: claim.record,
-      times: 1,
-    });
-    await clock.advanceUntil(() => looksAgain.hits === 1);
-    expect(server.data(claim.record)).toEqual(OTHER);
-    expect(next.term).toBeUndefined();
+it('a claim that had waited for a connection overwrote the record of a later leader, in a restored backup', async () => {
+  const { clock, server, open, join, lead, restoreAndClaim } = await start();
+  const [, claim] = await lead();
+  await lead();
+  const operator = await open();
+  const next = await join(await open());
+  const { node } = (await clock.advanceUntil(next.candidates())).at(-1) as { node: string };
+  server.sessionOf(claim.node)?.expire();
+  await clock.advance(100); // The elector waits until the lease is over.
+  server.refuse();
+  server.sessionOf(`${PATH}/${node}`)?.dropConnection();
+  await clock.advance(3000); // It is over, and there is no connection.
+  await restoreAndClaim(claim, operator);
+  const looksAgain = server.failWith('CONNECTION_LOSS', {
+    operation: 'getData',
+    path: claim.record,
+    times: 1,
   });
+  await clock.advanceUntil(() => looksAgain.hits === 1);
+  expect(server.data(claim.record)).toEqual(OTHER);
+  expect(next.term).toBeUndefined();
 });

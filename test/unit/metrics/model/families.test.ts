@@ -33,30 +33,26 @@ function rowsOf(page: string): Map<string, { type: string; labels: string[] }> {
   );
 }
 
-describe('the table of metrics', () => {
-  it('has names, units and labels as Prometheus wants them', () => {
-    for (const name of FAMILY_NAMES) {
-      const { type, unit, labels, help, buckets } = FAMILIES[name];
-      expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
-      expect(name.endsWith('_total'), name).toBe(type === 'counter');
-      expect(/_seconds$/.test(name), name).toBe(unit === 'seconds');
-      for (const label of labels) expect(label).toMatch(/^(?!__|le$|worker$)[a-z]+$/);
-      expect(help, name).toMatch(/\.$/);
-      expect(buckets !== undefined, name).toBe(type === 'histogram');
-      expect([...(buckets ?? [])].sort((a, b) => a - b)).toEqual(buckets ?? []);
-    }
-  });
+it('the table of metrics has names, units and labels as Prometheus wants them', () => {
+  for (const name of FAMILY_NAMES) {
+    const { type, unit, labels, help, buckets } = FAMILIES[name];
+    expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
+    expect(name.endsWith('_total'), name).toBe(type === 'counter');
+    expect(/_seconds$/.test(name), name).toBe(unit === 'seconds');
+    for (const label of labels) expect(label).toMatch(/^(?!__|le$|worker$)[a-z]+$/);
+    expect(help, name).toMatch(/\.$/);
+    expect(buckets !== undefined, name).toBe(type === 'histogram');
+    expect([...(buckets ?? [])].sort((a, b) => a - b)).toEqual(buckets ?? []);
+  }
 });
 
-describe('the page about metrics', () => {
-  it('documents all of them, and no other, with their types and labels', () => {
-    const rows = rowsOf(read('metrics.md'));
-    expect([...rows.keys()].sort()).toEqual([...FAMILY_NAMES].sort());
-    for (const name of FAMILY_NAMES) {
-      const { type, labels } = FAMILIES[name];
-      expect({ name, ...rows.get(name) }).toEqual({ name, type, labels: [...labels] });
-    }
-  });
+it('the page about metrics documents all of them, and no other, with their types and labels', () => {
+  const rows = rowsOf(read('metrics.md'));
+  expect([...rows.keys()].sort()).toEqual([...FAMILY_NAMES].sort());
+  for (const name of FAMILY_NAMES) {
+    const { type, labels } = FAMILIES[name];
+    expect({ name, ...rows.get(name) }).toEqual({ name, type, labels: [...labels] });
+  }
 });
 
 describe.each(['alerts.yml', 'grafana-dashboard.json'])('%s', (file) => {
@@ -123,12 +119,10 @@ describe('the dashboard', () => {
   });
 });
 
-describe('alerts.yml', () => {
-  it('has an alert for elections and groups that are not scraped at all', () => {
-    const [, expression = ''] =
-      /alert: ConclaveNotScraped\n\s+expr: >-\n((?:.*\n)*?)\s+for:/.exec(read('alerts.yml')) ?? [];
-    expect(expression).toContain('(absent(conclave_leader) and absent(conclave_shards))');
-    expect(expression).toContain('unless max by (election) (conclave_seats)');
-    expect(expression).toContain('unless max by (group) (conclave_shards)');
-  });
+it('alerts.yml has an alert for elections and groups that are not scraped at all', () => {
+  const [, expression = ''] =
+    /alert: ConclaveNotScraped\n\s+expr: >-\n((?:.*\n)*?)\s+for:/.exec(read('alerts.yml')) ?? [];
+  expect(expression).toContain('(absent(conclave_leader) and absent(conclave_shards))');
+  expect(expression).toContain('unless max by (election) (conclave_seats)');
+  expect(expression).toContain('unless max by (group) (conclave_shards)');
 });

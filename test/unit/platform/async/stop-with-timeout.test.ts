@@ -7,6 +7,7 @@ import { InvalidOptionError, StopPendingError } from '../../../../src/errors.js'
 import { type Deferred, deferred } from '../../../../src/platform/async/promises.js';
 import { Session } from '../../../../src/session/session.js';
 import { EmbeddedZooKeeper, nextEvent, TestClock } from '../../../../src/testing/index.js';
+import { eventAfter } from '../../../support/events.js';
 
 const SESSION_TIMEOUT_MS = 6000;
 const LEASE_MS = 2000;
@@ -55,9 +56,7 @@ async function electorThatHangs(startWork: (term: Term, work: Promise<unknown>) 
     await clock.advanceUntil(elector.stop());
     await clock.advanceUntil(session.close());
   });
-  const elected = nextEvent(elector, 'elected');
-  await clock.advanceUntil(elector.start());
-  await clock.advanceUntil(elected);
+  await clock.advanceUntil(eventAfter(elector, 'elected', () => elector.start()));
   return { clock, server, work, elector, errors };
 }
 
@@ -206,9 +205,7 @@ describe('a stop that has to wait for work that does not settle', () => {
         stopped.push(await supervisor.stop({ timeoutMs: 0 }).catch((thrown: unknown) => thrown));
       },
     });
-    const over = nextEvent(supervisor, 'stopped');
-    goOn.resolve();
-    await clock.advanceUntil(over);
+    await clock.advanceUntil(eventAfter(supervisor, 'stopped', () => goOn.resolve()));
     expect(stopped).toEqual([undefined]);
   });
 

@@ -133,25 +133,23 @@ describe('an error that an event reports', () => {
   });
 });
 
-describe('a logger that is bound to an election', () => {
-  it('has its fields in each line, at each level, behind which those of the line come', () => {
-    const log: unknown[] = [];
-    const method = (level: string) => (details: object, message: string) =>
-      void log.push([level, details, message]);
-    const given = {
-      debug: method('debug'),
-      info: method('info'),
-      warn: method('warn'),
-      error: method('error'),
-    };
-    const bound = withFields(resolveLogger(given), { election: '/a', id: 'one' });
-    for (const level of ['debug', 'info', 'warn', 'error'] as const) bound[level]({ term: 1 }, 'a line');
-    bound.info({ id: 'two' }, 'another');
-    const fields = { election: '/a', id: 'one' };
-    expect(log).toEqual([
-      ...['debug', 'info', 'warn', 'error'].map((level) => [level, { ...fields, term: 1 }, 'a line']),
-      ['info', { election: '/a', id: 'two' }, 'another'],
-    ]);
-    expect(isLastResort(bound)).toBe(false);
-  });
+it('a logger that is bound to an election has its fields in each line, at each level, behind which those of the line come', () => {
+  const log: unknown[] = [];
+  const method = (level: string) => (details: object, message: string) =>
+    void log.push([level, details, message]);
+  const given = {
+    debug: method('debug'),
+    info: method('info'),
+    warn: method('warn'),
+    error: method('error'),
+  };
+  const bound = withFields(resolveLogger(given), { election: '/a', id: 'one' });
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) bound[level]({ term: 1 }, 'a line');
+  bound.info({ id: 'two' }, 'another');
+  const fields = { election: '/a', id: 'one' };
+  expect(log).toEqual([
+    ...['debug', 'info', 'warn', 'error'].map((level) => [level, { ...fields, term: 1 }, 'a line']),
+    ['info', { election: '/a', id: 'two' }, 'another'],
+  ]);
+  expect(isLastResort(bound)).toBe(false);
 });

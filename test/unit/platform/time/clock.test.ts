@@ -215,17 +215,15 @@ describe("the machine's clock", () => {
   });
 });
 
-describe('sleep', () => {
-  it('rejects with the reason when its signal aborts, and leaves no timer', async () => {
-    const clock = new TestClock();
-    const abort = new AbortController();
-    const sleeping = sleep(clock, 1000, abort.signal);
-    expect(clock.timerCount).toBe(1);
-    abort.abort('enough');
-    await expect(sleeping).rejects.toBe('enough');
-    expect(clock.timerCount).toBe(0);
-    await expect(sleep(clock, 1000, abort.signal)).rejects.toBe('enough');
-  });
+it('sleep rejects with the reason when its signal aborts, and leaves no timer', async () => {
+  const clock = new TestClock();
+  const abort = new AbortController();
+  const sleeping = sleep(clock, 1000, abort.signal);
+  expect(clock.timerCount).toBe(1);
+  abort.abort('enough');
+  await expect(sleeping).rejects.toBe('enough');
+  expect(clock.timerCount).toBe(0);
+  await expect(sleep(clock, 1000, abort.signal)).rejects.toBe('enough');
 });
 
 describe('giving up on a peer that is not heard of', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConnectionLossError } from '../../../../src/errors.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import { deleteRequest, existsRequest, multiRequest } from '../../../../src/session/protocol/requests.js';
@@ -16,6 +16,7 @@ const event = (zxid = 1n) => reply(-1, { zxid, body: GOOD_BODIES[-1] as Buffer }
 async function setUp() {
   const { socket, clock, connection } = await openConnection(GREETING);
   socket.written.length = 0;
+  onTestFinished(() => connection.destroy(new Error('over')));
   return { socket, clock, connection };
 }
 
@@ -34,7 +35,6 @@ describe('a connection', () => {
     expect(socket.written).toEqual([]);
     await settle();
     expect(socket.written.map(askedIn)).toEqual([[EXISTS, EXISTS, EXISTS]]);
-    connection.destroy(new Error('over'));
   });
 
   it('writes a deletion at once, behind what was asked before it, and no second one of the same go', async () => {
@@ -55,7 +55,6 @@ describe('a connection', () => {
     ]);
     connection.send(deleteRequest('/c')).catch(() => undefined);
     expect(socket.written.map(askedIn).at(-1)).toEqual([DELETE]);
-    connection.destroy(new Error('over'));
   });
 
   it('writes a claim at once, what is asked behind it when the go is over, and a check that writes nothing no sooner', async () => {
@@ -74,7 +73,6 @@ describe('a connection', () => {
     expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI]]);
     await settle();
     expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI], [EXISTS]]);
-    connection.destroy(new Error('over'));
   });
 
   it('counts a request from no later than when it is written, also one that comes after a deletion', async () => {
@@ -95,7 +93,6 @@ describe('a connection', () => {
     const there = { body: GOOD_BODIES[EXISTS] as Buffer };
     socket.emit('data', Buffer.concat([reply(1, there), reply(2), reply(3, there)]));
     expect(sentAt).toEqual([0, 0, 20]);
-    connection.destroy(new Error('over'));
   });
 
   it('gives each request the reply in its turn', async () => {
@@ -105,7 +102,6 @@ describe('a connection', () => {
     const [first, second] = await Promise.allSettled(asked);
     expect(first?.status).toBe('fulfilled');
     expect(second).toMatchObject({ status: 'rejected', reason: { name: 'NoNodeError' } });
-    connection.destroy(new Error('over'));
   });
 
   it('ends when a reply comes out of turn, and no request gets the reply to another', async () => {
@@ -126,7 +122,6 @@ describe('a connection', () => {
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([5n, 5n]);
       socket.emit('data', event(7n));
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([7n, 5n]);
-      connection.destroy(new Error('over'));
     });
 
     it('counts no reply as long as watches are not set again, and goes by what was so before', async () => {
@@ -144,14 +139,12 @@ describe('a connection', () => {
       connection.ping().catch(() => undefined);
       socket.emit('data', reply(-2, { zxid: 9n }));
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 9n]);
-      connection.destroy(new Error('over'));
     });
 
     it('counts for nothing what has no zxid', async () => {
       const { socket, connection } = await setUp();
       socket.emit('data', event(-1n));
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([0n, 0n]);
-      connection.destroy(new Error('over'));
     });
   });
 });

@@ -66,6 +66,16 @@ function setUp() {
   return { clock, connection, heartbeat, start, warnings };
 }
 
+/** As {@link setUp}, started, with a node whose first proof has been sent. */
+async function setUpBeating() {
+  const all = setUp();
+  const node = new FakeNode('/a');
+  all.heartbeat.add(node);
+  all.start();
+  await all.clock.advance(0);
+  return { ...all, node };
+}
+
 class FakeNode implements ProvenNode {
   readonly sentAts: number[] = [];
   lost = 0;
@@ -289,10 +299,7 @@ describe('the heartbeat', () => {
   });
 
   it('does not call a link dead whose reply came while this process was stopped', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    heartbeat.add(new FakeNode('/a'));
-    start();
-    await clock.advance(0);
+    const { clock, connection } = await setUpBeating();
     clock.jump(5000);
     await clock.advance(0); // Due timers run before the process reads anything.
     connection.sent[0]?.answer();
@@ -322,10 +329,7 @@ describe('the heartbeat', () => {
   });
 
   it('has nothing to do with what an earlier connection still reports', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    heartbeat.add(new FakeNode('/a'));
-    start();
-    await clock.advance(0);
+    const { clock, connection, heartbeat } = await setUpBeating();
     heartbeat.stop();
     const next = new FakeConnection(clock);
     heartbeat.start(next as unknown as Connection, TIMES);
@@ -452,11 +456,7 @@ describe('the heartbeat', () => {
   });
 
   it('gives up a connection over which a proof is refused for any other reason', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    const node = new FakeNode('/a');
-    heartbeat.add(node);
-    start();
-    await clock.advance(0);
+    const { connection, node } = await setUpBeating();
     const refusal = new ZooKeeperError(-1, 'SYSTEM_ERROR', 'multi[check]', '/a');
     connection.sent[0]?.fail(new TransactionError(0, refusal));
     await settle();
@@ -481,11 +481,7 @@ describe('the heartbeat', () => {
   });
 
   it('neither confirms nor loses a node that was removed while the reply was on its way', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    const node = new FakeNode('/a');
-    heartbeat.add(node);
-    start();
-    await clock.advance(0);
+    const { connection, heartbeat, node } = await setUpBeating();
     heartbeat.remove(node);
     connection.sent[0]?.answer();
     await settle();
@@ -493,20 +489,14 @@ describe('the heartbeat', () => {
   });
 
   it('gives up a connection that answers with anything it does not expect', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    heartbeat.add(new FakeNode('/a'));
-    start();
-    await clock.advance(0);
+    const { connection } = await setUpBeating();
     connection.sent[0]?.fail(new ZooKeeperError(-125, 'QUOTA_EXCEEDED', 'multi'));
     await settle();
     expect(connection.destroyed).toBeDefined();
   });
 
   it('leaves no timer when it is stopped', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    heartbeat.add(new FakeNode('/a'));
-    start();
-    await clock.advance(0);
+    const { clock, connection, heartbeat } = await setUpBeating();
     connection.sent[0]?.answer();
     await settle();
     heartbeat.stop();

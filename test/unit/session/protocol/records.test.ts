@@ -327,12 +327,10 @@ const anyPart: fc.Arbitrary<TransactionPart> = fc.oneof(
   ),
 );
 
-describe('the size of a transaction', () => {
-  it('is that of the packet that is sent, without its length in front', () => {
-    fc.assert(
-      fc.property(fc.array(anyPart), anyAccess, (parts, own) => {
-        expect(bytesOfParts(parts, own)).toBe(requests.multiRequest(parts, own).encode(1).length - 4);
-      }),
-    );
-  });
+it('the size of a transaction is that of the packet that is sent, without its length in front', () => {
+  fc.assert(
+    fc.property(fc.array(anyPart), anyAccess, (parts, own) => {
+      expect(bytesOfParts(parts, own)).toBe(requests.multiRequest(parts, own).encode(1).length - 4);
+    }),
+  );
 });

@@ -5,7 +5,7 @@ import { readFacts } from '../../../../src/shards/planner/read-input.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS } from '../../../support/conclave/group-members.js';
 import { setUpOwners } from '../../../support/conclave/shard-owners.js';
-import { nextEvent } from '../../../support/events.js';
+import { eventAfter } from '../../../support/events.js';
 
 const never = new LazyAbortController();
 const LISTENER = {
@@ -21,9 +21,7 @@ describe('the records of shards', () => {
     const { session, member } = await join('a');
     const records = new ShardRecords(session, PATHS, member, 'a');
     const seen = await clock.advanceUntil(records.read(['0', '1'], never));
-    const resumed = nextEvent(session, 'resumed');
-    server.dropConnections();
-    await clock.advanceUntil(resumed);
+    await clock.advanceUntil(eventAfter(session, 'resumed', () => server.dropConnections()));
     expect(await clock.advanceUntil(records.claim(seen, LISTENER))).toEqual(new Map());
     expect(holder('0')).toBe(undefined);
     const again = await clock.advanceUntil(records.read(['0', '1'], never));

@@ -440,33 +440,31 @@ describe('a supervisor of shards', () => {
   });
 });
 
-describe('what is logged of a supervisor of shards', () => {
-  it('is a line for each transition of a shard, with the group, the member, the shard and its term', async () => {
-    const { clock, start } = await startSupervisors({ shards: 2 });
-    const lines: (Record<string, unknown> & { message: string })[] = [];
-    const ignore = () => undefined;
-    const info = (details: object, message: string) => void lines.push({ ...details, message });
-    const first = await start('a', { logger: { debug: ignore, info, warn: ignore, error: ignore } });
-    await clock.advance(A_WHILE_MS);
-    await start('b');
-    await clock.advance(A_WHILE_MS);
-    first.expire();
-    await clock.advance(A_WHILE_MS);
-    const ofShards = lines.filter(({ shard }) => shard !== undefined);
-    expect(ofShards.slice(0, 4).map(({ message, reason }) => [message, reason])).toEqual([
-      ['acquired', undefined],
-      ['acquired', undefined],
-      ['released', 'moved'],
-      ['lost', 'session-expired'],
-    ]);
-    for (const line of ofShards)
-      expect(line).toMatchObject({ group: '/group', id: 'a', term: expect.any(Number) });
-    expect(ofShards[2]).toMatchObject({
-      settledMs: expect.any(Number),
-      token: expect.stringMatching(/^\d+$/),
-    });
-    const messages = lines.map(({ message }) => message);
-    expect(messages.slice(0, 3)).toEqual(['session opened', 'joined the group', 'elected']);
-    expect(messages).toContain('planned');
+it('what is logged of a supervisor of shards is a line for each transition of a shard, with the group, the member, the shard and its term', async () => {
+  const { clock, start } = await startSupervisors({ shards: 2 });
+  const lines: (Record<string, unknown> & { message: string })[] = [];
+  const ignore = () => undefined;
+  const info = (details: object, message: string) => void lines.push({ ...details, message });
+  const first = await start('a', { logger: { debug: ignore, info, warn: ignore, error: ignore } });
+  await clock.advance(A_WHILE_MS);
+  await start('b');
+  await clock.advance(A_WHILE_MS);
+  first.expire();
+  await clock.advance(A_WHILE_MS);
+  const ofShards = lines.filter(({ shard }) => shard !== undefined);
+  expect(ofShards.slice(0, 4).map(({ message, reason }) => [message, reason])).toEqual([
+    ['acquired', undefined],
+    ['acquired', undefined],
+    ['released', 'moved'],
+    ['lost', 'session-expired'],
+  ]);
+  for (const line of ofShards)
+    expect(line).toMatchObject({ group: '/group', id: 'a', term: expect.any(Number) });
+  expect(ofShards[2]).toMatchObject({
+    settledMs: expect.any(Number),
+    token: expect.stringMatching(/^\d+$/),
   });
+  const messages = lines.map(({ message }) => message);
+  expect(messages.slice(0, 3)).toEqual(['session opened', 'joined the group', 'elected']);
+  expect(messages).toContain('planned');
 });

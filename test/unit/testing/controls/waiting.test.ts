@@ -68,12 +68,10 @@ describe('until', () => {
   });
 });
 
-describe('recorded events', () => {
-  it('are the names, in the order in which they came', () => {
-    const source = new EventEmitter();
-    const seen = recordEvents(source, 'demoted', 'expired');
-    for (const event of ['expired', 'elected', 'demoted', 'expired']) source.emit(event);
-    expect(seen).toEqual(['expired', 'demoted', 'expired']);
-    expect(() => recordEvents(undefined as unknown as EventSource, 'expired')).toThrow(InvalidOptionError);
-  });
+it('recorded events are the names, in the order in which they came', () => {
+  const source = new EventEmitter();
+  const seen = recordEvents(source, 'demoted', 'expired');
+  for (const event of ['expired', 'elected', 'demoted', 'expired']) source.emit(event);
+  expect(seen).toEqual(['expired', 'demoted', 'expired']);
+  expect(() => recordEvents(undefined as unknown as EventSource, 'expired')).toThrow(InvalidOptionError);
 });

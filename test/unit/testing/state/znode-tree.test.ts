@@ -51,31 +51,29 @@ function image(tree: ZnodeTree) {
   };
 }
 
-describe('a transaction', () => {
-  it('changes nothing if one part is refused, and otherwise does what its parts do one by one', () => {
-    fc.assert(
-      fc.property(
-        fc.array(write, { maxLength: 12 }),
-        fc.array(write, { minLength: 1, maxLength: 6 }),
-        (before, parts) => {
-          const [together, apart] = [new ZnodeTree(), new ZnodeTree()];
-          for (const tree of [together, apart])
-            for (const [i, each] of before.entries()) attempt(tree, each, author(i + 1));
-          const untouched = image(together);
-          const outcome = applyMulti(together, parts, author(100));
-          if (outcome.kind === 'refused') {
-            expect(image(together)).toEqual(untouched);
-            const failed = outcome.codes.findIndex((code) => code !== 0);
-            expect(outcome.codes.slice(failed + 1).every((code) => code === -2)).toBe(true);
-            return;
-          }
-          for (const part of parts) applyWrite(apart, part, author(100));
-          expect(image(together)).toEqual(image(apart));
-        },
-      ),
-      { numRuns: 500 },
-    );
-  });
+it('a transaction changes nothing if one part is refused, and otherwise does what its parts do one by one', () => {
+  fc.assert(
+    fc.property(
+      fc.array(write, { maxLength: 12 }),
+      fc.array(write, { minLength: 1, maxLength: 6 }),
+      (before, parts) => {
+        const [together, apart] = [new ZnodeTree(), new ZnodeTree()];
+        for (const tree of [together, apart])
+          for (const [i, each] of before.entries()) attempt(tree, each, author(i + 1));
+        const untouched = image(together);
+        const outcome = applyMulti(together, parts, author(100));
+        if (outcome.kind === 'refused') {
+          expect(image(together)).toEqual(untouched);
+          const failed = outcome.codes.findIndex((code) => code !== 0);
+          expect(outcome.codes.slice(failed + 1).every((code) => code === -2)).toBe(true);
+          return;
+        }
+        for (const part of parts) applyWrite(apart, part, author(100));
+        expect(image(together)).toEqual(image(apart));
+      },
+    ),
+    { numRuns: 500 },
+  );
 });
 
 function attempt(tree: ZnodeTree, each: NodeWrite, by: Author): void {
@@ -116,17 +114,15 @@ describe('the counter of sequential nodes', () => {
   });
 });
 
-describe('sessions', () => {
-  it('end at the first tick after their timeout, unless their client sends something', () => {
-    const table = new SessionTable(100);
-    const quiet = table.open(1n, Buffer.alloc(16), 250, 30);
-    const heard = table.open(2n, Buffer.alloc(16), 250, 30);
-    table.touch(heard, 200);
-    expect(quiet.expiresAtMs).toBe(300);
-    expect(table.expired(299)).toEqual([]);
-    expect(table.expired(300)).toEqual([quiet]);
-    table.remove(quiet);
-    expect(table.expired(499)).toEqual([]);
-    expect(table.expired(500)).toEqual([heard]);
-  });
+it('sessions end at the first tick after their timeout, unless their client sends something', () => {
+  const table = new SessionTable(100);
+  const quiet = table.open(1n, Buffer.alloc(16), 250, 30);
+  const heard = table.open(2n, Buffer.alloc(16), 250, 30);
+  table.touch(heard, 200);
+  expect(quiet.expiresAtMs).toBe(300);
+  expect(table.expired(299)).toEqual([]);
+  expect(table.expired(300)).toEqual([quiet]);
+  table.remove(quiet);
+  expect(table.expired(499)).toEqual([]);
+  expect(table.expired(500)).toEqual([heard]);
 });

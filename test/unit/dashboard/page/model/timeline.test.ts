@@ -24,7 +24,8 @@ const LEADER = {
   heartbeatAt: 0,
 } as const;
 
-function election(terms: [from: number, to: number | null][], isLed: boolean): ElectionView {
+/** @param spans - such as `0-10 30-`: the second one lasts */
+function election(spans: string, isLed: boolean): ElectionView {
   const leader = isLed ? LEADER : null;
   return {
     path: '/a',
@@ -34,70 +35,33 @@ function election(terms: [from: number, to: number | null][], isLed: boolean): E
     leaders: [leader],
     candidates: [],
     next: null,
-    terms: terms.map(
-      ([from, to], index): TermView => ({
-        term: index,
-        seat: 0,
-        id: 'x',
-        from,
-        to,
-        end: to === null ? null : 'released',
-      }),
-    ),
+    terms: spans.split(' ').map((span, term): TermView => {
+      const [from, to] = span.split('-').map((at) => (at === '' ? null : Number(at)));
+      return { term, seat: 0, id: 'x', from: from ?? 0, to: to ?? null, end: to == null ? null : 'released' };
+    }),
   };
 }
 
 describe('the timeline of terms', () => {
   it('has a gap between two terms, and one that lasts while no candidate leads', () => {
-    const { gaps } = timelineOf(
-      election(
-        [
-          [0, 10],
-          [30, 40],
-          [40, 50],
-        ],
-        false,
-      ),
-      0,
-    );
+    const { gaps } = timelineOf(election('0-10 30-40 40-50', false), 0);
     expect(gaps).toEqual([
       { from: 10, to: 30 },
       { from: 50, to: null },
     ]);
-    expect(
-      timelineOf(
-        election(
-          [
-            [0, 10],
-            [30, null],
-          ],
-          true,
-        ),
-        0,
-      ).gaps,
-    ).toEqual([{ from: 10, to: 30 }]);
+    expect(timelineOf(election('0-10 30-', true), 0).gaps).toEqual([{ from: 10, to: 30 }]);
   });
 
   it('ends a term whose end was missed where the next one begins', () => {
-    const { terms, gaps } = timelineOf(
-      election(
-        [
-          [0, null],
-          [30, null],
-        ],
-        true,
-      ),
-      0,
-    );
+    const { terms, gaps } = timelineOf(election('0- 30-', true), 0);
     expect(terms.map(({ to }) => to)).toEqual([30, null]);
     expect(gaps).toEqual([]);
   });
 
   it('is unsure of a term that the record still has while nobody is known to lead', () => {
-    const terms: [number, null][] = [[0, null]];
-    expect(timelineOf(election(terms, true), 0).terms[0]?.isUnsure).toBe(false);
-    expect(timelineOf(election(terms, false), 0).terms[0]?.isUnsure).toBe(true);
-    expect(timelineOf({ ...election(terms, true), state: 'taking-over' }, 0).terms[0]?.isUnsure).toBe(true);
+    expect(timelineOf(election('0-', true), 0).terms[0]?.isUnsure).toBe(false);
+    expect(timelineOf(election('0-', false), 0).terms[0]?.isUnsure).toBe(true);
+    expect(timelineOf({ ...election('0-', true), state: 'taking-over' }, 0).terms[0]?.isUnsure).toBe(true);
   });
 
   it('has terms in the order of time, each seat its own, and no gap that ends before it begins', () => {
@@ -123,18 +87,7 @@ describe('the timeline of terms', () => {
   });
 
   it('lists its terms with the newest first, and the gap before each', () => {
-    const rows = rowsOf(
-      timelineOf(
-        election(
-          [
-            [0, 10],
-            [30, 40],
-          ],
-          false,
-        ),
-        0,
-      ),
-    );
+    const rows = rowsOf(timelineOf(election('0-10 30-40', false), 0));
     expect(rows.map(({ span, gapBeforeMs }) => [span.term.term, gapBeforeMs])).toEqual([
       [1, 20],
       [0, null],
@@ -170,8 +123,8 @@ describe('the place of a term', () => {
 
   it('shows a minute at least, and begins with the oldest term', () => {
     expect(rangeOf([], 100_000, 1e9)).toEqual({ from: 40_000, to: 100_000 });
-    expect(rangeOf(timelinesOf(election([[1_000, null]], true)), 100_000, 1e9).from).toBe(1_000);
-    expect(rangeOf(timelinesOf(election([[1_000, null]], true)), 100_000, 5_000).from).toBe(95_000);
+    expect(rangeOf(timelinesOf(election('1000-', true)), 100_000, 1e9).from).toBe(1_000);
+    expect(rangeOf(timelinesOf(election('1000-', true)), 100_000, 5_000).from).toBe(95_000);
   });
 
   it('is null outside, and cut off at the sides', () => {
