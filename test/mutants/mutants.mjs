@@ -141,7 +141,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'a leader whose node the servers have given away is not succeeded as long as its own lease lasts, though it has not heard of it',
+    test: 'a leader whose node the servers have given away > is not succeeded as long as its own lease lasts, though it has not heard of it',
   },
   {
     name: 'sequence-as-term-token',
@@ -186,7 +186,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'a node of another session is nothing to hold by, whatever its path',
+    test: 'a node of another session > is nothing to hold by, whatever its path',
   },
   {
     name: 're-create-on-reconnect',
@@ -251,7 +251,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'the clean-up hook has come to its end before its process joins the election again',
+    test: 'the clean-up hook > has come to its end before its process joins the election again',
   },
   {
     name: 'no-hook-at-stop',
@@ -461,7 +461,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/session/server-search.test.ts',
-    test: 'the zxid in a handshake is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
+    test: 'the zxid in a handshake > is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
   },
   {
     name: 'transaction-begins-lease',
@@ -547,7 +547,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
-    test: 'what a claim by takeover deletes stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen',
+    test: 'what a claim by takeover deletes > stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen',
   },
   {
     name: 'heartbeat-node-stays',
@@ -561,7 +561,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
-    test: 'what a claim by takeover deletes stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen',
+    test: 'what a claim by takeover deletes > stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen',
   },
   {
     name: 'since-asked',

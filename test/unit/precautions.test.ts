@@ -84,14 +84,16 @@ describe('a create whose reply is lost', () => {
   });
 });
 
-it('a node of another session is nothing to hold by, whatever its path', async () => {
-  const { clock, open } = await startServer();
-  const [other, session] = [await open(), await open()];
-  await other.create('/mine', { mode: 'ephemeral' });
-  const own = OwnNode.of(session, '/mine');
-  own.watch();
-  await clock.advance(1000);
-  expect(own.signal.reason).toBeInstanceOf(NodeLostError);
+describe('a node of another session', () => {
+  it('is nothing to hold by, whatever its path', async () => {
+    const { clock, open } = await startServer();
+    const [other, session] = [await open(), await open()];
+    await other.create('/mine', { mode: 'ephemeral' });
+    const own = OwnNode.of(session, '/mine');
+    own.watch();
+    await clock.advance(1000);
+    expect(own.signal.reason).toBeInstanceOf(NodeLostError);
+  });
 });
 
 describe('a lease', () => {
@@ -135,17 +137,19 @@ describe('a lease', () => {
   });
 });
 
-it('a leader whose node the servers have given away is not succeeded as long as its own lease lasts, though it has not heard of it', async () => {
-  const { clock, server, open, join, lead } = await startServer();
-  const [, term] = await lead(await open());
-  const successor = await join(await open());
-  await clock.advance(10_000);
-  const [former] = server.sessions();
-  former?.partition();
-  former?.expire();
-  expect(term.isHeld()).toBe(true);
-  await clock.advanceUntil(() => successor.term);
-  expect(term.isHeld()).toBe(false);
+describe('a leader whose node the servers have given away', () => {
+  it('is not succeeded as long as its own lease lasts, though it has not heard of it', async () => {
+    const { clock, server, open, join, lead } = await startServer();
+    const [, term] = await lead(await open());
+    const successor = await join(await open());
+    await clock.advance(10_000);
+    const [former] = server.sessions();
+    former?.partition();
+    former?.expire();
+    expect(term.isHeld()).toBe(true);
+    await clock.advanceUntil(() => successor.term);
+    expect(term.isHeld()).toBe(false);
+  });
 });
 
 describe('a token', () => {
@@ -232,27 +236,29 @@ describe('the end of a term', () => {
   });
 });
 
-it('the clean-up hook has come to its end before its process joins the election again', async () => {
-  const { clock, server } = await startServer();
-  const sessions: number[] = [];
-  const supervisor = new ElectionSupervisor({
-    connect: server.connectString,
-    path: '/election',
-    session: { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment: clock.environment },
-    cleanup: async () => {
-      await sleep(clock, 5000);
-      sessions.push(server.sessions().length);
-    },
+describe('the clean-up hook', () => {
+  it('has come to its end before its process joins the election again', async () => {
+    const { clock, server } = await startServer();
+    const sessions: number[] = [];
+    const supervisor = new ElectionSupervisor({
+      connect: server.connectString,
+      path: '/election',
+      session: { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment: clock.environment },
+      cleanup: async () => {
+        await sleep(clock, 5000);
+        sessions.push(server.sessions().length);
+      },
+    });
+    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    await clock.advanceUntil(supervisor.start());
+    const events = recordEvents(supervisor, 'cleaned', 'restarting');
+    const again = nextEvent(supervisor, 'elected');
+    server.expireSession(() => true);
+    await clock.advanceUntil(again);
+    await clock.advance(5000);
+    expect(events).toEqual(['cleaned', 'restarting']);
+    expect(sessions).toEqual([0]);
   });
-  onTestFinished(() => clock.advanceUntil(supervisor.stop()));
-  await clock.advanceUntil(supervisor.start());
-  const events = recordEvents(supervisor, 'cleaned', 'restarting');
-  const again = nextEvent(supervisor, 'elected');
-  server.expireSession(() => true);
-  await clock.advanceUntil(again);
-  await clock.advance(5000);
-  expect(events).toEqual(['cleaned', 'restarting']);
-  expect(sessions).toEqual([0]);
 });
 
 describe('the end of the one ahead', () => {

@@ -140,16 +140,19 @@ describe('the record that a candidate reads before it knows that its turn has co
   });
 });
 
-it('what a claim by takeover deletes stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen', async () => {
-  const { clock, server, other, term } = await setUpLeader();
-  await clock.advance(10_000);
-  const record = parseRecord(server.data(PATH) as Buffer, 1);
-  if (record.state !== 'held') throw new Error('it is led');
-  const node = `${PATH}/${record.node}`;
-  const heartbeatVersion = (await clock.advanceUntil(other.exists(heartbeatPathOf(node))))?.version as number;
-  await clock.advance(BEAT_MS);
-  const claiming = other.commit(takeoverParts(PATH, record.node, { version: heartbeatVersion }));
-  await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(BadVersionError);
-  expect(server.paths(PATH)).toContain(node);
-  expect(term.isHeld()).toBe(true);
+describe('what a claim by takeover deletes', () => {
+  it('stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen', async () => {
+    const { clock, server, other, term } = await setUpLeader();
+    await clock.advance(10_000);
+    const record = parseRecord(server.data(PATH) as Buffer, 1);
+    if (record.state !== 'held') throw new Error('it is led');
+    const node = `${PATH}/${record.node}`;
+    const heartbeatVersion = (await clock.advanceUntil(other.exists(heartbeatPathOf(node))))
+      ?.version as number;
+    await clock.advance(BEAT_MS);
+    const claiming = other.commit(takeoverParts(PATH, record.node, { version: heartbeatVersion }));
+    await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(BadVersionError);
+    expect(server.paths(PATH)).toContain(node);
+    expect(term.isHeld()).toBe(true);
+  });
 });
