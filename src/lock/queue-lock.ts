@@ -23,8 +23,9 @@ import {
   resolveLockOptions,
   tooLate,
 } from './lock.js';
-import { heldAround, type LockGrant, type Mode, REVOKE, runUnder } from './lock-grant.js';
+import { type LockGrant, type Mode, REVOKE } from './lock-grant.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
+import { heldAround, runUnder } from './reentrancy.js';
 
 /**
  * A lock that is built on a queue of contenders. The kinds of locks differ in two points: which contenders must be gone before

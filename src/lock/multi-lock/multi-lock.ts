@@ -2,9 +2,9 @@ import { InvalidOptionError, LockTimeoutError } from '../../errors.js';
 import { mark } from '../../public-class/brand.js';
 import { showAs } from '../../public-class/console-log.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from '../lock.js';
-import { runUnder } from '../lock-grant.js';
 import type { GrantHold } from '../lock-hold.js';
 import { QueueLock } from '../queue-lock.js';
+import { runUnder } from '../reentrancy.js';
 import { MultiHold } from './multi-hold.js';
 
 /** The locks of a {@link MultiLock}. */
