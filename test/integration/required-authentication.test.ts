@@ -69,8 +69,11 @@ describe.each([
     const stopped = nextEvent(supervisor, 'stopped');
     await expect(supervisor.start()).rejects.toBeInstanceOf(AuthenticationError);
     await stopped;
-    expect(errors).toHaveLength(1);
-    expect(errors[0]).toBeInstanceOf(AuthenticationError);
+    // Not the only error in each run: a server that closes the connection while requests are on their way may reset it, and its reply is
+    // lost. The supervisor then asks the server once more.
+    const refusals = errors.filter((error) => error instanceof AuthenticationError);
+    expect(refusals, String(errors)).toHaveLength(1);
+    expect(errors.at(-1)).toBe(refusals[0]);
   });
 
   it('end an observer', async () => {
