@@ -55,12 +55,16 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   readonly #cleaning = new WorkContext(); // Of the clean-up hook: a call from inside it mustn't wait for its end.
   #state: SupervisorState<P> = { name: 'idle' };
   #ended: Promise<CleanupFailedError | undefined> = Promise.resolve(undefined);
+  #reportedBySession: unknown;
 
   constructor(options: LoopOptions<L>, port: LoopPort<P>) {
     this.#options = options;
     this.#port = port;
     this.cooldown = new Cooldown(options);
-    this.sessions = new SessionSequence(options, port.report);
+    this.sessions = new SessionSequence(options, (error) => {
+      this.#reportedBySession = error;
+      port.report(error);
+    });
   }
 
   get state(): SupervisorState<P> {
@@ -113,7 +117,8 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
       }
     } catch (error) {
       end = error instanceof StopRequest ? new InvalidStateError('stopped before it had a place') : error;
-      if (!(error instanceof StopRequest)) this.#port.report(error);
+      // From its second connection on, a session itself reports the error that ends it.
+      if (!(error instanceof StopRequest) && error !== this.#reportedBySession) this.#port.report(error);
     }
     await this.#port.beforeRelease(); // Unless it was done already. Before `start` rejects, which may well end the process.
     this.#started.reject(end);
