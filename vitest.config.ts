@@ -69,8 +69,10 @@ const extent = process.env.CONCLAVE_TESTS;
 const isOfReleases = extent === 'of-releases';
 const writesPictures = process.env.CONCLAVE_PICTURES === '1';
 
+/** What a page shows is polled for, since there is no event for it. */
+const patient = { expect: { poll: { timeout: 20_000 } } };
 const tools = {
-  test: { ...common, name: 'tools', include: TOOLS, maxWorkers: 2, sequence: { groupOrder: 4 } },
+  test: { ...common, ...patient, name: 'tools', include: TOOLS, maxWorkers: 2, sequence: { groupOrder: 4 } },
 };
 
 export default defineConfig({
@@ -167,8 +169,7 @@ export default defineConfig({
           name: 'browser',
           include: [BROWSER],
           exclude: [...TOOLS, ...(extent === 'all' || writesPictures ? [] : LONG_IN_BROWSER)],
-          // What a page shows is polled for, since there is no event for it.
-          expect: { poll: { timeout: 20_000 } },
+          ...patient,
           ...besideStorms,
         },
       },

@@ -63,12 +63,11 @@ async function guardLeader(
 }
 
 /** Starts the next candidate, in this process. */
-async function nextInLine(path: string): Promise<{ elector: LeaderElector; elected: Promise<[Term]> }> {
+async function nextInLine(path: string): Promise<LeaderElector> {
   const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 10_000 }), path);
   onTestFinished(() => elector.stop());
-  const elected = nextEvent<[Term]>(elector, 'elected');
   await eventAfter(elector, 'waiting', () => elector.start());
-  return { elector, elected };
+  return elector;
 }
 
 const ENDS: [string, (child: ChildProcess) => void][] = [
@@ -84,7 +83,7 @@ describe('a guardian', () => {
       const path = uniquePath('guarded');
       const guardian = makeGuardian();
       const child = await guardLeader(guardian, path);
-      const { elected } = await nextInLine(path);
+      const elected = nextEvent<[Term]>(await nextInLine(path), 'elected');
       const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
       end(child);
       const [term] = await elected;
@@ -119,7 +118,8 @@ describe('a guardian', () => {
     const child = await guardLeader(guardian, path);
     const session = await openSession();
     await eventAfter(child, 'disconnect', () => child.send('disconnect'));
-    const { elector, elected } = await nextInLine(path);
+    const elector = await nextInLine(path);
+    const elected = nextEvent<[Term]>(elector, 'elected');
     expect(elector.state.name).toBe('waiting');
     const leader = await elector.leader();
     expect(leader?.id).toContain(`-${child.pid}-`);
@@ -135,7 +135,7 @@ describe('a guardian', () => {
     const cleanedUp: CleanupReport[] = [];
     guardian.on('cleanedUp', (report) => void cleanedUp.push(report));
     child.kill('SIGSTOP');
-    const { elector } = await nextInLine(path);
+    const elector = await nextInLine(path);
     expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
     child.kill('SIGCONT');
     const resigned = messageWith(child, 'demoted');
@@ -161,7 +161,7 @@ describe('a guardian', () => {
     guardian.watch(wrapper);
     await leads;
     await until(() => errors.length > 0 || guardian.roleOf(wrapper) === 'leading');
-    const { elector } = await nextInLine(path);
+    const elector = await nextInLine(path);
     await eventAfter(wrapper, 'exit', () => wrapper.kill('SIGKILL'));
     await guardian.close(); // The guardian has done all that it does about the death.
     expect(cleanedUp).toEqual([]);
@@ -175,7 +175,7 @@ describe('a guardian', () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
     const child = await guardLeader(guardian, path);
-    const { elected } = await nextInLine(path);
+    const elected = nextEvent<[Term]>(await nextInLine(path), 'elected');
     // From here on the guardian hears nothing from the child.
     const disconnected = nextEvent(child, 'disconnect');
     child.send('resign');
@@ -210,7 +210,7 @@ describe('a guardian', () => {
     const leads = messageWith(child, 'elected');
     guardian.watch(child);
     await leads;
-    const { elector } = await nextInLine(path);
+    const elector = await nextInLine(path);
     expect(guardian.roleOf(child)).toBe('none');
     await eventAfter(child, 'exit', () => child.kill('SIGKILL'));
     expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
@@ -225,7 +225,7 @@ describe('a guardian', () => {
     expect(child.listenerCount('message')).toBe(before - 1);
     expect(child.listenerCount('exit')).toBe(0);
     expect(() => guardian.watch(child)).toThrow(InvalidStateError);
-    const { elector } = await nextInLine(path);
+    const elector = await nextInLine(path);
     await eventAfter(child, 'exit', () => child.kill('SIGKILL'));
     expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
   }, 9000);

@@ -38,6 +38,7 @@ export function nextEvent<Args extends unknown[] = unknown[]>(
 ): Promise<Args> {
   checkSource(source);
   const { timeoutMs, what = `the event '${event}'` } = checkWaitOptions(options);
+  const error = tooLate(what, timeoutMs); // Made here, so that its stack names the caller.
   return new Promise((resolve, reject) => {
     const listener = (...args: unknown[]) => {
       source.off(event, listener);
@@ -46,7 +47,7 @@ export function nextEvent<Args extends unknown[] = unknown[]>(
     };
     const timer = systemClock.after(timeoutMs, () => {
       source.off(event, listener);
-      reject(tooLate(what, timeoutMs));
+      reject(error);
     });
     source.on(event, listener);
   });
