@@ -19,7 +19,13 @@ const SIMULATION = 'test/simulation/**/*.test.ts';
 const MUTANTS = 'test/mutants/mutants.test.ts';
 const BROWSER = 'test/browser/*.test.ts';
 // These need most of the packages, and change with the project's commands and pages. CI runs them in a step of their own.
-const TOOLS = ['{scripts,tools}/**/*.test.ts', 'test/browser/site.test.ts'];
+const TOOLS = [
+  '{bench,scripts,tools}/**/*.test.ts',
+  'test/integration/bench.test.ts',
+  'test/browser/site.test.ts',
+];
+// Clients in other languages, on the shared server and on the embedded one: `npm run test:foreign`, and in CI.
+const FOREIGN = 'test/interop/*.test.ts';
 // How the page does with a thousand elections, and the documentation's pictures.
 const LONG_IN_BROWSER = ['test/browser/load.test.ts', 'test/browser/pictures.test.ts'];
 
@@ -35,19 +41,17 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/processes.test.ts', // starts some sixty processes, and takes as long as all other tests
   'test/integration/run.test.ts', // starts some hundred processes
   'test/integration/overview-traffic.test.ts', // needs the counts of a real server
-  'test/integration/bench.test.ts', // needs the counts of a real server
   'test/integration/lock-names.test.ts', // needs a real server, which reads a transaction log that the test has written
   'test/integration/lock-load.test.ts', // takes a minute: fifty contenders in five processes, and hundreds that leave at the same time
   'test/integration/lock-traffic.test.ts', // takes half a minute, for a queue of a thousand contenders
   'test/conformance/any-steps.test.ts', // needs a real server to compare with
-  'test/interop/**', // needs Curator and kazoo
 ];
 // What a run with `CONCLAVE_TESTS=of-releases` leaves out as well: the release of the server doesn't matter to it.
 const OF_NO_RELEASE = [
   // What processes, signals, loggers and commands do.
   'test/integration/{run,processes,cluster,shutdown,start-signal,cooldown,health,inspect,two-copies}.test.ts',
   'test/integration/{default-logger,fake-timers,cli,cli-*,mounted-dashboard,metrics-*}.test.ts',
-  'test/integration/{bench,examples}.test.ts',
+  'test/integration/examples.test.ts',
   'test/integration/guides/**',
   'test/integration/hostile-server.test.ts', // another program is the server
   'test/integration/lock-load.test.ts', // how much load there is
@@ -56,7 +60,7 @@ const OF_NO_RELEASE = [
 const CHAOS_OF_NO_RELEASE = 'test/chaos/{killed-server,many-children,many-watches,stopped-leader}.test.ts';
 // The groups run one after the other, since the leases in some tests are short: too much at the same time would end them.
 /** They wait more than they compute: for notifications, and for sessions to expire. */
-const behaviour = { maxWorkers: 4, sequence: { groupOrder: 0 } };
+const behaviour = { maxWorkers: 5, sequence: { groupOrder: 0 } };
 /** They start servers and processes. Their assertions hold on a busy machine too. */
 const busy = { maxWorkers: 4, sequence: { groupOrder: 1 } };
 /** They measure how soon something recovers, or is removed. */
@@ -64,7 +68,7 @@ const measuring = { maxWorkers: 2, sequence: { groupOrder: 2 } };
 /** A test that mostly waits for its own processes, the page in a browser, and tests that only compute. */
 const besideStorms = { maxWorkers: 3, sequence: { groupOrder: 3 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
-/** `all` and `tools` are set by `npm run test:all` and `npm run test:tools`, `of-releases` by CI. */
+/** `all`, `tools` and `foreign` are set by `npm run test:all` and the like, `of-releases` by CI. */
 const extent = process.env.CONCLAVE_TESTS;
 const isOfReleases = extent === 'of-releases';
 const writesPictures = process.env.CONCLAVE_PICTURES === '1';
@@ -88,8 +92,10 @@ export default defineConfig({
         test: {
           ...common,
           name: 'behaviour',
-          include: ['{bench,test}/**/*.test.ts', 'examples/guides/testing/*.vitest.mjs'],
+          include: ['test/**/*.test.ts', 'examples/guides/testing/*.vitest.mjs'],
           exclude: [
+            ...TOOLS,
+            ...(extent === undefined ? [FOREIGN] : []),
             HAZARDS,
             CHAOS,
             MODEL,

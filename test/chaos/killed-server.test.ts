@@ -4,9 +4,10 @@ import type { Session } from '../../src/session/session.js';
 import { ConnectionTracker } from '../support/conclave/connection-tracker.js';
 import { openSession } from '../support/conclave/sessions.js';
 import { Ensemble } from '../support/servers/ensemble.js';
+import { RUNS_ALL } from '../support/vitest/extent.js';
 import { until } from '../support/waiting.mjs';
 
-const KILLS = 50;
+const KILLS = RUNS_ALL ? 50 : 15;
 const NODES = 8;
 const NODE_BYTES = 40_000;
 const READS_AT_ONCE = 16;

@@ -16,7 +16,7 @@ import { RUNS_ALL } from '../support/vitest/extent.js';
 import { until } from '../support/waiting.mjs';
 
 // By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/run.test.ts
-const ROUNDS = Number(process.env.SOAK_ROUNDS ?? (RUNS_ALL ? 20 : 8));
+const ROUNDS = Number(process.env.SOAK_ROUNDS ?? (RUNS_ALL ? 20 : 4));
 const SESSION_TIMEOUT_MS = 4500;
 const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 
