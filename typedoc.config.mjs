@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { PUBLIC_ENTRIES } from './scripts/build/sources.mjs';
-
-const { version, repository } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
 
 // Members of other libraries' interfaces, OpenTelemetry's and prom-client's, which document them.
 const OTHER_LIBRARIES = [
@@ -36,10 +33,8 @@ export default {
   tsconfig: 'tsconfig.build.json',
   out: 'dist-docs',
   readme: 'none',
-  // Not from a clone's remote, which a copy of the repository may lack.
-  disableGit: true,
-  gitRevision: `v${version}`,
-  sourceLinkTemplate: `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/{gitRevision}/src/{path}#L{line}`,
+  // Links to sources would lead to a repository, and the site is complete without one.
+  disableSources: true,
   excludeInternal: true,
   excludePrivate: true,
   excludeExternals: true,

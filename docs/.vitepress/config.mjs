@@ -4,12 +4,14 @@
  *     npm run docs:build      writes docs/.vitepress/dist, and fails for a link to a page that doesn't exist; typedoc's pages, the API
  *                             reference, come to api/ there
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitepress';
 
 const root = join(import.meta.dirname, '../..');
-const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+/** The files and folders, from the root, that pages link to and that aren't pages. The site has them as text. */
+const shown = new Set();
 
 export default defineConfig({
   title: 'Conclave',
@@ -26,6 +28,13 @@ export default defineConfig({
   ],
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
   cleanUrls: true,
+  buildEnd: ({ outDir }) => {
+    for (const path of shown) {
+      const file = join(outDir, textOf(path));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, contentOf(path));
+    }
+  },
   // Mermaid's largest parts have 700 kB. Only pages with a diagram load them, and of the parts only those that they need.
   vite: { build: { chunkSizeWarningLimit: 1_000 } },
   markdown: {
@@ -83,25 +92,16 @@ function slugOf(heading) {
     .replaceAll(/\s/g, '-');
 }
 
-const pages = repository.url.replace(/^git\+|\.git$/g, '');
-const files = pages.replace('github.com', 'raw.githubusercontent.com');
-
 /**
- * Mends links that GitHub shows otherwise than a site. Addresses of the project's own files, which the README has for npm's page,
- * lead to the site's pages; a folder becomes its README; and a file that is no page one in the repository.
+ * Mends links that a repository shows otherwise than a site: a folder becomes its README, and a file that isn't a page becomes its text.
  *
  * @param {import('markdown-it').StateCore} state
  */
 function mendLinks({ tokens, env }) {
   const folder = dirname(env.path);
   for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-    const name = token.type === 'link_open' ? 'href' : token.type === 'image' ? 'src' : undefined;
-    const given = name === undefined ? null : token.attrGet(name);
-    if (name === undefined || given === null) continue;
-    const own = new RegExp(`^(?:${pages}/(?:blob|tree)|${files})/main/(.*)$`).exec(given)?.[1];
-    const link = own === undefined ? given : `./${relative(folder, join(root, own))}`;
-    if (/^(\w+:|#)/.test(link)) continue;
-    token.attrSet(name, name === 'href' ? pageOf(link, folder) : link);
+    const link = token.type === 'link_open' ? token.attrGet('href') : null;
+    if (link !== null && !/^(\w+:|#)/.test(link)) token.attrSet('href', pageOf(link, folder));
   }
 }
 
@@ -114,5 +114,25 @@ function pageOf(link, folder) {
   const isFolder = statSync(path).isDirectory() && existsSync(join(path, 'README.md'));
   if (isFolder) return `${target.replace(/\/$/, '')}/${suffix}`;
   if (path.endsWith('/README.md')) return `${target.replace(/README\.md$/, '')}${suffix}`;
-  return path.endsWith('.md') ? link : `${pages}/blob/main/${relative(root, path)}`;
+  if (path.endsWith('.md')) return link;
+  const shownPath = relative(root, path);
+  shown.add(shownPath);
+  return textOf(shownPath);
+}
+
+/** Where the site has the text of a file, or of all files of a folder. @param {string} path - from the root */
+function textOf(path) {
+  return `/files/${path}.txt`;
+}
+
+/** @param {string} path - from the root */
+function contentOf(path) {
+  const full = join(root, path);
+  if (!statSync(full).isDirectory()) return readFileSync(full);
+  return readdirSync(full, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort()
+    .map((file) => `==> ${relative(root, file)} <==\n\n${readFileSync(file, 'utf8')}`)
+    .join('\n');
 }

@@ -14,6 +14,8 @@ const PAGES = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
   .map((name) => [`docs/${name}`, diagramsIn(readFileSync(join(DOCS, name), 'utf8'))] as const)
   .filter(([, count]) => count > 0);
+/** A page that links to files of the project. */
+const WITH_FILES = 'src/election/README.md';
 const SAFETY = 'docs/safety';
 const API = '<!doctype html><title>typedoc</title><p>Every symbol</p>';
 const TYPES: Readonly<Record<string, string>> = {
@@ -54,6 +56,7 @@ beforeAll(async () => {
   await execaNode(join(import.meta.dirname, 'support/site-of-pages.mjs'), [
     folder,
     ...PAGES.map(([page]) => page),
+    WITH_FILES,
   ]);
 }, PATIENCE_MS);
 afterAll(async () => {
@@ -91,6 +94,14 @@ describe('the site of the documentation', () => {
       expect(loaded.filter((name) => !name.startsWith(url))).toEqual([]);
     },
   );
+
+  it('has the files that its pages link to, as text', () => {
+    const linked = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.html'))
+      .flatMap((name) => readFileSync(join(folder, name), 'utf8').match(/(?<=href=")\/files\/[^"]*/g) ?? []);
+    expect(linked).toContain('/files/src/election/decide.ts.txt');
+    expect(linked.filter((path) => !existsSync(join(folder, path)))).toEqual([]);
+  });
 
   it('leaves the link to the API reference to the browser', async () => {
     const page = await open(`${url}/${SAFETY}`);
