@@ -49,18 +49,22 @@ async function silenceLeader(world: World): Promise<void> {
   world.beginCalm();
 }
 
-async function untilReplaced(
-  { hosts, scheduler, ledger }: World,
-  host: Host,
-  boundMs: number,
-): Promise<void> {
-  const { seat, id } = host.candidate;
+async function untilReplaced(world: World, host: Host, delayMs: number): Promise<void> {
+  const { hosts, scheduler, ledger } = world;
+  const { seat, id, leadingNode } = host.candidate;
+  // A process that others hear, and that hears nothing, joins again. Its priority may get it the term, which has to be taken from it again.
+  const isBack = () => {
+    const record = world.record(seat);
+    return record.state === 'held' && record.id === id && leadingNode?.endsWith(record.node) === false;
+  };
+  let boundMs = delayMs;
   const isReplaced = () =>
     hosts.some((each) => each !== host && each.candidate.isActing && each.candidate.seat === seat);
   let waitedMs = 0;
   while (!isReplaced() && waitedMs <= boundMs) {
     await scheduler.sleep(LOOK_EVERY_MS);
     waitedMs += LOOK_EVERY_MS;
+    if (isBack()) boundMs = 2 * delayMs;
   }
   if (!isReplaced())
     ledger.violate(
