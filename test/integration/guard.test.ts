@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
@@ -197,6 +198,29 @@ describe('conclave guard', () => {
     process.kill(pidOf(runner), 'SIGKILL');
     expect(await runner.exit()).toBe(6);
     expect(runner.stderr).toMatch(/^conclave: the process \d+ passes on .* isn't guarded: /m);
+  });
+
+  it('ends with a program whose reader has closed the pipe', async () => {
+    const shell = `{ "$0" "$1" guard -- yes; echo $? >&2; } | head -1`;
+    const env = { ZOOKEEPER: NOWHERE };
+    const { stdout, stderr } = await execa('sh', ['-c', shell, process.execPath, PROGRAM], { env });
+    expect({ stdout, stderr }).toEqual({ stdout: 'y', stderr: '141' });
+  });
+
+  it('says in its help how to use it, and has no option that it has no use for', async () => {
+    const help = new RunningCommand(['help', 'guard']);
+    expect(await help.exit()).toBe(0);
+    for (const part of [
+      'Usage: conclave guard [options] -- <program> [args...]',
+      '--connect',
+      '--auth',
+      '--restart',
+      'Start Node itself',
+      'conclave guard -c zk1:2181,zk2:2181 -- node server.js',
+      ...[64, 69, 71, 126, 127].map((code) => `\n  ${code} `),
+    ])
+      expect(help.stdout).toContain(part);
+    expect(help.stdout).not.toContain('--session-timeout');
   });
 
   it('does not wait for what a program leaves behind', async () => {
