@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addDashboard } from './commands/dashboard.js';
 import { addDevServer } from './commands/dev-server.js';
 import { addElect } from './commands/elect.js';
+import { addGuard } from './commands/guard.js';
 import { addHandOver } from './commands/hand-over.js';
 import { addList } from './commands/list.js';
 import { addObserve } from './commands/observe.js';
@@ -63,6 +64,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
     .exitOverride()
     .enablePositionalOptions();
   addRun(program, setExitCode);
+  addGuard(program, setExitCode);
   addElect(program, setExitCode);
   addObserve(program);
   addStatus(program, setExitCode);

@@ -25,6 +25,11 @@ const COMMANDS: Record<string, () => Case> = {
     end: (command) => void command.process.stdin?.end(),
     exitCode: 3,
   }),
+  guard: () => ({
+    words: ['guard', '--restart', '--', 'sh', '-c', 'echo runs; read line && exit 1; exit 0'],
+    end: (command) => void command.process.stdin?.end('again\n'),
+    exitCode: 0,
+  }),
   elect: () => ({ words: ['elect', uniquePath('broken'), '--verbose'], end: stop, exitCode: 0 }),
   observe: () => ({
     words: ['observe', uniquePath('broken')],

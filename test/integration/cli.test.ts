@@ -37,6 +37,7 @@ describe('the command line', () => {
     for (const name of ['run', 'elect', 'observe', 'resign', 'hand-over'])
       expect(help.stdout).toMatch(new RegExp(`^ {2}${name} \\[options\\] <election>.* {2}\\w`, 'm'));
     expect(help.stdout).toMatch(/^ {2}status \[options\] \[election\] +\w/m);
+    expect(help.stdout).toMatch(/^ {2}guard \[options\] <program\.\.\.> +\w/m);
     expect(help.stdout).toMatch(/^ {2}prune \[options\] \[path\] +\w/m);
     for (const name of ['ZOOKEEPER', 'CONCLAVE_AUTH', 'CONCLAVE_LOG_LEVEL'])
       expect(help.stdout).toContain(name);

@@ -1,14 +1,11 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CommandWork } from '../lead-then-run/command-work.js';
 import { campaign } from '../lead-then-run/lead-then-run.js';
 import { duration, withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
+import { checkCommand } from '../process/executable.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import { printable, printError } from '../process/output.js';
-import { changedVariables } from '../process/utf8.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {
   readonly grace: number;
@@ -87,52 +84,12 @@ async function run(election: string, name: string, args: string[], options: RunO
       'conclave run needs process sessions that it can end as a whole, and Windows has none: use a POSIX system',
     );
   const target = targetOf(options);
-  checkExecutable(name);
-  for (const variable of changedVariables())
-    printError(
-      `the command gets a changed value of the variable ${printable(variable)}: its value isn't UTF-8`,
-    );
+  checkCommand(name);
   const { grace: graceMs, restart = false } = options;
   const work = new CommandWork({ command: name, args, election, graceMs, restart, target });
   try {
     return await campaign(election, target, options, work);
   } finally {
     work.close();
-  }
-}
-
-/**
- * Checks that the system could start a command. Call it before the candidate takes a place in the queue: a leader that can't
- * run its command would only keep other candidates from leading.
- *
- * @throws UserError with a shell's exit code if the command can't be found, or not be executed
- */
-export function checkExecutable(command: string, searchPath = process.env.PATH ?? ''): void {
-  const paths = command.includes('/')
-    ? [command]
-    : searchPath.split(delimiter).map((folder) => join(folder, command));
-  const found = command === '' ? [] : paths.map(lookAt);
-  if (found.includes('executable')) return;
-  // Of PATH, folders that this user may not enter are skipped, as `execvp` and shells do. A path that is given is meant.
-  if (found.includes('other') || (command.includes('/') && found.includes('hidden')))
-    throw new UserError(
-      EXIT.notExecutable,
-      `${command} can't be executed: is it a program, and may this user execute it?`,
-    );
-  throw new UserError(EXIT.notFound, `there is no command ${command}`);
-}
-
-/** `other`: a file that can't be executed. `hidden`: this user may not enter a folder on the way. */
-function lookAt(path: string): 'executable' | 'other' | 'absent' | 'hidden' {
-  try {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return 'absent';
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'hidden' : 'absent';
-  }
-  try {
-    accessSync(path, constants.X_OK);
-    return 'executable';
-  } catch {
-    return 'other';
   }
 }

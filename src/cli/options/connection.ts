@@ -13,7 +13,7 @@ import { duration } from './arguments.js';
 /** The options of all commands that talk to ZooKeeper. */
 export interface ConnectionOptions {
   readonly connect?: string;
-  readonly sessionTimeout: number;
+  readonly sessionTimeout?: number; // Not of a command that only takes over sessions.
   readonly connectTimeout: number;
   readonly auth?: readonly string[];
   readonly tls?: boolean;
@@ -29,6 +29,18 @@ export interface Target {
 }
 
 export function withConnection(command: Command): Command {
+  return withServers(command, 'how long to look for a server that answers').addOption(
+    new Option(
+      '--session-timeout <duration>',
+      'how long ZooKeeper keeps a silent session alive; a lease is a third of it',
+    )
+      .default(6000, '6s')
+      .argParser(duration({ least: LEAST_SESSION_TIMEOUT_MS })),
+  );
+}
+
+/** All of these options but the session timeout. @param connectTimeout - the help of that option */
+export function withServers(command: Command, connectTimeout: string): Command {
   return command
     .addOption(
       new Option('-c, --connect <servers>', 'host:port,host:port…, optionally followed by a /chroot').env(
@@ -36,15 +48,7 @@ export function withConnection(command: Command): Command {
       ),
     )
     .addOption(
-      new Option(
-        '--session-timeout <duration>',
-        'how long ZooKeeper keeps a silent session alive; a lease is a third of it',
-      )
-        .default(6000, '6s')
-        .argParser(duration({ least: LEAST_SESSION_TIMEOUT_MS })),
-    )
-    .addOption(
-      new Option('--connect-timeout <duration>', 'how long to look for a server that answers')
+      new Option('--connect-timeout <duration>', connectTimeout)
         .default(10_000, '10s')
         .argParser(duration({ least: 1 })),
     )

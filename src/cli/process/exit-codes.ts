@@ -39,7 +39,7 @@ export function exitCodeOfError(error: unknown): number | undefined {
   return (error as { code?: unknown } | undefined)?.code === 'NO_AUTH' ? EXIT.refused : undefined;
 }
 
-/** The events while `conclave run` ran its command, besides the command's end. */
+/** The events while `conclave run` or `conclave guard` ran its command, besides the command's end. */
 export interface CommandRun {
   readonly endSignal?: NodeJS.Signals | undefined; // The first signal by which the user asked for the end.
   readonly lossReason?: string | undefined; // Why leadership was lost, if it was.
@@ -68,6 +68,19 @@ export function exitCodeOfRun(
     case 'no-keeper':
       return EXIT.system;
   }
+}
+
+/**
+ * The exit code of `conclave guard` after its program has ended; `undefined`: start the program again. A program that ends with 0, or after
+ * a signal that was passed on, was meant to end.
+ */
+export function exitCodeOfGuard(
+  outcome: CommandOutcome,
+  run: CommandRun,
+  restart: boolean,
+): number | undefined {
+  const hasFailed = outcome.kind !== 'ended' || outcome.code !== 0;
+  return exitCodeOfRun(outcome, run, restart && hasFailed);
 }
 
 /** An error that the user of the command line can mend. The command prints its message alone, without a stack. */

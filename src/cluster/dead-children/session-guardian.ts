@@ -69,7 +69,8 @@ export const GUARDIAN_SESSION_OPTIONS = ['auth', 'tls', 'environment'] as const;
 
 // A process that reads its messages answers the first `attach`; a process that is still starting may miss some.
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 10_000;
+const LONG_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 86_400_000;
 // The last messages of a process are read by now, or its channel is held open by a process that it has left behind.
 const LAST_MESSAGES_MS = 100;
 
@@ -161,7 +162,8 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
   }
 
   async #close(): Promise<void> {
-    for (const { release } of this.#children.values()) release();
+    // Of a process that has ended, the last messages may be on their way. Its clean-up waits for them.
+    for (const [child, { release }] of this.#children) if (!hasEnded(child)) release();
     this.#children.clear();
     await Promise.all(this.#cleanups);
   }
@@ -173,8 +175,7 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
     let hasReported = false;
     const attach = (pauseMs: number) => {
       send(child, 'attach');
-      const nextPauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-      nextAttach = clock.after(pauseMs, () => attach(nextPauseMs), { background: true });
+      nextAttach = clock.after(pauseMs, () => attach(nextPauseMs(pauseMs)), { background: true });
     };
     const onMessage = (received: unknown) => {
       const report = decodeChildMessage(received);
@@ -212,7 +213,7 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
   #receive(child: ChildProcess, known: GuardedProcess, { pid, message }: ChildReport): string | undefined {
     // Nothing tells this process when that one ends. It may live on, and lead, when this child has ended.
     if (pid !== child.pid)
-      return `passes on the messages of process ${pid}, as a wrapper does (for example execPath: 'tsx'). Process ${pid} isn't guarded: start it with fork directly, for example with execArgv: ['--import', 'tsx']`;
+      return `passes on the messages of process ${pid}, as a wrapper does (for example execPath: 'tsx'). Process ${pid} isn't guarded: start it without the wrapper, for example with execArgv: ['--import', 'tsx'], or with exec in a shell's script`;
     const isTaken = [...this.#children].some(
       ([other, guarded]) => other !== child && guarded.known.has(message.session),
     );
@@ -260,6 +261,15 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
 }
 
 mark(SessionGuardian, 'SessionGuardian');
+
+/**
+ * @internal The pause after the next `attach`. It is 10 s and a hundredth of the time since the first one. Node keeps each message for a process that
+ * doesn't listen to any, about 150 bytes, for as long as that process runs. With these pauses there are about a thousand in a year.
+ */
+export function nextPauseMs(pauseMs: number): number {
+  if (pauseMs < LONG_PAUSE_MS) return Math.min(2 * pauseMs, LONG_PAUSE_MS);
+  return Math.min(1.01 * pauseMs, LONGEST_PAUSE_MS);
+}
 
 interface GuardedChild {
   readonly known: GuardedProcess;

@@ -7,11 +7,12 @@
  * The keeper exits when the command is gone, or without a command when the runner closes the channel. If the runner was killed, the keeper
  * first closes the session that the runner left behind: no leader acts any more, so the next one needn't wait for the end of the lease.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { msUntil, SystemClock, sleep } from '../../platform/time/clock.js';
 import { killMarginMs } from './command-deadlines.js';
+import { endingWithParent } from './ending-with-parent.js';
 import type {
   CommandLease,
   CommandLine,
@@ -38,11 +39,7 @@ const clock = new SystemClock();
 let kept: KeptCommand | undefined;
 let cleanup: ExitCleanup | undefined;
 
-/** util-linux's program, if it is here: with it the kernel kills the command itself when the keeper is killed. */
-const SETPRIV = ['setpriv', '--pdeathsig', 'KILL'] as const;
-const hasSetpriv =
-  process.platform === 'linux' &&
-  spawnSync(SETPRIV[0], [...SETPRIV.slice(1), 'true'], { stdio: 'ignore' }).status === 0;
+const endingWithKeeper = endingWithParent('KILL');
 
 process.on('message', (message: KeeperCommand) => {
   switch (message.do) {
@@ -100,7 +97,7 @@ function start(line: CommandLine, lease: CommandLease): void {
 
 /** Starts the command as the leader of a session of processes, whose number is its process id. */
 function spawnSession({ command, args, env }: CommandLine): ChildProcess {
-  const [program, ...words] = hasSetpriv ? [...SETPRIV, '--', command, ...args] : [command, ...args];
+  const [program = command, ...words] = [...endingWithKeeper, command, ...args];
   return spawn(program, words, { env, detached: true, stdio: 'inherit' });
 }
 

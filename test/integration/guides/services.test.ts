@@ -3,9 +3,13 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcesses } from '../../../src/cluster/run-command/process-table.js';
+import { LeaderElector } from '../../../src/election/elector.js';
+import type { Term } from '../../../src/election/term/term.js';
 import { runs } from '../../../tools/environment.mjs';
+import { PROGRAM } from '../../support/conclave/running-command.js';
 import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
-import { uniquePath } from '../../support/conclave/sessions.js';
+import { openSession, uniquePath } from '../../support/conclave/sessions.js';
+import { nextEvent } from '../../support/events.js';
 import { until } from '../../support/waiting.mjs';
 
 const ROOT = join(GUIDES, '../..');
@@ -57,6 +61,40 @@ describe('the service of the guides', () => {
     expect(await leader.exit()).toBe(0);
     await follower.printed(/^tick: term 2/m);
   });
+
+  it.skipIf(!mayMakeNamespaces)(
+    'behind conclave guard as process 1 of a container is followed at once when it was killed',
+    async () => {
+      const path = uniquePath('guide');
+      const launcher = [...NAMESPACE, process.execPath, PROGRAM, 'guard', '--'];
+      const leader = await RunningGuide.start('service/service.mjs', { path, launcher });
+      await leader.printed(/^tick: term 1/m);
+      // It waits for an hour unless the term before was given back.
+      const next = new LeaderElector(await openSession(), path, { takeoverDelayMs: 3_600_000 });
+      onTestFinished(() => next.stop());
+      const elected = nextEvent<[Term]>(next, 'elected');
+      await next.start();
+      const [first, service] = descendantsOf(leader.pid);
+      expect(readFileSync(`/proc/${first}/status`, 'utf8')).toMatch(/^NSpid:\s+\d+\s+1$/m);
+      process.kill(service as number, 'SIGKILL');
+      expect((await elected)[0].number).toBe(2);
+      expect(await leader.exit()).toBe(137);
+    },
+  );
+
+  it.skipIf(!mayMakeNamespaces)(
+    'behind conclave guard as process 1 of a container ends in good order at SIGTERM',
+    async () => {
+      const path = uniquePath('guide');
+      const launcher = [...NAMESPACE, process.execPath, PROGRAM, 'guard', '--'];
+      const leader = await RunningGuide.start('service/service.mjs', { path, launcher });
+      await leader.printed(/^tick: term 1/m);
+      process.kill(descendantsOf(leader.pid)[0] as number, 'SIGTERM');
+      expect(await leader.exit()).toBe(0);
+      const follower = await RunningGuide.start('service/service.mjs', { path });
+      await follower.printed(/^tick: term 2/m);
+    },
+  );
 
   it('runs from a bundle', async () => {
     // In a folder below the project, because a bundle that logs looks for pino beside itself.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { execa, execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { healthHandler } from '../../../src/cluster/supervisor/health-handler.js';
 import { runs } from '../../../tools/environment.mjs';
 import { GUIDES } from '../../support/conclave/running-guide.js';
@@ -102,9 +103,15 @@ describe('the settings of the guides', () => {
       expect((await execa('bash', ['-c', printing], { env: { HOSTNAME: hostname } })).stdout).toBe(id);
   });
 
-  it('Docker: node is process 1, and has more time to stop than the shutdown takes', () => {
-    const [, command = ''] = /^CMD (.*)$/m.exec(read('docker/Dockerfile')) ?? [];
-    expect(JSON.parse(command)).toEqual(['node', 'service.mjs']);
+  it('Docker: conclave guard is process 1, starts node itself, and has more time to stop than the shutdown takes', () => {
+    const instruction = (name: string) =>
+      JSON.parse(new RegExp(`^${name} (.*)$`, 'm').exec(read('docker/Dockerfile'))?.[1] ?? '[]');
+    expect([...instruction('ENTRYPOINT'), ...instruction('CMD')]).toEqual([
+      `node_modules/.bin/${Object.keys(packageJson.bin)[0]}`,
+      ...['guard', '--', 'node', 'service.mjs'],
+    ]);
+    const [{ spec }] = manifests('kubernetes/deployment.yaml'); // It would replace the ENTRYPOINT.
+    expect(spec.template.spec.containers[0].command).toBeUndefined();
     const [{ services }] = manifests('docker/compose.yaml');
     const [, seconds] = /^(\d+)s$/.exec(services.scheduler.stop_grace_period) ?? [];
     expect(Number(seconds) * 1000).toBeGreaterThan(deadlineMs);
@@ -132,6 +139,7 @@ describe('the settings of the guides', () => {
     // The unit file names a program and a folder of another machine.
     const here = read('systemd/scheduler.service')
       .replaceAll('/usr/bin/node', process.execPath)
+      .replaceAll('/srv/scheduler/node_modules/.bin/conclave', join(ROOT, packageJson.bin.conclave))
       .replaceAll('/srv/scheduler', join(GUIDES, 'service'));
     writeFileSync(file, here);
     const { all, exitCode } = await execa('systemd-analyze', ['verify', '--man=no', file], {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type CommandRun, EXIT, exitCodeOfRun } from '../../../../src/cli/process/exit-codes.js';
+import {
+  type CommandRun,
+  EXIT,
+  exitCodeOfGuard,
+  exitCodeOfRun,
+} from '../../../../src/cli/process/exit-codes.js';
 import type { CommandOutcome } from '../../../../src/cluster/run-command/keeper-handle.js';
 
 const uneventful: CommandRun = { forwarded: new Set() };
@@ -53,5 +58,27 @@ describe('the exit code of conclave run', () => {
     expect(exitCodeOfRun({ kind: 'too-late' }, { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(143);
     expect(exitCodeOfRun(killed('SIGHUP'), { forwarded: new Set(['SIGHUP']) }, true)).toBe(129);
     expect(exitCodeOfRun(exited(1), { forwarded: new Set(['SIGHUP']) }, true)).toBeUndefined();
+  });
+});
+
+describe('the exit code of conclave guard', () => {
+  const refused: CommandOutcome = { kind: 'refused', reason: 'x' };
+
+  it('is the program’s, or 128 + n at signal n, or 71 when the system refuses', () => {
+    const outcomes = [exited(0), exited(3), killed('SIGKILL'), refused];
+    expect(outcomes.map((outcome) => exitCodeOfGuard(outcome, uneventful, false))).toEqual([0, 3, 137, 71]);
+  });
+
+  it('is undefined with --restart, for another start, if the program has failed', () => {
+    for (const outcome of [exited(3), killed('SIGKILL'), killed('SIGHUP'), refused])
+      expect(exitCodeOfGuard(outcome, uneventful, true)).toBeUndefined();
+    expect(exitCodeOfGuard(exited(1), { forwarded: new Set(['SIGHUP']) }, true)).toBeUndefined();
+  });
+
+  it('is the program’s with --restart, too, if it was meant to end', () => {
+    expect(exitCodeOfGuard(exited(0), uneventful, true)).toBe(0);
+    expect(exitCodeOfGuard(exited(3), { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(3);
+    expect(exitCodeOfGuard(killed('SIGKILL'), { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(137);
+    expect(exitCodeOfGuard(killed('SIGHUP'), { forwarded: new Set(['SIGHUP']) }, true)).toBe(129);
   });
 });
