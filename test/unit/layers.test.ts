@@ -14,6 +14,7 @@ const ROOMS = [
   ['platform/retry'],
   ['wire'],
   ['session/protocol'],
+  ['session/connection-thread'],
   ['session/connection'],
   ['session/keep-alive'],
   ['session'],

@@ -13,6 +13,7 @@ import {
   SESSION_MOVED_CODE,
   serverError,
 } from '../protocol/error-codes.js';
+import { FIRST_THREAD_XID, MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../protocol/frame-limits.js';
 import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
@@ -45,12 +46,8 @@ export interface Credentials {
   readonly credentials: string;
 }
 
-// A listing of 100,000 contenders is under 6 MB. A peer that sends more isn't a ZooKeeper server.
-const MAX_FRAME_BYTES = 64 * 1024 * 1024;
-// The answer to the handshake has 41 bytes. Before it, the peer may not be a ZooKeeper server at all.
-const MAX_HANDSHAKE_REPLY_BYTES = 1024;
 const THROTTLED_PAUSE_MS = 100; // Before a throttled request that sets watches is sent again.
-const LAST_XID = 2 ** 31 - 1;
+const LAST_XID = FIRST_THREAD_XID - 1;
 
 /**
  * One TCP connection to one server: it makes the handshake, sends requests, and receives replies and events. It is never reused.
