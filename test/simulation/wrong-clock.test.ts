@@ -1,5 +1,6 @@
 import { ignore } from '../../src/platform/async/promises.js';
-import { SystemClock, type TimeSources } from '../../src/platform/time/clock.js';
+import { SystemClock } from '../../src/platform/time/clock.js';
+import type { TimeSources } from '../../src/platform/time/machine-instant.js';
 import { ClockFaults } from './clock-faults.js';
 import { findEach, replace, type Wrong } from './wrong.js';
 

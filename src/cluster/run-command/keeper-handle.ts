@@ -5,7 +5,8 @@ import { describe, type ListenerError } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
 import type { Environment } from '../../platform/environment.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
-import { type Clock, type MachineInstant, sleep, type Timer } from '../../platform/time/clock.js';
+import { type Clock, sleep, type Timer } from '../../platform/time/clock.js';
+import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import type {
   CommandLease,
   CommandLine,

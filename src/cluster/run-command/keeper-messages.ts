@@ -2,7 +2,7 @@
  * The channel between the runner (the `conclave run` process, which holds the session) and its keeper, a child process.
  * Both are of one build, so these messages may change in any version.
  */
-import type { MachineInstant } from '../../platform/time/clock.js';
+import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import type { ConnectTarget } from '../../session/connection/connect-string.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import type { OpenSession } from '../dead-children/guarded-process.js';

@@ -10,7 +10,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
-import { msUntil, SystemClock, sleep } from '../../platform/time/clock.js';
+import { SystemClock, sleep } from '../../platform/time/clock.js';
+import { msUntil } from '../../platform/time/machine-instant.js';
 import { killMarginMs } from './command-deadlines.js';
 import type {
   CommandLease,

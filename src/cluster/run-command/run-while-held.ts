@@ -1,6 +1,7 @@
 import type { Term } from '../../election/term/term.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
-import { type Clock, machineInstantIn, msUntil, type Timer } from '../../platform/time/clock.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
+import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 import { killMarginMs } from './command-deadlines.js';
 import type { CommandOutcome, KeeperHandle } from './keeper-handle.js';
 import type { CommandLease, CommandLine } from './keeper-messages.js';

@@ -1,4 +1,4 @@
-import { machineInstantIn, msUntil } from '../../platform/time/clock.js';
+import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 
 /** The states of the watchdog: no term to guard, a term to guard until the deadline, and the end of its thread. */
 const [IDLE, GUARDING, STOPPED] = [0, 1, 2] as const;

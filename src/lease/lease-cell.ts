@@ -1,0 +1,110 @@
+import type { DemotionReason, ShardEndReason } from '../errors.js';
+import {
+  type MachineInstant,
+  msUntil,
+  systemSources,
+  type TimeSources,
+} from '../platform/time/machine-instant.js';
+
+/** Why a term of an election, or of a shard, ended. */
+export type EndReason = DemotionReason | ShardEndReason;
+
+/** In memory a reason is its place in this list, from 1. 0: the term lasts. */
+const REASONS = [
+  'lease-expired',
+  'session-expired',
+  'node-deleted',
+  'superseded',
+  'resigned',
+  'stopped',
+  'finished',
+  'revoked',
+  'moved',
+  'failed',
+] as const satisfies readonly EndReason[];
+const [LASTS, LAPSED] = [0, 1] as const;
+
+const [MONOTONIC, UPTIME] = [0, 1] as const; // Places of ends, in 64 bits.
+const [REASON, LAYOUT] = [4, 5] as const; // Places of whole numbers, in 32 bits, behind the ends.
+const BYTES = 24;
+/** Change it with the layout and with the list of reasons, because threads of one process may run different versions of Conclave. */
+const THIS_LAYOUT = 0x1ea5e001;
+
+/** The end by a clock that doesn't exist here, or that threads don't share. */
+const NEVER = 2n ** 63n - 1n;
+
+/**
+ * Memory in which the thread that holds a term says until when, for the other threads of the process. One for each term, never reused:
+ * once {@link isHeld} has returned `false` in one thread, it returns `false` in all threads for ever.
+ *
+ * The memory has the end of the lease by each of the machine's clocks, and the reason for which the term ended. Each thread reads the clocks
+ * itself. `test/model/cell` visits all interleavings of these steps.
+ *
+ * Why `true` is right: the ends are read before the clocks, and the reason last. So when the first clock was read, the lease lasted by
+ * both clocks, because the other one was read later; and the term had not ended, because the reason was still missing after that. Why
+ * `false` is final: a thread that finds the lease over writes that as the reason, and no extension takes a reason back.
+ */
+export class LeaseCell {
+  readonly memory: SharedArrayBuffer;
+  readonly #sources: TimeSources;
+  readonly #ends: BigInt64Array;
+  readonly #numbers: Int32Array;
+
+  /** @param memory - of a cell. Without it: a new cell, whose lease hasn't begun. @param sources - the machine's clocks */
+  constructor(memory?: SharedArrayBuffer, sources: TimeSources = systemSources) {
+    this.memory = memory ?? new SharedArrayBuffer(BYTES);
+    this.#sources = sources;
+    this.#ends = new BigInt64Array(this.memory, 0, 2);
+    this.#numbers = new Int32Array(this.memory);
+    if (memory === undefined) Atomics.store(this.#numbers, LAYOUT, THIS_LAYOUT);
+  }
+
+  /** Whether memory that another thread sent is a cell. */
+  static isCell(memory: SharedArrayBuffer): boolean {
+    return memory.byteLength === BYTES && new Int32Array(memory)[LAYOUT] === THIS_LAYOUT;
+  }
+
+  /** The lease lasts until that instant, or longer: an end only rises. Between the two writes the lease seems to end earlier. */
+  extend({ monotonicMs, uptimeMs }: MachineInstant): void {
+    this.#raise(UPTIME, uptimeMs);
+    this.#raise(MONOTONIC, monotonicMs);
+  }
+
+  #raise(place: number, ms: number | undefined): void {
+    const end = ms === undefined ? NEVER : BigInt(Math.floor(ms * 1e6));
+    let before = Atomics.load(this.#ends, place);
+    while (before < end) {
+      const found = Atomics.compareExchange(this.#ends, place, before, end);
+      if (found === before) return;
+      before = found; // Another thread has raised it.
+    }
+  }
+
+  /** The term has ended. The first reason counts. */
+  end(reason: EndReason): void {
+    Atomics.compareExchange(this.#numbers, REASON, LASTS, REASONS.indexOf(reason) + 1);
+  }
+
+  get reason(): EndReason | undefined {
+    return REASONS[Atomics.load(this.#numbers, REASON) - 1];
+  }
+
+  /** Whether the term is held at this very moment. If the lease is over, the term is over for all threads, with `lease-expired`. */
+  isHeld(): boolean {
+    return this.remainingMs() > 0;
+  }
+
+  /** How much of the lease is left at this very moment, in milliseconds; 0 when the term is over. Decides as {@link isHeld} does. */
+  remainingMs(): number {
+    const ends = { monotonicMs: this.#end(MONOTONIC), uptimeMs: this.#end(UPTIME) };
+    const leftMs = msUntil(ends, this.#sources); // Reads both clocks.
+    if (leftMs > 0) return Atomics.load(this.#numbers, REASON) === LASTS ? leftMs : 0;
+    Atomics.compareExchange(this.#numbers, REASON, LASTS, LAPSED);
+    return 0;
+  }
+
+  #end(place: number): number | undefined {
+    const end = Atomics.load(this.#ends, place);
+    return end === NEVER ? undefined : Number(end) / 1e6;
+  }
+}
