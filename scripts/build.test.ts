@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { InvalidOptionError } from 'conclave';
+import * as heldTerm from 'conclave/held-term';
 import { LeaderRunCoordinator } from 'conclave/node-cron';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 import { describe, expect, it } from 'vitest';
@@ -22,12 +23,26 @@ function loadedWith(entry: string): string[] {
 
 describe('what is built', () => {
   it('loads few files for each entry, and only base for the light ones', () => {
-    expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js']);
-    expect(loadedWith('node-cron/index.js')).toEqual(['base.js', 'core.js', 'node-cron/index.js']);
+    const shared = ['base.js', 'core.js', 'held-term.js'];
+    expect(loadedWith('index.js')).toEqual([...shared, 'index.js'].sort());
+    expect(loadedWith('node-cron/index.js')).toEqual([...shared, 'node-cron/index.js']);
     expect(loadedWith('dashboard/index.js')).toContain('dashboard/index.js');
-    expect(loadedWith('metrics/index.js')).toEqual(['base.js', 'core.js', 'metrics/index.js']);
-    expect(loadedWith('testing/index.js')).toEqual(['base.js', 'testing.js', 'testing/index.js']);
+    expect(loadedWith('metrics/index.js')).toEqual([...shared, 'metrics/index.js']);
+    expect(loadedWith('testing/index.js')).toEqual([
+      'base.js',
+      'held-term.js',
+      'testing.js',
+      'testing/index.js',
+    ]);
     expect(loadedWith('cluster/run-command/keeper.js')).not.toContain('core.js');
+  });
+
+  it('loads 15 kB at most, and nothing of the session, with what a worker thread needs for a handle', () => {
+    const files = loadedWith('held-term/index.js');
+    expect(files).toEqual(['held-term.js', 'held-term/index.js']);
+    const bytes = files.map((file) => statSync(join(BUILT, file)).size);
+    expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(15_000);
+    for (const file of files) expect(read(file)).not.toMatch(/class Session\b|node:(net|tls|events)|pino/);
   });
 
   it('loads the dashboard only where it is asked for', () => {
@@ -57,6 +72,7 @@ describe('what is built', () => {
     const wrong = { port: -1 } as const;
     await expect(EmbeddedZooKeeper.start(wrong)).rejects.toBeInstanceOf(InvalidOptionError);
     expect(() => new LeaderRunCoordinator({} as never, 1 as never)).toThrow(InvalidOptionError);
+    expect(heldTerm.InvalidOptionError).toBe(InvalidOptionError);
   });
 
   it('contains each file that it starts or reads by URL', () => {
@@ -119,7 +135,7 @@ describe('what is declared', () => {
   it('of the other entries imports the classes of conclave: declared twice they would be different types', () => {
     for (const entry of ENTRIES.slice(1)) {
       const text = read(`${entry}.d.ts`);
-      expect(text).toMatch(/^import \{[^}]*\} from '\.\.\/index\.js';$/m);
+      expect(text).toMatch(/^(?:import|export) \{[^}]*\} from '\.\.\/index\.js';$/m);
       expect(text).not.toMatch(/declare (abstract )?class (Session|ConclaveError|ElectionSupervisor)\b/);
     }
   });
@@ -129,7 +145,9 @@ describe('what is declared', () => {
     expect(text).not.toMatch(/@internal|\b(OwnNode|WatchRegistry|ResolvedSessionOptions|GrantHold)\b/);
   });
 
-  it.each(ENTRIES)('of %s is documented, and links only to public names', (entry) => {
+  // All that `conclave/held-term` has is declared in `conclave`.
+  const declaring = ENTRIES.filter((entry) => entry !== 'held-term/index');
+  it.each(declaring)('of %s is documented, and links only to public names', (entry) => {
     const text = read(`${entry}.d.ts`);
     expect(text.match(/\/\*\*/g)?.length).toBeGreaterThan(10);
     const known = new Set(

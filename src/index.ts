@@ -89,6 +89,7 @@ export {
 } from './errors.js';
 export type { GuardedTransaction } from './lease/guarded-transaction.js';
 export type { HeldTerm } from './lease/held-term.js';
+export { heldTerm, type TermHandle, type TermOfHandle } from './lease/term-handle.js';
 export { DistributedLock } from './lock/distributed-lock.js';
 export type {
   AcquireOptions,

@@ -9,6 +9,8 @@ import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './sources.mjs'
 const INDEX = 'index';
 /** Entries that must load fast. The modules that they share with `index` go into a separate file, so that they don't load the rest. */
 const LIGHT = ['testing/index', 'cluster/run-command/keeper'];
+/** The entry of worker threads that act in a term. It must be small, so what it shares with `index` is a file of its own. */
+const OF_THREADS = 'held-term/index';
 /** Files that users import, run or start by name. The other files of `dist/` contain the modules that several entries share. */
 const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
 /** Entries that run in a worker thread. The build puts their code into the file that starts the thread. */
@@ -73,8 +75,8 @@ async function bundled(entries, plugins, make) {
 }
 
 /**
- * Decides which file has which of the modules that `index` imports. `base` has those that a light entry imports too, and `core` has
- * the rest. Modules that `index` doesn't import, but two other entries do, go into further files.
+ * Decides which file has which of the modules that `index` imports. `held-term` has those of `conclave/held-term`, `base` those that a light
+ * entry imports too, and `core` the rest. Modules that `index` doesn't import, but two other entries do, go into further files.
  *
  * @returns {CodeSplittingGroup[]}
  */
@@ -90,6 +92,12 @@ function sharedFiles() {
     return known.get(entry)?.has(id) ?? false;
   };
   return [
+    {
+      debugName: 'held-term',
+      name: (id, graph) =>
+        isReachedFrom(INDEX, id, graph) && isReachedFrom(OF_THREADS, id, graph) ? 'held-term' : null,
+      priority: 2,
+    },
     {
       debugName: 'base',
       name: (id, graph) =>

@@ -233,8 +233,9 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
    * The only way in which a term ends: state, signal, event, in this order. The first reason counts. If the node is
    * gone, the event waits until the reason is known.
    */
-  #endTerm(term: ElectedTerm, reason: DemotionReason, ending: TermEnding = {}): void {
+  #endTerm(term: ElectedTerm, asked: DemotionReason, ending: TermEnding = {}): void {
     if (this.leading() !== term) return;
+    const reason = term.endingFor(asked);
     this.#placed = deferred();
     this.#placed.promise.catch(ignore); // The caller of `resign` sees the rejection.
     this.#become({ name: 'ending', term, reason });

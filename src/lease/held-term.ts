@@ -1,4 +1,5 @@
 import type { GuardedTransaction } from './guarded-transaction.js';
+import type { TermHandle } from './term-handle.js';
 
 /**
  * A term that this process has begun, of an election or of a shard: a value with a lifetime. Ask {@link HeldTerm.isHeld} right before
@@ -60,4 +61,18 @@ export interface HeldTerm {
    * has aborted.
    */
   transaction(): GuardedTransaction;
+  /**
+   * A handle for other threads of this process, where `heldTerm(handle)` asks whether the term is held, also while this thread is blocked.
+   * The first call makes it: from then on each heartbeat also extends the lease that the other threads see. Later calls return the same
+   * object. The handle of a term that has ended says so.
+   *
+   * Guaranteed: the other threads see the end of the term before `signal` aborts. If one of them finds the lease over first, `isHeld()` of
+   * this term is `false` from then on, and the term ends with `lease-expired`.
+   *
+   * Not guaranteed: that the term lasts while this thread is blocked. This thread sends the heartbeats.
+   *
+   * @throws InvalidStateError if the session has a clock of its own, by `session.environment`, as with a `TestClock`. On Bun and Deno also
+   *   where threads share no clock: on systems other than Linux
+   */
+  handle(): TermHandle;
 }

@@ -1,4 +1,4 @@
-import type { DemotionReason, ShardEndReason } from '../errors.js';
+import type { DemotionReason, ShardEndReason } from '../base-errors.js';
 import {
   type MachineInstant,
   msUntil,

@@ -1,6 +1,12 @@
 import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
+import {
+  forEachOf,
+  type SmallSet,
+  withMember,
+  withoutMember,
+} from '../platform/collections/lists-and-sets.js';
 import type { LeaseInstant } from '../platform/time/clock.js';
 import { sleep } from '../platform/time/clock.js';
 import type { Reply } from '../session/connection/reply.js';
@@ -42,7 +48,7 @@ export class OwnNode implements ProvenNode, NodeListener {
   #lastRead: NodeContent | undefined;
   #onRead: (content: NodeContent) => void = ignore;
   #onChanging: () => void = ignore;
-  #onConfirmed: () => void = ignore;
+  #onConfirmed: SmallSet<() => void>;
   #watch: NodeWatch | undefined;
   /** The heartbeat node, if there is one. */
   readonly raised: HeartbeatNode | undefined;
@@ -117,12 +123,15 @@ export class OwnNode implements ProvenNode, NodeListener {
   extendLease(sentAt: LeaseInstant): void {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
-    this.#onConfirmed();
+    forEachOf(this.#onConfirmed, (listener) => listener());
   }
 
-  /** Calls `listener` whenever the lease may have been extended. */
-  whenConfirmed(listener: () => void): void {
-    this.#onConfirmed = listener;
+  /** Calls `listener` whenever the lease may have been extended, until the returned function is called. */
+  whenConfirmed(listener: () => void): () => void {
+    this.#onConfirmed = withMember(this.#onConfirmed, listener);
+    return () => {
+      this.#onConfirmed = withoutMember(this.#onConfirmed, listener);
+    };
   }
 
   /** From now on sends heartbeats for the node, which extend its lease again and again. */

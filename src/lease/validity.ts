@@ -1,12 +1,22 @@
-import { type HoldEndReason, NodeLostError, SessionClosedError } from '../errors.js';
+import { type HoldEndReason, InvalidStateError, NodeLostError, SessionClosedError } from '../errors.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
-import type { Clock, Timer } from '../platform/time/clock.js';
+import { ignore } from '../platform/async/promises.js';
+import { type Clock, SystemClock, type Timer } from '../platform/time/clock.js';
+import { machineInstantIn } from '../platform/time/machine-instant.js';
 import { nextTick } from '../platform/time/timers.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
+import { type EndReason, LeaseCell } from './lease-cell.js';
 import type { OwnNode } from './own-node.js';
 
 /** The reasons for the end of a hold that its holder hasn't caused. */
 export type LossReason = Exclude<HoldEndReason, 'released'>;
+
+/** The lease as other threads see it. */
+interface SharedLease {
+  readonly cell: LeaseCell;
+  /** From then on heartbeats don't extend it. */
+  leave: () => void;
+}
 
 /**
  * The time during which a lock or a term is held. It begins with the grant and ends once, for one reason. It is a value with a lifetime and
@@ -19,6 +29,7 @@ export abstract class Validity {
   readonly #unsubscribe: () => void;
   #over: Promise<void> | undefined; // Made when it is asked for: most holds are never asked.
   #timer: Timer | undefined;
+  #shared: SharedLease | undefined; // Made when it is asked for.
 
   /** @param node - a node that isn't lost. A caller that has awaited anything has to check that again */
   constructor(node: OwnNode, clock: Clock) {
@@ -48,13 +59,14 @@ export abstract class Validity {
 
   /** The answer that {@link Validity.isHeld} would give, for logs and inspection. It doesn't end the hold if the lease is over. */
   get seemsHeld(): boolean {
-    return !this.#ended.aborted && this.#node.isHeld();
+    // The reason last: another thread may have found the lease over.
+    return !this.#ended.aborted && this.#node.isHeld() && this.#shared?.cell.reason === undefined;
   }
 
   isHeld(): boolean {
     if (this.#ended.aborted) return false;
-    if (this.#node.isHeld()) return true;
-    // A caller has learned that the lease is over, so it stays over: a late reply to a heartbeat must not bring it back.
+    if (this.seemsHeld) return true;
+    // A caller, here or in another thread, has learned that the lease is over. It stays over: a late reply to a heartbeat must not bring it back.
     this.onLoss('lease-expired');
     return false;
   }
@@ -77,6 +89,47 @@ export abstract class Validity {
       this.isHeld(); // Ends the hold, unless it has ended already.
       return this.#ended.reason as Error;
     });
+  }
+
+  /**
+   * The cell by which other threads see until when the hold lasts. The first call makes it. From then on each confirmation of the node
+   * extends it.
+   * @param endedFor - why the hold has ended, if it has
+   * @throws InvalidStateError if other threads can't read the clock by which the lease counts
+   */
+  protected shareLease(endedFor: EndReason | undefined): LeaseCell {
+    if (this.#shared !== undefined) return this.#shared.cell;
+    const clock = this.#clock;
+    if (!(clock instanceof SystemClock))
+      throw new InvalidStateError(
+        'handle() needs the clock of the machine, which all threads can read: this session has a clock of its own, by `session.environment`',
+      );
+    const end = () => machineInstantIn(() => this.#node.remainingMs(), clock.sources);
+    const first = end();
+    const cell = new LeaseCell(undefined, clock.sources);
+    const shared: SharedLease = { cell, leave: ignore };
+    this.#shared = shared;
+    if (endedFor !== undefined) cell.end(endedFor);
+    else if (this.isHeld()) {
+      cell.extend(first);
+      // It also notices that another thread has found the lease over.
+      shared.leave = this.#node.whenConfirmed(() => {
+        if (this.isHeld()) cell.extend(end());
+      });
+    }
+    return cell;
+  }
+
+  /**
+   * Ends the hold for the other threads. To be called before anything else is done for its end.
+   * @returns the reason that counts: another thread may have found before that the lease is over
+   */
+  protected endForOtherThreads<R extends EndReason>(reason: R): R | 'lease-expired' {
+    if (this.#shared === undefined) return reason;
+    const { cell, leave } = this.#shared;
+    leave();
+    cell.end(reason);
+    return cell.reason === reason ? reason : 'lease-expired';
   }
 
   /** Calls `listener` when the hold ends, before the listeners of its signal. */

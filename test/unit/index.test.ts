@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DASHBOARD_OPTIONS } from '../../src/dashboard/dashboard-options.js';
 import * as dashboard from '../../src/dashboard/index.js';
+import * as heldTerm from '../../src/held-term/index.js';
 import * as conclave from '../../src/index.js';
 import * as metrics from '../../src/metrics/index.js';
 import * as nodeCron from '../../src/node-cron/index.js';
@@ -35,6 +36,7 @@ describe('what is public', () => {
       'ShardObserver',
       'ShardSupervisor',
       'healthHandler',
+      'heldTerm',
       'plan',
       'registerWithGuardian',
       'revokeLeader',
@@ -49,6 +51,11 @@ describe('what is public', () => {
   it('is, of conclave/node-cron, spoken of there too', () => {
     expect(Object.keys(nodeCron)).toEqual(['LeaderRunCoordinator']);
     expect(api).toContain("import { LeaderRunCoordinator } from 'conclave/node-cron';");
+  });
+
+  it('is, of conclave/held-term, all of conclave, and spoken of there too', () => {
+    expect(conclave).toMatchObject(heldTerm);
+    expect(api).toContain("import { heldTerm } from 'conclave/held-term';");
   });
 
   it('is, of conclave/dashboard, on the page about it', () => {

@@ -20,6 +20,7 @@ const ROOMS = [
   ['session'],
   ['session/observation'],
   ['lease'],
+  ['held-term'],
   ['queue'],
   ['lock'],
   ['lock/multi-lock'],

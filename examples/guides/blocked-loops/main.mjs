@@ -1,6 +1,6 @@
 /**
  * Two replicas, and an embedded ZooKeeper for them. The first one leads and computes for five seconds, in the way that the
- * argument names: `block`, `pieces`, `thread`, `long-lease` or `watchdog`.
+ * argument names: `block`, `pieces`, `thread`, `thread-and-block`, `long-lease` or `watchdog`.
  *
  *     node main.mjs block
  */

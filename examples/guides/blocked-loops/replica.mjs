@@ -21,7 +21,11 @@ const supervisor = new ElectionSupervisor({
     await once(process, 'message');
     if (way === 'pieces') await inPieces(Number(computeMs), term);
     else if (way === 'thread') await inThread(Number(computeMs), term);
-    else block(Number(computeMs));
+    else {
+      const beside = way === 'thread-and-block' ? inThread(Number(computeMs), term) : undefined;
+      block(Number(computeMs));
+      await beside;
+    }
     say(`has computed, and ${term.isHeld() ? 'still leads' : 'leads no more'}`);
     void supervisor.stop();
   },

@@ -1,6 +1,7 @@
 import { type DemotionReason, TermEndedError } from '../../errors.js';
 import type { OwnNode } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
+import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { OpenWork } from '../../lease/unsettled-work.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Logger } from '../../platform/logging/logger.js';
@@ -46,6 +47,7 @@ export class ElectedTerm extends Validity implements Term {
   #endedFor: DemotionReason | undefined;
   #endedAt = 0;
   #blocked: Blockage | undefined;
+  #handle: TermHandle | undefined;
 
   /**
    * @param onLoss - called when the term is lost; must call {@link ElectedTerm.end}
@@ -155,6 +157,17 @@ export class ElectedTerm extends Validity implements Term {
 
   get endedFor(): DemotionReason | undefined {
     return this.#endedFor;
+  }
+
+  handle(): TermHandle {
+    const { number, token, seat } = this;
+    this.#handle ??= handleOf(this.shareLease(this.#endedFor), { number, token, seat });
+    return this.#handle;
+  }
+
+  /** Call it first. @returns the reason for which to {@link end} the term, which may be another one than the given */
+  endingFor(reason: DemotionReason): DemotionReason {
+    return this.endForOtherThreads(reason);
   }
 
   end(reason: DemotionReason, ending: TermEnding): void {

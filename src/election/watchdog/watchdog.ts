@@ -34,11 +34,15 @@ export class Watchdog {
   guard(own: OwnNode, signal: AbortSignal): void {
     const renew = () => {
       if (this.#state !== 'running') return;
-      if (signal.aborted) this.#deadline.clear();
-      else this.#deadline.setIn(() => own.remainingMs() + MARGIN_MS);
+      this.#deadline.setIn(() => own.remainingMs() + MARGIN_MS);
     };
-    own.whenConfirmed(renew);
-    signal.addEventListener('abort', () => this.#deadline.clear(), { once: true });
+    if (signal.aborted) return;
+    const unsubscribe = own.whenConfirmed(renew);
+    const clear = () => {
+      unsubscribe();
+      this.#deadline.clear();
+    };
+    signal.addEventListener('abort', clear, { once: true });
     renew();
   }
 

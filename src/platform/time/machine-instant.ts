@@ -1,4 +1,4 @@
-import { InvalidStateError } from '../../errors.js';
+import { InvalidStateError } from '../../base-errors.js';
 import { monotonicNs } from './timers.js';
 import { systemUptime } from './uptime.js';
 

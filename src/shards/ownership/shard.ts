@@ -4,6 +4,7 @@ import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-
 import type { HeldTerm } from '../../lease/held-term.js';
 import type { OwnNode } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
+import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { OpenWork } from '../../lease/unsettled-work.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Clock } from '../../platform/time/clock.js';
@@ -43,6 +44,7 @@ export class OwnedShard extends Validity implements Shard {
   readonly #work: OpenWork<'run' | 'waitUntil'>;
   readonly #listener: ShardListener;
   #endedFor: ShardEndReason | undefined;
+  #handle: TermHandle | undefined;
 
   /**
    * @param node - the member's node
@@ -91,8 +93,15 @@ export class OwnedShard extends Validity implements Shard {
     return this.#endedFor;
   }
 
-  end(reason: ShardEndReason, cause?: Error): void {
+  handle(): TermHandle {
+    const { number, token, id: shard } = this;
+    this.#handle ??= handleOf(this.shareLease(this.#endedFor), { number, token, shard });
+    return this.#handle;
+  }
+
+  end(asked: ShardEndReason, cause?: Error): void {
     if (this.#endedFor !== undefined) return;
+    const reason = this.endForOtherThreads(asked);
     this.#endedFor = reason;
     this.endHold(() => new ShardEndedError(this.id, reason, { cause }));
   }

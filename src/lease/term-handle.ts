@@ -1,0 +1,136 @@
+import { types } from 'node:util';
+import {
+  type DemotionReason,
+  InvalidOptionError,
+  ShardEndedError,
+  type ShardEndReason,
+  TermEndedError,
+} from '../base-errors.js';
+import { showAs } from '../public-class/console-log.js';
+import { LeaseCell } from './lease-cell.js';
+
+/**
+ * A handle of a term, for other threads of this process: a frozen plain object, which `postMessage`, `workerData` and `structuredClone`
+ * take. Get one by {@link HeldTerm.handle}, and give it to {@link heldTerm} in the other thread.
+ */
+export interface TermHandle {
+  /** The term's number. */
+  readonly number: number;
+  /** The term's fencing token. */
+  readonly token: bigint;
+  /** Of a term of an election: the seat that is led, from 0. */
+  readonly seat?: number;
+  /** Of a shard: its id. */
+  readonly shard?: string;
+  /** The process that holds the term. */
+  readonly pid: number;
+  /** Memory in which the thread that holds the term says until when. Only {@link heldTerm} uses it; its content may change in any version. */
+  readonly lease: SharedArrayBuffer;
+}
+
+/** What {@link heldTerm} returns: a term that another thread of this process holds, or this one. */
+export interface TermOfHandle {
+  /** The term's number. */
+  readonly number: number;
+  /** The fencing token. Let the resource that you write to refuse lower ones. */
+  readonly token: bigint;
+  /** Of a term of an election: the seat that is led, from 0. */
+  readonly seat?: number;
+  /** Of a shard: its id. */
+  readonly shard?: string;
+  /**
+   * Whether this process holds the term at this moment. Ask right before each action. It reads the machine's clocks and the shared memory at
+   * each call, and needs no other thread: the answer is right while the thread that holds the term is blocked.
+   *
+   * Guaranteed, as for `isHeld()` of the term itself: if it returns `true`, the lease lasted and the term had not ended at some instant
+   * within the call. Once it has returned `false` in one thread, it returns `false` in all threads of the process for ever. If the lease was
+   * over, the term ends with `lease-expired`.
+   *
+   * Not guaranteed: that the lease is extended. That is the work of the thread that holds the term: a lease that lasts when that thread is
+   * blocked for longer than a lease ends all the same.
+   */
+  isHeld(): boolean;
+  /** @throws TermEndedError, or ShardEndedError of a shard, with the reason, unless the term is held at this very moment */
+  assertHeld(): void;
+  /** How long the term still lasts if no server answers again, in milliseconds. 0 when it has ended. */
+  remainingMs(): number;
+}
+
+type AboutTerm = Pick<TermHandle, 'number' | 'token'> &
+  ({ readonly seat: number } | { readonly shard: string });
+
+/** The handle of the term whose lease is in `cell`. */
+export function handleOf(cell: LeaseCell, about: AboutTerm): TermHandle {
+  return Object.freeze({ ...about, pid: process.pid, lease: cell.memory });
+}
+
+/**
+ * The term that a handle stands for. Call it once in the thread that computes, and then ask `isHeld()` before each action.
+ *
+ * @example
+ * ```ts
+ * import { parentPort, workerData } from 'node:worker_threads';
+ * import { heldTerm } from 'conclave/held-term';
+ *
+ * const term = heldTerm(workerData);
+ * while (term.isHeld()) computeNextPiece(term.token);
+ * ```
+ *
+ * `conclave/held-term` has this function alone, with the errors that it throws. So a worker loads nothing of the session.
+ *
+ * @param handle - from {@link HeldTerm.handle}, in any thread of this process
+ * @throws InvalidOptionError unless it is a handle of this process. A copy made by JSON isn't one, because JSON has no shared memory
+ */
+export function heldTerm(handle: TermHandle): TermOfHandle {
+  if (isHandle(handle)) return new SharedTerm(handle);
+  throw new InvalidOptionError('handle', handle, 'a handle of this process, as term.handle() returns it');
+}
+
+/**
+ * Shared memory can't leave its process: `process.send` and JSON don't carry it. The rest tells a handle from other objects, and from handles
+ * of another version.
+ */
+function isHandle(value: unknown): value is TermHandle {
+  if (typeof value !== 'object' || value === null) return false;
+  const { number, token, seat, shard, pid, lease } = value as Partial<TermHandle>;
+  const isOfElection = typeof seat === 'number' && shard === undefined;
+  const isOfShard = typeof shard === 'string' && seat === undefined;
+  if (typeof number !== 'number' || typeof token !== 'bigint' || !(isOfElection || isOfShard)) return false;
+  // Not by `instanceof`: Jest runs tests in a realm of their own.
+  return pid === process.pid && types.isSharedArrayBuffer(lease) && LeaseCell.isCell(lease);
+}
+
+class SharedTerm implements TermOfHandle {
+  readonly number: number;
+  readonly token: bigint;
+  readonly seat?: number;
+  readonly shard?: string;
+  readonly #cell: LeaseCell;
+
+  constructor({ number, token, seat, shard, lease }: TermHandle) {
+    this.number = number;
+    this.token = token;
+    if (seat !== undefined) this.seat = seat;
+    if (shard !== undefined) this.shard = shard;
+    this.#cell = new LeaseCell(lease);
+  }
+
+  isHeld(): boolean {
+    return this.#cell.isHeld();
+  }
+
+  assertHeld(): void {
+    if (this.isHeld()) return;
+    const { reason } = this.#cell;
+    if (this.shard === undefined) throw new TermEndedError(this.number, reason as DemotionReason);
+    throw new ShardEndedError(this.shard, reason as ShardEndReason);
+  }
+
+  remainingMs(): number {
+    return this.#cell.remainingMs();
+  }
+}
+
+showAs(SharedTerm, ({ number, token, seat, shard }) =>
+  shard === undefined ? { number, seat, token } : { id: shard, number, token },
+);
