@@ -14,7 +14,7 @@ export interface FilteredStream {
    * passes.
    */
   show(frame: Buffer): void;
-  /** What the peer sends isn't in frames. Nothing is asked or shown any more: all bytes pass. */
+  /** The peer doesn't send frames. Nothing is asked or shown any more: all bytes pass. */
   unreadable(): void;
 }
 
@@ -62,7 +62,7 @@ export class FrameFilter {
         this.#state = this.#next(bytes, at);
         if (this.#state.name === 'unreadable') at = bytes.length;
         if (this.#state.name === 'within' && this.#state.handling !== 'keep') continue;
-        pass(); // What comes before a frame that is kept, or whose beginning is held back.
+        pass(); // The bytes before a frame that is kept, or whose beginning is held back.
         if (this.#state.name !== 'within') return;
       }
       const { handling, leftBytes, pieces } = this.#state;

@@ -1,4 +1,4 @@
-import type { MachineInstant } from '../../platform/time/clock.js';
+import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import { WireReader } from '../../wire/jute.js';
 import { FIRST_THREAD_XID } from '../protocol/frame-limits.js';
 import { type PartOutcome, readOutcomes } from '../protocol/records.js';
@@ -32,6 +32,14 @@ export interface Given {
   readonly heartbeats: readonly GivenHeartbeat[];
 }
 
+/** The answer to a heartbeat of the thread, which the main thread doesn't get. */
+export interface RepeatAnswer {
+  /** The newest transaction that the answer has shown. */
+  readonly zxid: bigint;
+  /** The versions that it raised. None if the servers have refused it. */
+  readonly versions: readonly Pick<GivenNode, 'id' | 'version'>[];
+}
+
 /** What the repeater needs of the thread. */
 export interface RepeaterPort {
   /** The time, for waits. */
@@ -42,8 +50,8 @@ export interface RepeaterPort {
   extend(cell: SharedArrayBuffer, until: MachineInstant): void;
   /** A heartbeat of the main thread was answered after `tookMs` milliseconds. */
   answered(tookMs: number): void;
-  /** A heartbeat of the thread was answered by `reply`, a frame without its length. */
-  repeated(heartbeat: GivenHeartbeat, reply: Buffer): void;
+  /** A heartbeat of the thread was answered. */
+  repeated(answer: RepeatAnswer): void;
 }
 
 /** `off`: no server serves the session, or the peer isn't a ZooKeeper server. */
@@ -71,7 +79,7 @@ const OFF: State = { name: 'off' };
 const LAST_THREAD_XID = 2 ** 31 - 1;
 const [LENGTH_BYTES, XID_OFFSET, BODY_OFFSET] = [4, 4, 8];
 const [PING_XID, PING_OPCODE] = [-2, 11];
-const [ERROR_OFFSET, REPLY_HEADER_BYTES] = [12, 16];
+const [ZXID_OFFSET, ERROR_OFFSET, REPLY_HEADER_BYTES] = [4, 12, 16];
 
 /** How long after one heartbeat the thread sends the next if the main thread doesn't: longer than the main thread waits. */
 export function repeatsEveryMs({ leaseMs, sessionTimeoutMs }: Omit<Given, 'heartbeats'>): number {
@@ -136,6 +144,11 @@ export class Repeater {
     if (this.#state.name === 'on') this.#state = { ...this.#state, writtenAt: this.#port.now() };
   }
 
+  /** Whether a server serves the session, so that {@link beat} may have something to send. */
+  get isOn(): boolean {
+    return this.#state.name === 'on';
+  }
+
   /** When {@link beat} has something to send, if the main thread sends nothing before; `Infinity` while an answer is outstanding. */
   get dueAt(): number {
     const state = this.#state;
@@ -176,14 +189,15 @@ export class Repeater {
     const sent = this.#unanswered.get(xid);
     if (sent === undefined) return; // A ping of the thread.
     this.#unanswered.delete(xid);
-    const isConfirmed = this.#confirm(sent, reply);
+    const outcomes = committedOutcomes(reply);
+    const isConfirmed = outcomes !== undefined && this.#confirm(sent, outcomes);
     if (this.#state.name === 'on') {
       // What only the thread has sent restores no trust: the main thread has to find out what was wrong.
       const isTrusted = isConfirmed && (this.#state.isTrusted || !isOwn(xid));
       this.#state = { ...this.#state, isTrusted };
     }
-    if (isOwn(xid)) this.#port.repeated(sent.heartbeat, reply);
-    else this.#port.answered(this.#port.now() - sent.sentAt);
+    if (!isOwn(xid)) this.#port.answered(this.#port.now() - sent.sentAt);
+    else this.#port.repeated({ zxid: zxidOf(reply), versions: versionsIn(outcomes ?? [], sent.heartbeat) });
   }
 
   /** The peer sends no frames: no reply can be told from another. */
@@ -231,10 +245,8 @@ export class Repeater {
         );
   }
 
-  /** Extends the leases of the nodes that the reply proves. Whether it proves all of them. */
-  #confirm({ heartbeat, until }: Sent, reply: Buffer): boolean {
-    const outcomes = committedOutcomes(reply);
-    if (outcomes === undefined) return false;
+  /** Extends the leases of the nodes that the outcomes prove. Whether they prove all of them. */
+  #confirm({ heartbeat, until }: Sent, outcomes: readonly PartOutcome[]): boolean {
     let areAll = true;
     for (const node of heartbeat.nodes) {
       if (!this.#hasRisen(node, outcomes)) areAll = false;
@@ -246,12 +258,26 @@ export class Repeater {
   /** Whether the node's version is above all that were seen. In a restored backup it isn't. */
   #hasRisen({ id, raisedBy, version: givenVersion }: GivenNode, outcomes: readonly PartOutcome[]): boolean {
     if (raisedBy === undefined) return true;
-    const outcome = outcomes[raisedBy];
-    const version = outcome !== undefined && 'stat' in outcome ? outcome.stat?.version : undefined;
+    const version = versionOf(outcomes[raisedBy]);
     if (version === undefined || version <= (this.#versions.get(id) ?? givenVersion)) return false;
     this.#versions.set(id, version);
     return true;
   }
+}
+
+function versionOf(outcome: PartOutcome | undefined): number | undefined {
+  return outcome !== undefined && 'stat' in outcome ? outcome.stat?.version : undefined;
+}
+
+function versionsIn(outcomes: readonly PartOutcome[], { nodes }: GivenHeartbeat): RepeatAnswer['versions'] {
+  return nodes.flatMap(({ id, raisedBy }) => {
+    const version = raisedBy === undefined ? undefined : versionOf(outcomes[raisedBy]);
+    return version === undefined ? [] : [{ id, version }];
+  });
+}
+
+function zxidOf(reply: Buffer): bigint {
+  return reply.length < REPLY_HEADER_BYTES ? 0n : reply.readBigInt64BE(ZXID_OFFSET);
 }
 
 function isOwn(xid: number): boolean {

@@ -49,7 +49,7 @@ export class TurnCounter {
 /**
  * Whether the main thread's event loop has turned within `maxStallMs`, as its counter shows. The counter is up to an eighth of
  * `maxStallMs` behind the loop, and a look up to a sixteenth behind the counter. So the answer becomes `false` between 7/8 and 9/8 of
- * `maxStallMs` after the last turn, if somebody looks every {@link looksEveryMs}.
+ * `maxStallMs` after the last turn, if the thread looks every {@link looksEveryMs}.
  */
 export class StallWatch {
   readonly #counter: Int32Array;

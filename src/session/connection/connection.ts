@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { AuthenticationError, ConnectionLossError, describe } from '../../errors.js';
 import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
 import { type Deferred, deferred, microtask } from '../../platform/async/promises.js';
@@ -6,6 +5,7 @@ import { LinkedList, type LinkedListNode } from '../../platform/collections/list
 import type { Server } from '../../platform/environment.js';
 import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
+import type { Given } from '../connection-thread/repeater.js';
 import {
   authenticationError,
   isThrottled,
@@ -18,7 +18,7 @@ import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
-import type { Transport } from './transport.js';
+import type { ConnectionSocket, Repeats, Transport } from './transport.js';
 
 /** A request that was sent. It keeps only the parts that its answer needs, since there may be very many. */
 interface Pending extends LinkedListNode<Pending> {
@@ -56,7 +56,7 @@ const LAST_XID = FIRST_THREAD_XID - 1;
  */
 export class Connection {
   readonly server: Server;
-  readonly #socket: Socket;
+  readonly #socket: ConnectionSocket;
   readonly #writer: BatchWriter;
   readonly #frames = new FrameReader(MAX_HANDSHAKE_REPLY_BYTES);
   readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is also the order of the replies.
@@ -192,6 +192,23 @@ export class Connection {
     const outcome = deferred<Reply<void>>();
     this.#exchange(request, requests.PING_XID, outcome, this.#pings);
     return outcome.promise;
+  }
+
+  /** Whether a thread holds the socket, and may send heartbeats while this one stands still. */
+  get isRepeated(): boolean {
+    return this.#socket.give !== undefined;
+  }
+
+  /** Tells the thread that holds the socket what it may send from now on; nothing, if `given` is `undefined`. */
+  give(given: Given | undefined, repeats: Repeats): void {
+    this.#socket.give?.(given, {
+      answered: (tookMs) => repeats.answered(tookMs),
+      repeated: (answer) => {
+        if (this.#end !== undefined) return;
+        if (answer.zxid > this.#lastZxid) this.#lastZxid = answer.zxid;
+        repeats.repeated(answer);
+      },
+    });
   }
 
   /** @throws AuthenticationError if the server refuses */

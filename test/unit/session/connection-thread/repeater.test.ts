@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MachineInstant } from '../../../../src/platform/time/clock.js';
+import type { MachineInstant } from '../../../../src/platform/time/machine-instant.js';
 import { FrameFilter } from '../../../../src/session/connection-thread/frame-filter.js';
 import {
   type GivenHeartbeat,
   pingsEveryMs,
+  type RepeatAnswer,
   Repeater,
   repeatsEveryMs,
 } from '../../../../src/session/connection-thread/repeater.js';
@@ -77,14 +78,14 @@ function setUp() {
   const toMain: Buffer[] = [];
   const extended: { cell: SharedArrayBuffer; until: MachineInstant }[] = [];
   const took: number[] = [];
-  const repeated: Buffer[] = [];
+  const repeated: RepeatAnswer[] = [];
   const repeater = new Repeater({
     now: () => time.ms,
     instantIn: (ms) => ({ monotonicMs: time.ms + ms }),
     write: (bytes) => void toServer.push({ xid: bytes.readInt32BE(4), bytes, at: time.ms, by: 'thread' }),
     extend: (cell, until) => void extended.push({ cell, until }),
     answered: (ms) => void took.push(ms),
-    repeated: (_, frame) => void repeated.push(frame),
+    repeated: (answer) => void repeated.push(answer),
   });
   const filter = new FrameFilter({
     handlingOf: (xid) => repeater.handlingOf(xid),
@@ -237,7 +238,7 @@ describe('a lease', () => {
   it('counts from before a heartbeat of either thread was written, and begins with the reply that confirms it', () => {
     const shared = cell();
     const heartbeat = heartbeatOf([node(1, HELD, { cells: [shared] })], true);
-    const { time, filter, extended, mainWrites, beat, took } = setUpServed([heartbeat]);
+    const { time, filter, extended, repeated, mainWrites, beat, took } = setUpServed([heartbeat]);
     time.ms = 100;
     mainWrites(withXid(heartbeat, 5));
     time.ms = 900;
@@ -249,6 +250,7 @@ describe('a lease', () => {
     time.ms = 1200;
     filter.push(committed(xid, [2]));
     expect(extended[1]).toEqual({ cell: shared, until: { monotonicMs: 900 + TIMES.leaseMs } });
+    expect(repeated).toEqual([{ zxid: 7n, versions: [{ id: 1, version: 2 }] }]); // The main thread hears of it.
   });
 
   it('of one node goes on, though the version of another one did not rise', () => {
