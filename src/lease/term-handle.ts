@@ -47,7 +47,7 @@ export interface TermOfHandle {
    * over, the term ends with `lease-expired`.
    *
    * Not guaranteed: that the lease is extended. That is the work of the thread that holds the term: a lease that lasts when that thread is
-   * blocked for longer than a lease ends all the same.
+   * blocked for longer than a lease ends all the same, unless the session has `maxStallMs`.
    */
   isHeld(): boolean;
   /** @throws TermEndedError, or ShardEndedError of a shard, with the reason, unless the term is held at this very moment */
