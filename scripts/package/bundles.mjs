@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { cpSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BUNDLERS } from './bundlers.mjs';
 import { link } from './consumer.mjs';
@@ -22,7 +22,7 @@ const ELECTION = 'leads: term 1, a later token: true\nmeasured: 1 terms\nNO_NODE
 export function bundles(installed, folderFor) {
   cpSync(PROGRAMS, join(installed, 'programs'), { recursive: true });
   return BUNDLERS.map(({ name, ending, bundle }) => ({
-    name: `runs bundled by ${name}: an election, with logs and without, a dashboard, and the watchdog`,
+    name: `runs bundled by ${name}: an election, with logs and without, a dashboard, a thread with a handle, and the watchdog`,
     check: async () => {
       const folder = folderFor(name.replaceAll(/\W+/g, '-'));
       const bundled = async (/** @type {string} */ program) => {
@@ -45,6 +45,12 @@ export function bundles(installed, folderFor) {
       expect(logged, 'logs with pino beside the bundle', isLogged(logged));
       const page = await run(await bundled('dashboard'));
       expect(page, 'the dashboard', page.code === 0 && page.stdout === DASHBOARD);
+      const thread = await bundled('thread');
+      const handle = await run(await bundled('handle'), {}, [thread]);
+      expect(handle, 'a handle', handle.code === 0 && handle.stdout === HANDLE);
+      const { size } = statSync(thread);
+      if (size > MOST_OF_A_THREAD)
+        throw new Error(`the thread's bundle has ${size} bytes: does it load a session?`);
       const blocked = await run(watchdog);
       const said = 'blocked past the end of its lease';
       expect(blocked, 'the watchdog', blocked.signal === 'SIGKILL' && blocked.stderr.includes(said));
@@ -53,6 +59,10 @@ export function bundles(installed, folderFor) {
 }
 
 const DASHBOARD = '200 text/html; charset=utf-8, connected: true\n';
+const HANDLE =
+  'a thread: term 1 is held\na thread: term 1 is over: stopped, a TermEndedError: true\nthis thread: is held: false\n';
+/** In bytes. Not all bundlers minify. */
+const MOST_OF_A_THREAD = 20_000;
 const LOGGING = { CONCLAVE_LOG_LEVEL: 'info' };
 
 /** @param {Outcome} outcome */
@@ -65,11 +75,16 @@ function expect(outcome, what, isRight) {
   if (!isRight) throw new Error(`${what}: ${JSON.stringify(outcome, undefined, 2)}`);
 }
 
-/** @param {string} file @param {Record<string, string>} [variables] @returns {Promise<Outcome>} */
-async function run(file, variables = {}) {
+/**
+ * @param {string} file
+ * @param {Record<string, string>} [variables]
+ * @param {readonly string[]} [args]
+ * @returns {Promise<Outcome>}
+ */
+async function run(file, variables = {}, args = []) {
   const options = { cwd: dirname(file), timeout: TIMEOUT_MS, env: { ...process.env, ...variables } };
   return await new Promise((resolve) => {
-    const child = execFile(process.execPath, [file], options, (_, stdout, stderr) =>
+    const child = execFile(process.execPath, [file, ...args], options, (_, stdout, stderr) =>
       resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr: stderr.slice(0, 2000) }),
     );
   });

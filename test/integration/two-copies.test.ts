@@ -21,10 +21,10 @@ describe('beside another copy of the library in the same process', () => {
     cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    const base = join(folder, 'dist/base.js');
-    const code = readFileSync(base, 'utf8');
+    const versioned = join(folder, 'dist/held-term.js');
+    const code = readFileSync(versioned, 'utf8');
     expect(code).toContain(`"${VERSION}"`);
-    writeFileSync(base, code.replace(`"${VERSION}"`, `"${OTHER_VERSION}"`));
+    writeFileSync(versioned, code.replace(`"${VERSION}"`, `"${OTHER_VERSION}"`));
     const fixture = join(ROOT, 'test/fixtures/two-copies.mjs');
     const { stdout } = await execaNode(fixture, [join(folder, 'dist')], { timeout: 30_000 });
     report = JSON.parse(stdout);

@@ -2,6 +2,7 @@
  * Wrong versions of Conclave, made by hand. Each is a mistake that an engineer has made, or could make, and that the tests must
  * notice. They exist only while `npm run mutants` runs, in the code that vitest loads in place of the sources.
  */
+import { HANDLE_MUTANTS } from './handle-mutants.mjs';
 import { SHARD_MUTANTS } from './shard-mutants.mjs';
 
 /**
@@ -275,7 +276,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lease/validity.ts',
-        from: 'if (this.#node.isHeld()) return true;',
+        from: 'if (this.seemsHeld) return true;',
         to: 'return true;',
       },
     ],
@@ -778,5 +779,6 @@ export const MUTANTS = [
     file: 'integration/cli-prune.test.ts',
     test: 'conclave prune > waits out the lease of a leader that ended uncleanly',
   },
+  ...HANDLE_MUTANTS,
   ...SHARD_MUTANTS,
 ];

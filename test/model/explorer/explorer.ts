@@ -5,6 +5,7 @@ import * as shippedTransitions from '../../../src/election/term/record-writes.js
 import { afterRead, type Sign, UNSEEN } from '../../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import type { TransactionPart } from '../../../src/session/protocol/records.js';
+import { type Exploration, type Next, search } from './search.js';
 
 /**
  * Visits, breadth first, the states of candidates that go by the shipped `decide` and `transitions`, on an abstract ZooKeeper. A claim is
@@ -90,12 +91,6 @@ interface World {
   readonly candidates: readonly Candidate[];
 }
 
-export interface Exploration {
-  readonly states: number;
-  /** The steps to the first state in which a promise is broken. */
-  readonly broken?: readonly string[];
-}
-
 const nodeOf = (index: number) => NAMES[index] as string;
 const NAMES = [0, 1, 2].map(
   (index) => `_c_0000000${index}-89ab-8100-8123-07d00000cdef-lock-000000000${index}`,
@@ -154,13 +149,11 @@ function positionOf({ nodes }: World, index: number): number {
   return Array.from({ length: index }, (_, other) => other).filter((other) => ownPath(other) in nodes).length;
 }
 
-type Next = readonly [what: string, world: World];
-
 class Steps {
   readonly #world: World;
   readonly #rules: Rules;
   readonly #bounds: Bounds;
-  readonly found: Next[] = [];
+  readonly found: Next<World>[] = [];
 
   constructor(world: World, rules: Rules, bounds: Bounds) {
     this.#world = world;
@@ -379,37 +372,10 @@ export function explore(rules: Rules, bounds: Bounds): Exploration {
     (_, ahead): Candidate => ({ does: 'waits', lease: 0, ahead, sign: UNSEEN, signOf: -1, proofs: 0 }),
   );
   const first: World = { nodes, ticks: 0, faults: bounds.faults, candidates };
-  const visited = new Map<string, { readonly from?: string; readonly what: string }>();
-  const start = key(first);
-  visited.set(start, { what: 'all have joined' });
-  let layer: (readonly [string, World])[] = [[start, first]];
-  while (layer.length > 0) {
-    const next: (readonly [string, World])[] = [];
-    for (const [from, world] of layer) {
-      for (const [what, reached] of new Steps(world, rules, bounds).found) {
-        const to = key(reached);
-        if (visited.has(to)) continue;
-        visited.set(to, { from, what });
-        const broken = brokenPromise(reached, rules);
-        if (broken !== undefined) return { states: visited.size, broken: [...pathTo(visited, to), broken] };
-        next.push([to, reached]);
-      }
-    }
-    layer = next;
-  }
-  return { states: visited.size };
-}
-
-function pathTo(
-  visited: ReadonlyMap<string, { readonly from?: string; readonly what: string }>,
-  to: string,
-): string[] {
-  const steps: string[] = [];
-  for (let at: string | undefined = to; at !== undefined; ) {
-    const step = visited.get(at);
-    if (step === undefined) break;
-    steps.unshift(step.what);
-    at = step.from;
-  }
-  return steps;
+  return search({
+    first,
+    key,
+    stepsOf: (world) => new Steps(world, rules, bounds).found,
+    brokenPromise: (world) => brokenPromise(world, rules),
+  });
 }

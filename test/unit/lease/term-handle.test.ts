@@ -46,7 +46,6 @@ describe('a handle', () => {
   const handle = handleOf(lasting(), TERM);
   const { seat: _, ...without } = handle;
   it.each<[what: string, wrong: unknown]>([
-    ['a copy made by JSON', throughJson(handle)],
     ['one of another process', { ...handle, pid: process.pid + 1 }],
     ['one without a seat and without a shard', without],
     ['one with a seat and a shard', { ...handle, shard: 'a' }],
@@ -62,6 +61,10 @@ describe('a handle', () => {
     expect(() => heldTerm(wrong as TermHandle)).toThrow(
       /^handle is .*: expected a handle of this process, as term\.handle\(\) returns it$/,
     );
+  });
+
+  it('is refused if it is a copy made by JSON, also in its own process', () => {
+    expect(() => heldTerm(throughJson(handle))).toThrow(InvalidOptionError);
   });
 
   it('is refused whatever else is given for it', () => {

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import { machineInstantIn, msUntil } from '../../../src/platform/time/machine-instant.js';
+import { RUNS_ALL } from '../../support/vitest/extent.js';
+import { type Bounds, type Cell, explore, type Rules, SHIPPED, steppedAtomics } from './interleavings.js';
+
+const TWO_THREADS: Bounds = { runs: 1, suspended: 0, heartbeats: 1, threads: 2, calls: 1 };
+const SUSPENDED: Bounds = { runs: 1, suspended: 1, heartbeats: 1, threads: 1, calls: 2 };
+const TWO_HEARTBEATS: Bounds = { runs: 2, suspended: 0, heartbeats: 2, threads: 1, calls: 1 };
+/** They take half a minute. */
+const LARGER: readonly (readonly [what: string, bounds: Bounds])[] = [
+  ['two other threads, for longer', { ...TWO_THREADS, runs: 2, heartbeats: 2 }],
+  ['a thread that asks three times', { ...SUSPENDED, calls: 3, heartbeats: 2 }],
+];
+
+const [REASON, LASTS, LAPSED] = [4, 0, 1] as const;
+const endsIn = ({ ends }: Cell) => ({
+  monotonicMs: Number(Atomics.load(ends, 0)) / 1e6,
+  uptimeMs: Number(Atomics.load(ends, 1)) / 1e6,
+});
+const lapse = ({ numbers }: Cell) => {
+  Atomics.compareExchange(numbers, REASON, LASTS, LAPSED);
+  return 0;
+};
+const lasts = ({ numbers }: Cell) => Atomics.load(numbers, REASON) === LASTS;
+
+const WRONG: readonly (readonly [what: string, bounds: Bounds, rules: Partial<Rules>])[] = [
+  [
+    'a thread reads the clocks before the ends',
+    TWO_HEARTBEATS,
+    {
+      remainingMs: (cell) => {
+        const now = { monotonicMs: cell.sources.monotonicMs(), uptimeMs: cell.sources.uptime?.readMs() ?? 0 };
+        const { monotonicMs, uptimeMs } = endsIn(cell);
+        const leftMs = Math.min(monotonicMs - now.monotonicMs, uptimeMs - now.uptimeMs);
+        if (leftMs <= 0) return lapse(cell);
+        return lasts(cell) ? leftMs : 0;
+      },
+    },
+  ],
+  [
+    'a thread goes by the monotonic clock alone',
+    SUSPENDED,
+    {
+      remainingMs: ({ cell, sources }) =>
+        new LeaseCell(cell.memory, { monotonicMs: () => sources.monotonicMs() }).remainingMs(),
+    },
+  ],
+  [
+    'a lease counts from the reply',
+    TWO_HEARTBEATS,
+    { leaseEnd: (_, sources) => machineInstantIn(() => 1000, sources) },
+  ],
+  [
+    'a thread that finds the lease over says so to no other thread',
+    TWO_HEARTBEATS,
+    {
+      remainingMs: (cell) => {
+        const leftMs = msUntil(endsIn(cell), cell.sources);
+        return leftMs > 0 && lasts(cell) ? leftMs : 0;
+      },
+    },
+  ],
+  ['a flag stands in place of the clocks', TWO_THREADS, { remainingMs: (cell) => (lasts(cell) ? 1 : 0) }],
+  [
+    'a thread does not look at the reason',
+    TWO_THREADS,
+    {
+      remainingMs: (cell) => {
+        const leftMs = msUntil(endsIn(cell), cell.sources);
+        return leftMs > 0 ? leftMs : lapse(cell);
+      },
+    },
+  ],
+  ['a cell is used for two terms', TWO_THREADS, { reusesCell: true }],
+  [
+    'a thread looks at the reason first',
+    TWO_THREADS,
+    {
+      remainingMs: (cell) => {
+        if (!lasts(cell)) return 0;
+        const leftMs = msUntil(endsIn(cell), cell.sources);
+        return leftMs > 0 ? leftMs : lapse(cell);
+      },
+    },
+  ],
+];
+
+beforeEach(() => void vi.stubGlobal('Atomics', steppedAtomics));
+afterEach(() => void vi.unstubAllGlobals());
+
+describe('the shipped cell', () => {
+  it.each([
+    ['two other threads', TWO_THREADS],
+    ['a thread that asks twice, on a machine that is suspended', SUSPENDED],
+    ['another thread, through two heartbeats', TWO_HEARTBEATS],
+    ...(RUNS_ALL ? LARGER : []),
+  ] as const)('is right in every interleaving of the thread of the term and %s', (_, bounds) => {
+    const { states, broken } = explore(SHIPPED, bounds);
+    expect(broken).toBeUndefined();
+    expect(states).toBeGreaterThan(20_000);
+  });
+});
+
+describe('the search of interleavings finds a wrong answer where', () => {
+  it.each(WRONG)('%s', (_, bounds, rules) => {
+    const { broken } = explore({ ...SHIPPED, ...rules }, bounds);
+    expect(broken?.at(-1)).toMatch(/holds the term/);
+  });
+});

@@ -1,0 +1,313 @@
+import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import {
+  type MachineInstant,
+  machineInstantIn,
+  type TimeSources,
+} from '../../../src/platform/time/machine-instant.js';
+import { type Exploration, type Next, search } from '../explorer/search.js';
+
+/**
+ * Visits, breadth first, all interleavings of a thread that holds a term and of other threads that ask whether it is held. They run the
+ * shipped code of the cell, one access to memory or to a clock at a time: {@link advance} runs a call again from its start, gives it the
+ * values that its accesses had before, lets it do one more access, and stops it. Time passes, and the machine is suspended, at any moment.
+ */
+
+/** The model counts time in units, and the cell in milliseconds. */
+const UNIT_MS = 1000;
+const LEASE = 1;
+const START = 10;
+
+/** The calls of the threads, which a wrong variant replaces. */
+export interface Rules {
+  /** How long the term is held for, by a thread that has the handle, in milliseconds. */
+  readonly remainingMs: (cell: Cell) => number;
+  /** The end of the lease of a heartbeat that was sent at `sentAt`, in milliseconds of the up time. */
+  readonly leaseEnd: (sentAtMs: number, sources: TimeSources) => MachineInstant;
+  /** Whether the holder's next term uses the same cell. */
+  readonly reusesCell: boolean;
+}
+
+/** What the call of a thread uses: the shipped cell, or its memory and the clocks. */
+export interface Cell {
+  readonly cell: LeaseCell;
+  readonly sources: TimeSources;
+  readonly ends: BigInt64Array;
+  readonly numbers: Int32Array;
+}
+
+export const SHIPPED: Rules = {
+  remainingMs: ({ cell }) => cell.remainingMs(),
+  leaseEnd: (sentAtMs, sources) =>
+    machineInstantIn(
+      () => sentAtMs + LEASE * UNIT_MS - (sources.uptime as { readMs(): number }).readMs(),
+      sources,
+    ),
+  reusesCell: false,
+};
+
+export interface Bounds {
+  /** For how long the machine runs, and for how long it is suspended. */
+  readonly runs: number;
+  readonly suspended: number;
+  readonly heartbeats: number;
+  /** Threads that have the handle, and how often each asks. */
+  readonly threads: number;
+  readonly calls: number;
+}
+
+type Value = number | bigint;
+
+/** A call that has done some of its accesses, with the values of these. */
+interface Call {
+  readonly of: 'read' | 'ask' | 'confirm' | 'end' | 'begin again';
+  readonly values: readonly Value[];
+  /** Whether a call that was over before this one began has returned `false`. */
+  readonly isLate: boolean;
+  /** The longest time for which the term was held at an instant since the call began. */
+  readonly most: number;
+}
+
+interface World {
+  readonly runs: number;
+  readonly suspended: number;
+  readonly ends: readonly [monotonic: bigint, uptime: bigint];
+  readonly reason: number;
+  /** When the newest heartbeats were sent, by the up time and by the monotonic clock: the one under way, and the newest confirmed one. */
+  readonly underWay?: Sent;
+  readonly confirmed: Sent;
+  readonly sent: number;
+  readonly hasEnded: boolean;
+  /** Whether a call has returned `false`. */
+  readonly wasOver: boolean;
+  readonly holder?: Call;
+  readonly threads: readonly { readonly calls: number; readonly call?: Call }[];
+  readonly broken?: string;
+}
+
+interface Sent {
+  readonly uptime: number;
+  readonly monotonic: number;
+}
+
+const ENDS = new BigInt64Array(2);
+const NUMBERS = new Int32Array(6);
+
+/** Thrown to stop a call before its next access. */
+const STOPPED = Symbol('stopped');
+
+const nowOf = ({ runs, suspended }: World): Sent => ({
+  monotonic: START + runs,
+  uptime: START + runs + suspended,
+});
+
+/** For how long the term is held at this very moment, in units: by the cell, and by the heartbeats that were sent. */
+function heldFor(world: World): number {
+  const { ends, reason, hasEnded, confirmed } = world;
+  if (reason !== 0 || hasEnded) return 0;
+  const { monotonic, uptime } = nowOf(world);
+  const inUnits = (end: bigint) => Number(end) / 1e6 / UNIT_MS;
+  const monotonicEnd = Math.min(inUnits(ends[0]), confirmed.monotonic + LEASE);
+  const uptimeEnd = Math.min(inUnits(ends[1]), confirmed.uptime + LEASE);
+  return Math.max(0, Math.min(monotonicEnd - monotonic, uptimeEnd - uptime));
+}
+
+/** The calls that run now. They see this world, and change it. */
+let present: { -readonly [Name in keyof World]: World[Name] };
+let given: readonly Value[];
+let at: number;
+let taken: Value[];
+
+function access(perform: () => Value): Value {
+  if (at < given.length) return given[at++] as Value;
+  if (taken.length > 0) throw STOPPED;
+  const value = perform();
+  taken.push(value);
+  return value;
+}
+
+// The accesses of the shipped code.
+const sources: TimeSources = {
+  monotonicMs: () => access(() => nowOf(present).monotonic * UNIT_MS) as number,
+  // A reading may be late by the step and by a margin of 10 ms. Here it is exact.
+  uptime: { stepMs: -10, readMs: () => access(() => nowOf(present).uptime * UNIT_MS) as number },
+};
+export const steppedAtomics = {
+  load: (array: object, place: number) =>
+    access(() => (array instanceof BigInt64Array ? (present.ends[place] as bigint) : present.reason)),
+  compareExchange: (array: object, place: number, expected: Value, value: Value) =>
+    access(() => {
+      if (!(array instanceof BigInt64Array)) {
+        const before = present.reason;
+        if (before === expected) present.reason = value as number;
+        return before;
+      }
+      const before = present.ends[place] as bigint;
+      if (before === expected)
+        present.ends = place === 0 ? [value as bigint, present.ends[1]] : [present.ends[0], value as bigint];
+      return before;
+    }),
+  store: (_array: object, _place: number, value: number) =>
+    access(() => {
+      present.reason = value;
+      return value;
+    }),
+};
+const shared: Cell = {
+  cell: new LeaseCell(new SharedArrayBuffer(24), sources),
+  sources,
+  ends: ENDS,
+  numbers: NUMBERS,
+};
+
+/** As `Validity.isHeld`: by the lease of the own node, and then by the reason in the cell. */
+function holderHolds({ confirmed }: World): boolean {
+  const { cell } = shared;
+  const lasts = (sources.uptime as { readMs(): number }).readMs() < (confirmed.uptime + LEASE) * UNIT_MS;
+  if (lasts && cell.reason === undefined) return true;
+  cell.end('lease-expired');
+  return false;
+}
+
+function callOf(of: Call['of'], rules: Rules): number {
+  if (of === 'read') return rules.remainingMs(shared);
+  if (of === 'ask') return holderHolds(present) ? UNIT_MS : 0;
+  if (of === 'end') shared.cell.end('resigned');
+  if (of === 'begin again') steppedAtomics.store(NUMBERS, 4, 0);
+  if ((of === 'confirm' && holderHolds(present)) || of === 'begin again')
+    shared.cell.extend(rules.leaseEnd(present.confirmed.uptime * UNIT_MS, sources));
+  return 0;
+}
+
+/** One more access of a call. `result` if the call has returned. */
+function advance(world: World, call: Call, rules: Rules): { world: World; call?: Call; result?: number } {
+  present = { ...world };
+  given = call.values;
+  at = 0;
+  taken = [];
+  try {
+    const result = callOf(call.of, rules);
+    return { world: present, result, call };
+  } catch (thrown) {
+    if (thrown !== STOPPED) throw thrown;
+    return { world: present, call: { ...call, values: [...call.values, ...taken] } };
+  }
+}
+
+/** Notes for each call under way for how long the term is held now. */
+function noted(world: World): World {
+  const most = heldFor(world);
+  const noteIn = <C extends Call | undefined>(call: C): C =>
+    call === undefined || call.most >= most ? call : { ...call, most };
+  return {
+    ...world,
+    ...(world.holder && { holder: noteIn(world.holder) }),
+    threads: world.threads.map((thread) => (thread.call ? { ...thread, call: noteIn(thread.call) } : thread)),
+  };
+}
+
+function without<Name extends 'holder' | 'underWay'>(world: World, name: Name): World {
+  const { [name]: _, ...rest } = world;
+  return rest as World;
+}
+
+function begun(of: Call['of'], { wasOver }: World): Call {
+  return { of, values: [], isLate: wasOver, most: 0 };
+}
+
+/** The world after the call of a thread has returned: is its answer right? */
+function judged(world: World, who: string, { of, isLate, most }: Call, result: number): World {
+  if (of !== 'read' && of !== 'ask') return of === 'end' ? { ...world, hasEnded: true } : world;
+  if (result <= 0) return { ...world, wasOver: true };
+  if (isLate) return { ...world, broken: `${who} holds the term, though a call before has returned false` };
+  if (of === 'read' && result / UNIT_MS > most)
+    return {
+      ...world,
+      broken: `${who} holds the term for longer than it was held at any instant of the call`,
+    };
+  return world;
+}
+
+function stepsOf(world: World, rules: Rules, bounds: Bounds): Next<World>[] {
+  const found: Next<World>[] = [];
+  const add = (what: string, next: World) => found.push([what, noted(next)]);
+  if (world.runs < bounds.runs) add('time passes', { ...world, runs: world.runs + 1 });
+  if (world.suspended < bounds.suspended)
+    add('the machine is suspended', { ...world, suspended: world.suspended + bounds.suspended });
+  stepsOfHolder(world, rules, bounds, add);
+  for (const [index, { calls, call }] of world.threads.entries()) {
+    const who = `thread ${index}`;
+    const withThread = (next: World, thread: World['threads'][number]): World => ({
+      ...next,
+      threads: next.threads.map((each, place) => (place === index ? thread : each)),
+    });
+    if (call === undefined) {
+      if (calls < bounds.calls)
+        add(`${who} asks`, withThread(world, { calls: calls + 1, call: begun('read', world) }));
+      continue;
+    }
+    const after = advance(world, call, rules);
+    if (after.result === undefined)
+      add(`${who} does an access`, withThread(after.world, { calls, call: after.call as Call }));
+    else {
+      // The last access is an instant of the call, too.
+      const last = { ...call, most: Math.max(call.most, heldFor(after.world)) };
+      add(`${who} gets ${after.result}`, withThread(judged(after.world, who, last, after.result), { calls }));
+    }
+  }
+  return found;
+}
+
+function stepsOfHolder(
+  world: World,
+  rules: Rules,
+  bounds: Bounds,
+  add: (what: string, next: World) => void,
+): void {
+  const { holder, underWay, hasEnded } = world;
+  if (holder !== undefined) {
+    const after = advance(world, holder, rules);
+    if (after.result === undefined)
+      add('the holder does an access', { ...after.world, holder: after.call as Call });
+    else {
+      const last = { ...holder, most: Math.max(holder.most, heldFor(after.world)) };
+      const judgedWorld = judged(without(after.world, 'holder'), 'the holder', last, after.result);
+      add(`the holder has done: ${holder.of}`, judgedWorld);
+    }
+    return;
+  }
+  if (underWay === undefined && world.sent < bounds.heartbeats)
+    add('a heartbeat is sent', { ...world, underWay: nowOf(world), sent: world.sent + 1 });
+  if (underWay !== undefined) {
+    const confirmed = without({ ...world, confirmed: underWay }, 'underWay');
+    add('a heartbeat is confirmed', hasEnded ? confirmed : { ...confirmed, holder: begun('confirm', world) });
+  }
+  if (!hasEnded) {
+    add('the holder asks', { ...world, holder: begun('ask', world) });
+    add('the term ends', { ...world, holder: begun('end', world) });
+  } else if (rules.reusesCell) add('the next term begins', { ...world, holder: begun('begin again', world) });
+}
+
+function key({ runs, suspended, ends, reason, underWay, confirmed, sent, ...rest }: World): string {
+  const { hasEnded, wasOver, holder, threads, broken } = rest;
+  const ofCall = (call?: Call) => call && `${call.of}${call.values.join(' ')};${call.isLate};${call.most}`;
+  const ofSent = (each?: Sent) => each && `${each.uptime} ${each.monotonic}`;
+  const ofReaders = threads.map(({ calls, call }) => `${calls}${ofCall(call)}`).join('/');
+  const clocks = `${runs},${suspended},${ends.join()},${reason},${ofSent(underWay)},${ofSent(confirmed)},${sent}`;
+  return `${clocks}|${hasEnded}${wasOver}|${ofCall(holder)}|${ofReaders}|${broken}`;
+}
+
+/** Visits all states within the bounds. `Atomics` has to be {@link steppedAtomics} meanwhile. */
+export function explore(rules: Rules, bounds: Bounds): Exploration {
+  const end = BigInt((START + LEASE) * UNIT_MS) * 1_000_000n;
+  const first: World = {
+    ...{ runs: 0, suspended: 0, ends: [end, end], reason: 0, sent: 0, hasEnded: false, wasOver: false },
+    confirmed: { uptime: START, monotonic: START },
+    threads: Array.from({ length: bounds.threads }, () => ({ calls: 0 })),
+  };
+  return search({
+    first,
+    key,
+    stepsOf: (world) => stepsOf(world, rules, bounds),
+    brokenPromise: ({ broken }) => broken,
+  });
+}
