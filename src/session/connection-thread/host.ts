@@ -11,6 +11,7 @@ interface Running {
   readonly name: 'running';
   readonly worker: Worker;
   readonly sockets: Map<number, RemoteSocket>;
+  /** When it reported something last. A thread that is starting is waited for: Node reports it if that fails. */
   heardAt: number;
   asked: Timer | undefined;
 }
@@ -79,7 +80,7 @@ export class ThreadHost {
       name: 'running',
       worker,
       sockets: new Map(),
-      heardAt: this.#clock.now(),
+      heardAt: Number.POSITIVE_INFINITY,
       asked: undefined,
     };
     worker.on('message', (message: FromThread) => this.#take(running, message));

@@ -35,6 +35,7 @@ export type FromThread =
   | { readonly kind: 'failed'; readonly id: number; readonly error: SentError }
   /** The last one of a connection. */
   | { readonly kind: 'closed'; readonly id: number }
+  /** The thread has begun, or was asked. */
   | { readonly kind: 'here' };
 
 /** An error on its way to the other thread. A clone would lose its code. */

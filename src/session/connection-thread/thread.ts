@@ -45,3 +45,4 @@ main.on('message', (message: ToThread) => {
       return post({ kind: 'here' });
   }
 });
+post({ kind: 'here' }); // From now on it answers.

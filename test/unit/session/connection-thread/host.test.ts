@@ -168,6 +168,10 @@ describe('the host of the thread', () => {
   it('replaces a thread that does not answer', async () => {
     const { clock, workers, open, worker } = setUp();
     const { socket, heard } = open();
+    await clock.advance(10 * WITHIN_MS);
+    socket.write(Buffer.from('handshake'));
+    expect(worker().got.at(-1)).toMatchObject({ kind: 'write' }); // It is starting still.
+    worker().says({ kind: 'here' });
     await clock.advance(WITHIN_MS);
     socket.write(Buffer.from('heartbeat'));
     expect(worker().got.at(-1)).toEqual({ kind: 'ask' });
@@ -185,6 +189,7 @@ describe('the host of the thread', () => {
   it('does not ask a thread again that has reported something meanwhile, and replaces none that answers', async () => {
     const { clock, workers, open, worker } = setUp();
     const { socket } = open();
+    worker().says({ kind: 'here' });
     const asked = () => worker().got.filter(({ kind }) => kind === 'ask').length;
     for (let beats = 1; beats <= 10; beats++) {
       await clock.advance(WITHIN_MS);
