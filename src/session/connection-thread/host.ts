@@ -1,4 +1,4 @@
-import type { Worker } from 'node:worker_threads';
+import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { ConnectionLossError, describe } from '../../errors.js';
 import { microtask } from '../../platform/async/promises.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
@@ -148,7 +148,10 @@ function failure(why: string, cause?: unknown): ConnectionLossError {
 export function startThread(): Worker {
   // Loaded only when it is used, because loading takes time.
   const threads = process.getBuiltinModule('node:worker_threads');
-  const { NODE_OPTIONS: _, ...env } = process.env;
-  // The application's --import and --require, also those of NODE_OPTIONS, would run in the thread, and could end it.
-  return new threads.Worker(new URL('./thread.js', import.meta.url), { execArgv: [], env });
+  return new threads.Worker(new URL('./thread.js', import.meta.url), threadOptions(process.env));
+}
+
+/** Without the application's --import and --require, also those of NODE_OPTIONS: they would run in the thread, and could end it. */
+export function threadOptions({ NODE_OPTIONS: _, ...env }: NodeJS.ProcessEnv): WorkerOptions {
+  return { execArgv: [], env };
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { ThreadHost } from '../../../../src/session/connection-thread/host.js';
+import { ThreadHost, threadOptions } from '../../../../src/session/connection-thread/host.js';
 import type { FromThread, ToThread } from '../../../../src/session/connection-thread/messages.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { settle } from '../../../support/waiting.mjs';
@@ -64,6 +64,11 @@ function setUp() {
 }
 
 describe('the host of the thread', () => {
+  it("starts it without the application's options of Node, and with the rest of the environment", () => {
+    const options = threadOptions({ NODE_OPTIONS: '--import ./mine.js', PATH: '/bin' });
+    expect(options).toEqual({ execArgv: [], env: { PATH: '/bin' } });
+  });
+
   it('starts one thread for all connections, and ends it when no session and no connection is left', () => {
     const { workers, host, session, open, worker } = setUp();
     expect(workers).toEqual([]);
@@ -122,31 +127,33 @@ describe('the host of the thread', () => {
     expect(codes).toEqual(['ECONNRESET']);
   });
 
-  it.each([
-    ['throws', (worker: FakeWorker) => worker.emit('error', new Error('a bug')), 'a bug'],
-    ['exits', (worker: FakeWorker) => worker.emit('exit', 7), 'it exited with code 7'],
-    [
-      'sends what cannot be read',
-      (worker: FakeWorker) => worker.emit('messageerror', new Error('odd')),
-      'odd',
-    ],
-  ])(
-    'loses all connections when the thread %s, with that cause, and starts another thread for the next',
-    (_, fail, why) => {
-      const { workers, open, worker } = setUp();
-      const [one, two] = [open(), open()];
-      fail(worker());
-      const lost = [`error the thread that holds the connection has failed: ${why}`, 'close'];
-      expect(one.heard).toEqual(lost);
-      expect(two.heard).toEqual(lost);
-      expect(worker().isTerminated).toBe(true);
-      const next = open();
-      expect(workers).toHaveLength(2);
-      worker(1).says({ kind: 'connected', id: 3 });
-      expect(next.heard).toEqual(['connect']);
-      expect(one.heard).toEqual(lost);
-    },
-  );
+  /** All connections are lost for that reason, and the next one has another thread. */
+  function losesAll(fail: (worker: FakeWorker) => unknown, why: string): void {
+    const { workers, open, worker } = setUp();
+    const [one, two] = [open(), open()];
+    fail(worker());
+    const lost = [`error the thread that holds the connection has failed: ${why}`, 'close'];
+    expect(one.heard).toEqual(lost);
+    expect(two.heard).toEqual(lost);
+    expect(worker().isTerminated).toBe(true);
+    const next = open();
+    expect(workers).toHaveLength(2);
+    worker(1).says({ kind: 'connected', id: 3 });
+    expect(next.heard).toEqual(['connect']);
+    expect(one.heard).toEqual(lost);
+  }
+
+  it('loses all connections when the thread throws, with that cause, and starts another thread for the next', () => {
+    losesAll((worker) => worker.emit('error', new Error('a bug')), 'a bug');
+  });
+
+  it('does so when the thread exits, too', () => {
+    losesAll((worker) => worker.emit('exit', 7), 'it exited with code 7');
+  });
+
+  it('does so, too, when the thread sends something that cannot be read', () => {
+    losesAll((worker) => worker.emit('messageerror', new Error('odd')), 'odd');
+  });
 
   it('reports as a lost connection that no thread can be started', async () => {
     const host = new ThreadHost(new TestClock(), () => {

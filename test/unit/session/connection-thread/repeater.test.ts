@@ -199,12 +199,8 @@ describe('a repeated heartbeat', () => {
     expect(beat()).toEqual([]);
   });
 
-  it.each([
-    ['is refused', (xid: number) => refused(xid)],
-    ['shows a version that did not rise', (xid: number) => committed(xid, [3])],
-    ['is throttled', (xid: number) => reply(xid, { code: -127 })],
-    ["can't be read", (xid: number) => reply(xid, { body: Buffer.from([1, 2, 3]) })],
-  ])('that %s is the last one until the main thread has sent one that is confirmed', (_, answer) => {
+  /** The thread sends no other heartbeat after that answer until the main thread has sent one that is confirmed. */
+  function isTheLast(answer: (xid: number) => Buffer): void {
     const shared = cell();
     const heartbeat = heartbeatOf([node(1, HELD, { version: 3, cells: [shared] })], true);
     const { time, filter, extended, mainWrites, beat, give } = setUpServed([heartbeat]);
@@ -220,6 +216,22 @@ describe('a repeated heartbeat', () => {
     filter.push(committed(5, [4]));
     time.ms = 30_000;
     expect(beat()).toEqual([FIRST_THREAD_XID + 1]);
+  }
+
+  it('that is refused is the last one until the main thread has sent one that is confirmed', () => {
+    isTheLast(refused);
+  });
+
+  it('that shows a version that did not rise is the last one until the main thread has sent one that is confirmed', () => {
+    isTheLast((xid) => committed(xid, [3]));
+  });
+
+  it('that is throttled is the last one until the main thread has sent one that is confirmed', () => {
+    isTheLast((xid) => reply(xid, { code: -127 }));
+  });
+
+  it("whose answer can't be read is the last one until the main thread has sent one that is confirmed", () => {
+    isTheLast((xid) => reply(xid, { body: Buffer.from([1, 2, 3]) }));
   });
 
   it('uses no xid of the main thread, whatever their number', () => {
@@ -323,28 +335,44 @@ describe('a peer that sends no frames', () => {
 
 const steps = fc.array(
   fc.oneof(
-    fc.record({ kind: fc.constant('main beats' as const) }),
-    fc.record({ kind: fc.constant('main pings' as const) }),
-    fc.record({ kind: fc.constant('main asks' as const), bytes: fc.nat({ max: 30 }) }),
-    fc.record({ kind: fc.constant('time' as const), ms: fc.nat({ max: 1000 }) }),
-    fc.record({ kind: fc.constant('thread' as const), turns: fc.boolean() }),
-    fc.record({ kind: fc.constant('answer' as const), cut: fc.nat({ max: 200 }) }),
-    fc.record({ kind: fc.constant('event' as const) }),
-    fc.record({ kind: fc.constant('give' as const), isHeld: fc.boolean() }),
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('main beats' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('main pings' as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('main asks' as const), bytes: fc.nat({ max: 30 }) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant('time' as const), ms: fc.integer({ min: 100, max: 1300 }) }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        kind: fc.constant('thread' as const),
+        turns: fc.nat({ max: 3 }).map((n) => n > 0),
+      }),
+    },
+    {
+      weight: 9,
+      arbitrary: fc.record({ kind: fc.constant('answer' as const), cut: fc.nat({ max: 200 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('event' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('give' as const), isHeld: fc.boolean() }) },
   ),
-  { maxLength: 60 },
+  { minLength: 20, maxLength: 80 },
 );
 
 describe('in any course of events', () => {
   it('the main thread gets all replies to its own requests and no others, and a lease counts from before its proof was written', () => {
+    let repeats = 0;
     fc.assert(
       fc.property(steps, (course) => {
         const shared = cell();
         const heartbeat = (isForHeld: boolean) =>
           heartbeatOf([node(1, HELD, { cells: [shared] })], isForHeld);
-        const world = setUpServed([heartbeat(false)]);
+        const world = setUpServed([heartbeat(true)]);
         const { time, filter, toServer, extended, mainWrites, repeater, give, passed } = world;
-        let [mainXid, answered, version, isHeld] = [0, 0, 0, false];
+        let [mainXid, answered, version, isHeld] = [0, 0, 0, true];
         const expected: Buffer[] = [];
         const proofs: number[] = [];
         const push = (bytes: Buffer, cut: number) => {
@@ -361,6 +389,7 @@ describe('in any course of events', () => {
             const before = toServer.length;
             repeater.beat(step.turns);
             const sent = toServer.slice(before);
+            repeats += sent.filter(({ xid }) => xid !== PING_XID).length;
             if (!step.turns) expect(sent).toEqual([]);
             if (!isHeld) expect(sent.filter(({ xid }) => xid !== PING_XID)).toEqual([]);
           } else if (step.kind === 'give') {
@@ -384,6 +413,8 @@ describe('in any course of events', () => {
         expect(passed()).toEqual(Buffer.concat(expected));
         expect(extended.map(({ until }) => (until.monotonicMs ?? 0) - TIMES.leaseMs)).toEqual(proofs);
       }),
+      { numRuns: 300 },
     );
+    expect(repeats).toBeGreaterThan(50); // Otherwise the courses would show nothing.
   });
 });
