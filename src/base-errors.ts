@@ -1,7 +1,7 @@
 import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './public-class/brand.js';
 import { forJson } from './public-class/console-log.js';
 
-// What `errors.ts` and the light entry `conclave/held-term` have in common. Import it from `errors.ts`, unless the light entry needs the file.
+// What `errors.ts` and the light entry `conclave/held-term` have in common. Import from `errors.ts` where the light entry isn't concerned.
 
 /**
  * The base of every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` also

@@ -17,7 +17,7 @@ const NEEDS_NODE = '/// <reference types="node" />';
  * source would show internal modules. They also wouldn't compile, because declarations marked `@internal` would be missing.
  *
  * Each class is declared once, because TypeScript treats two declarations with private members as different classes. Therefore
- * `conclave/testing`, `conclave/node-cron`, `conclave/metrics` and `conclave/dashboard` import shared declarations from `conclave`.
+ * the other entries import shared declarations from `conclave`.
  *
  * @param {ReadonlyMap<string, readonly string[]>} values - the exports of each entry's JavaScript. All other exports are types
  * @param {{ checked: boolean }} options whether type errors fail the build

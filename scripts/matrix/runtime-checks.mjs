@@ -6,6 +6,7 @@ const root = join(import.meta.dirname, '../..');
 const PROGRAMS = {
   election: 'scripts/package/programs/election.mjs',
   watchdog: 'scripts/package/programs/watchdog.mjs',
+  handle: 'scripts/package/programs/handle.mjs',
   replica: 'scripts/matrix/programs/replica.mjs',
   cluster: 'scripts/matrix/programs/cluster.mjs',
   conclave: 'dist/cli/main.js',
@@ -70,6 +71,15 @@ export const RUNTIME_CHECKS = [
     check: async (host) => {
       const program = host.start(PROGRAMS.watchdog, [`${AGE_MS}`]);
       await program.ends('SIGKILL');
+    },
+  },
+  {
+    name: 'a worker thread sees by a handle that a term is held, and that it has ended',
+    check: async (host) => {
+      const program = host.start(PROGRAMS.handle, [join(root, 'scripts/package/programs/thread.mjs')]);
+      await program.prints('a thread: term 1 is held');
+      await program.prints('a thread: term 1 is over: stopped, a TermEndedError: true');
+      await program.ends(0);
     },
   },
   {

@@ -37,8 +37,8 @@ const NEVER = 2n ** 63n - 1n;
  * Memory in which the thread that holds a term says until when, for the other threads of the process. One for each term, never reused:
  * once {@link isHeld} has returned `false` in one thread, it returns `false` in all threads for ever.
  *
- * The memory has the end of the lease by each of the machine's clocks, and the reason for which the term ended. Each thread reads the clocks
- * itself. `test/model/cell` visits all interleavings of these steps.
+ * The memory has the end of the lease by each of the machine's clocks, and the reason for which the term ended. Each thread reads the
+ * clocks itself. `test/model/cell` visits all interleavings of these steps.
  *
  * Why `true` is right: the ends are read before the clocks, and the reason last. So when the first clock was read, the lease lasted by
  * both clocks, because the other one was read later; and the term had not ended, because the reason was still missing after that. Why
@@ -64,7 +64,10 @@ export class LeaseCell {
     return memory.byteLength === BYTES && new Int32Array(memory)[LAYOUT] === THIS_LAYOUT;
   }
 
-  /** The lease lasts until that instant, or longer: an end only rises. Between the two writes the lease seems to end earlier. */
+  /**
+   * The lease lasts until that instant, or longer: an end only rises. It needn't fall when the servers grant a shorter session timeout: others
+   * wait for the lease that the term's record names, and that is the longer one. Between the two writes the lease seems to end earlier.
+   */
   extend({ monotonicMs, uptimeMs }: MachineInstant): void {
     this.#raise(UPTIME, uptimeMs);
     this.#raise(MONOTONIC, monotonicMs);

@@ -24,7 +24,7 @@ export interface TermHandle {
   readonly shard?: string;
   /** The process that holds the term. */
   readonly pid: number;
-  /** Memory in which the thread that holds the term says until when. Only {@link heldTerm} uses it; its content may change in any version. */
+  /** Shared memory with the end of the lease, for {@link heldTerm} alone. Its content may change in any version. */
   readonly lease: SharedArrayBuffer;
 }
 
@@ -39,15 +39,15 @@ export interface TermOfHandle {
   /** Of a shard: its id. */
   readonly shard?: string;
   /**
-   * Whether this process holds the term at this moment. Ask right before each action. It reads the machine's clocks and the shared memory at
-   * each call, and needs no other thread: the answer is right while the thread that holds the term is blocked.
+   * Whether this process holds the term at this moment. Ask right before each action. It reads the machine's clocks and the shared
+   * memory at each call, and needs no other thread: the answer is right while the thread that holds the term is blocked.
    *
-   * Guaranteed, as for `isHeld()` of the term itself: if it returns `true`, the lease lasted and the term had not ended at some instant
-   * within the call. Once it has returned `false` in one thread, it returns `false` in all threads of the process for ever. If the lease was
-   * over, the term ends with `lease-expired`.
+   * Guaranteed, as for `isHeld()` of the term itself: if it returns `true`, the lease lasted and the term had not ended at some
+   * instant within the call. Once it has returned `false` in one thread, it returns `false` in all threads of the process for ever.
+   * If the lease was over, the term ends with `lease-expired`.
    *
-   * Not guaranteed: that the lease is extended. That is the work of the thread that holds the term: a lease that lasts when that thread is
-   * blocked for longer than a lease ends all the same, unless the session has `maxStallMs`.
+   * Not guaranteed: that the lease is extended. Only the thread that holds the term sends heartbeats, unless the session has
+   * `maxStallMs`. If it is blocked for longer than the lease, the term is over.
    */
   isHeld(): boolean;
   /** @throws TermEndedError, or ShardEndedError of a shard, with the reason, unless the term is held at this very moment */
@@ -87,8 +87,8 @@ export function heldTerm(handle: TermHandle): TermOfHandle {
 }
 
 /**
- * Shared memory can't leave its process: `process.send` and JSON don't carry it. The rest tells a handle from other objects, and from handles
- * of another version.
+ * Shared memory can't leave its process: `process.send` and JSON don't carry it. The rest tells a handle from other objects, and from
+ * handles of another version.
  */
 function isHandle(value: unknown): value is TermHandle {
   if (typeof value !== 'object' || value === null) return false;

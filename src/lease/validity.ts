@@ -69,7 +69,7 @@ export abstract class Validity {
   isHeld(): boolean {
     if (this.#ended.aborted) return false;
     if (this.seemsHeld) return true;
-    // A caller, here or in another thread, has learned that the lease is over. It stays over: a late reply to a heartbeat must not bring it back.
+    // A caller, here or in another thread, has learned that the lease is over. A late reply to a heartbeat must not bring it back.
     this.onLoss('lease-expired');
     return false;
   }
