@@ -51,12 +51,13 @@ describe('a leader whose main thread stands still for several leases', () => {
     await until(() => terms.length === 1);
     process.unblock();
     const { lines } = await process.ended;
-    expect(lines.slice(2)).toEqual([
+    expect(lines.at(-1)).toBe('closed');
+    // Either thread may be the first to find the lease over.
+    expect(lines.slice(2, -1).sort()).toEqual([
       'demoted: lease-expired',
-      expect.stringMatching(/^was not held \d+ of \d+ times$/),
-      'the thread has seen the end',
       'error: the work of term 1 was still running when its lease ended',
-      'closed',
+      'the thread has seen the end',
+      expect.stringMatching(/^was not held \d+ of \d+ times$/),
     ]);
   });
 
