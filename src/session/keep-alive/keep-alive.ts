@@ -134,7 +134,7 @@ export class KeepAlive {
     this.#nodes = withoutMember(this.#nodes, node);
     this.#batches = undefined;
     this.#given?.remove(node);
-    this.#give();
+    if (isHeld(node)) this.#give(); // Otherwise the thread doesn't repeat it, and is given the others with the next heartbeat.
   }
 
   /** What is held by `node` has changed. A thread that holds the connection learns of it before anything that is written after this call. */
