@@ -3,7 +3,8 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { Session } from '../../src/session/session.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
@@ -142,6 +143,30 @@ describe('what else a process keeps while its main thread stands still', () => {
     process.unblock();
     expect((await process.ended).lines).toEqual(['blocks', 'was held all the time', 'held: true', 'closed']);
     await (await acquiring).release();
+  });
+
+  it('is all of its shards, though another member joins the group meanwhile', async () => {
+    const process = startStalling('own shards');
+    await process.said('blocks');
+    const owned: string[] = [];
+    const other = new ShardSupervisor({
+      connect: connectString(),
+      path: process.path,
+      shards: 3,
+      session: { leaseMs: LEASE_MS },
+      run: async (shard) => {
+        owned.push(shard.id);
+        await shard.ended;
+      },
+    });
+    onTestFinished(() => other.stop());
+    await other.start();
+    // It may claim a shard when the lease of the former owner is over.
+    await new Promise((resolve) => setTimeout(resolve, 4 * LEASE_MS));
+    expect(owned).toEqual([]);
+    process.unblock();
+    expect((await process.ended).lines).toEqual(['blocks', 'was held all the time', 'closed']);
+    await until(() => owned.length === 3);
   });
 
   it('is its session, by pings, and its place in a queue; but a term that it is given is taken over after the lease', async () => {
