@@ -14,7 +14,7 @@ const OF_THREADS = 'held-term/index';
 /** Files that users import, run or start by name. The other files of `dist/` contain the modules that several entries share. */
 const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
 /** Entries that run in a worker thread. The build puts their code into the file that starts the thread. */
-const THREADS = ['election/watchdog/thread'];
+const THREADS = ['election/watchdog/thread', 'session/connection-thread/thread'];
 
 /**
  * Writes the JavaScript of `dist/`. It writes few files, because an import takes most of its time to find, read and link each
@@ -28,7 +28,10 @@ export async function bundle() {
   /** @type {Map<string, string>} */
   const threads = new Map();
   for (const name of THREADS) {
-    const { output } = await bundled([name], [], (bundler) => bundler.generate({ comments: false }));
+    // Minified, because a URL takes three characters for each space, quote and bracket.
+    const { output } = await bundled([name], [], (bundler) =>
+      bundler.generate({ comments: false, minify: true }),
+    );
     threads.set(name, output[0].code);
   }
   const plugins = [filesByUrl(ENTRIES, threads), pagePlugin(), inlinedPackages()];

@@ -22,7 +22,7 @@ const ELECTION = 'leads: term 1, a later token: true\nmeasured: 1 terms\nNO_NODE
 export function bundles(installed, folderFor) {
   cpSync(PROGRAMS, join(installed, 'programs'), { recursive: true });
   return BUNDLERS.map(({ name, ending, bundle }) => ({
-    name: `runs bundled by ${name}: an election, with logs and without, a dashboard, a thread with a handle, and the watchdog`,
+    name: `runs bundled by ${name}: an election, with logs and without, a dashboard, a thread with a handle, the watchdog, and a stall`,
     check: async () => {
       const folder = folderFor(name.replaceAll(/\W+/g, '-'));
       const bundled = async (/** @type {string} */ program) => {
@@ -51,6 +51,8 @@ export function bundles(installed, folderFor) {
       const { size } = statSync(thread);
       if (size > MOST_OF_A_THREAD)
         throw new Error(`the thread's bundle has ${size} bytes: does it load a session?`);
+      const stalled = await run(await bundled('stalled'));
+      expect(stalled, 'a stall', stalled.code === 0 && stalled.stdout === STALLED);
       const blocked = await run(watchdog);
       const said = 'blocked past the end of its lease';
       expect(blocked, 'the watchdog', blocked.signal === 'SIGKILL' && blocked.stderr.includes(said));
@@ -61,6 +63,7 @@ export function bundles(installed, folderFor) {
 const DASHBOARD = '200 text/html; charset=utf-8, connected: true\n';
 const HANDLE =
   'a thread: term 1 is held\na thread: term 1 is over: stopped, a TermEndedError: true\nthis thread: is held: false\n';
+const STALLED = 'stalled: is held: true\n';
 /** In bytes. Not all bundlers minify. */
 const MOST_OF_A_THREAD = 20_000;
 const LOGGING = { CONCLAVE_LOG_LEVEL: 'info' };

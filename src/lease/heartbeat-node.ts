@@ -28,6 +28,10 @@ export class HeartbeatNode implements RaisedVersion {
     this.#onUnprovable = onUnprovable;
   }
 
+  get version(): number {
+    return this.#newest.version;
+  }
+
   /** The part of a transaction that raises the version. Without a lost reply it raises it once; a repeated one raises it again. */
   get raise(): TransactionPart {
     return { kind: 'set', path: this.path, data: NO_DATA };
@@ -47,8 +51,12 @@ export class HeartbeatNode implements RaisedVersion {
    * @param zxid - the transaction that wrote the node. Two writes may be under way, and the answer to the earlier one may be handled later.
    */
   written({ stat }: PartResult, zxid: bigint): boolean {
+    return this.shown(stat?.version ?? 0, zxid);
+  }
+
+  /** As {@link written}. */
+  shown(version: number, zxid: bigint): boolean {
     if (zxid < this.#newest.zxid) return true;
-    const version = stat?.version ?? 0;
     if (version <= this.#newest.version) {
       this.#onUnprovable(
         `the version of ${this.path} went back: the servers' data was restored from a backup`,

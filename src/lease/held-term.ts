@@ -69,7 +69,7 @@ export interface HeldTerm {
    * Guaranteed: the other threads see the end of the term before `signal` aborts. If one of them finds the lease over first, `isHeld()` of
    * this term is `false` from then on, and the term ends with `lease-expired`.
    *
-   * Not guaranteed: that the term lasts while this thread is blocked. This thread sends the heartbeats.
+   * Not guaranteed: that the term lasts while this thread is blocked. This thread sends the heartbeats, unless the session has `maxStallMs`.
    *
    * @throws InvalidStateError if the session has a clock of its own, by `session.environment`, as with a `TestClock`. On Bun and Deno also
    *   where threads share no clock: on systems other than Linux

@@ -99,11 +99,16 @@ export class LeaseCell {
 
   /** How much of the lease is left at this very moment, in milliseconds; 0 when the term is over. Decides as {@link isHeld} does. */
   remainingMs(): number {
-    const ends = { monotonicMs: this.#end(MONOTONIC), uptimeMs: this.#end(UPTIME) };
-    const leftMs = msUntil(ends, this.#sources); // Reads both clocks.
+    const leftMs = this.leftMs();
     if (leftMs > 0) return Atomics.load(this.#numbers, REASON) === LASTS ? leftMs : 0;
     Atomics.compareExchange(this.#numbers, REASON, LASTS, LAPSED);
     return 0;
+  }
+
+  /** How much of the lease is left, in milliseconds, also if the term is over; negative when the lease is. It ends no term. */
+  leftMs(): number {
+    const ends = { monotonicMs: this.#end(MONOTONIC), uptimeMs: this.#end(UPTIME) };
+    return msUntil(ends, this.#sources); // Reads both clocks.
   }
 
   #end(place: number): number | undefined {

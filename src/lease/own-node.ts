@@ -2,13 +2,16 @@ import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
 import {
+  firstOf,
   forEachOf,
+  membersOf,
   type SmallSet,
   withMember,
   withoutMember,
 } from '../platform/collections/lists-and-sets.js';
 import type { LeaseInstant } from '../platform/time/clock.js';
 import { sleep } from '../platform/time/clock.js';
+import { machineInstantIn } from '../platform/time/machine-instant.js';
 import type { Reply } from '../session/connection/reply.js';
 import type { ProvenNode } from '../session/keep-alive/proof-batch.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
@@ -16,6 +19,7 @@ import type { NodeData, PartResult, TransactionPart } from '../session/protocol/
 import type { Session } from '../session/session.js';
 import { HeartbeatNode } from './heartbeat-node.js';
 import { Lease } from './lease.js';
+import type { LeaseCell } from './lease-cell.js';
 
 /** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
 export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
@@ -50,6 +54,11 @@ export class OwnNode implements ProvenNode, NodeListener {
   #onChanging: () => void = ignore;
   #onConfirmed: SmallSet<() => void>;
   #watch: NodeWatch | undefined;
+  /**
+   * The cells of what is held by the node, if a thread holds the session's connection. While there are some, that thread may send the node's
+   * heartbeats and extend the cells. The lease then lasts as long as each of them says: they are extended together.
+   */
+  #cells: SmallSet<LeaseCell>;
   /** The heartbeat node, if there is one. */
   readonly raised: HeartbeatNode | undefined;
 
@@ -96,12 +105,13 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** How much of the lease is left, in milliseconds, even if the node is lost or released. */
   remainingMs(): number {
-    return this.#lease.remainingMs();
+    const cell = firstOf(this.#cells);
+    return cell === undefined ? this.#lease.remainingMs() : Math.max(0, cell.leftMs());
   }
 
   /** See {@link Lease.remainingAtMostMs}. Never decide by it whether to act. */
   remainingAtMostMs(): number {
-    return this.#lease.remainingAtMostMs();
+    return this.#cells === undefined ? this.#lease.remainingAtMostMs() : this.remainingMs();
   }
 
   /** How long a lease lasts now, in milliseconds. */
@@ -111,18 +121,50 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** See {@link Lease.proofAgeMs}. */
   proofAgeMs(): number {
-    return this.#lease.proofAgeMs();
+    const cell = firstOf(this.#cells);
+    return cell === undefined ? this.#lease.proofAgeMs() : this.leaseMs - cell.leftMs();
   }
 
   /** Whether, at this very moment, the lease lasts and the node is neither lost nor released. */
   isHeld(): boolean {
-    return !this.#hasEnded && this.#lease.isHeld();
+    if (this.#hasEnded) return false;
+    // This thread's own proofs mostly suffice, and asking them costs less. The other thread only adds to them.
+    return this.#lease.isHeld() || (this.#cells !== undefined && this.remainingMs() > 0);
+  }
+
+  /** @internal See {@link ProvenNode.cells}. */
+  get cells(): readonly SharedArrayBuffer[] {
+    return membersOf(this.#cells).map(({ memory }) => memory);
+  }
+
+  /** Whether a thread repeats the session's heartbeats for what is held. */
+  get isRepeated(): boolean {
+    return this.#session.isRepeated;
+  }
+
+  /**
+   * Only with {@link isRepeated}: something is held by the node, until the returned function is called or the node is released. Its work
+   * must have settled before. From now on each proof of the node extends the cell. The cell has to show the lease as it is now.
+   */
+  hold(cell: LeaseCell): () => void {
+    if (this.#hasEnded) return ignore;
+    this.#cells = withMember(this.#cells, cell);
+    this.#session.keepAlive.heldByChanged(this);
+    return () => {
+      if (this.#hasEnded) return;
+      this.#cells = withoutMember(this.#cells, cell);
+      this.#session.keepAlive.heldByChanged(this);
+    };
   }
 
   /** @internal A write with which a lease begins was sent at `sentAt` and committed. */
   extendLease(sentAt: LeaseInstant): void {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
+    if (this.#cells !== undefined) {
+      const until = machineInstantIn(() => this.#lease.remainingMs());
+      forEachOf(this.#cells, (cell) => cell.extend(until));
+    }
     forEachOf(this.#onConfirmed, (listener) => listener());
   }
 
@@ -254,6 +296,8 @@ export class OwnNode implements ProvenNode, NodeListener {
   release(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    // Now, because a thread must not send a heartbeat behind the write that the caller sends next.
+    if (this.#cells !== undefined) this.#session.keepAlive.remove(this);
     this.#watch?.stop();
     // The next contender waits for the deletion, which the caller sends next. The rest follows while the deletion is on its way.
     microtask(() => {

@@ -46,8 +46,8 @@ export interface TermOfHandle {
    * instant within the call. Once it has returned `false` in one thread, it returns `false` in all threads of the process for ever.
    * If the lease was over, the term ends with `lease-expired`.
    *
-   * Not guaranteed: that the lease is extended. Only the thread that holds the term sends heartbeats. If it is blocked for longer than
-   * the lease, the term is over.
+   * Not guaranteed: that the lease is extended. Only the thread that holds the term sends heartbeats, unless the session has
+   * `maxStallMs`. If it is blocked for longer than the lease, the term is over.
    */
   isHeld(): boolean;
   /** @throws TermEndedError, or ShardEndedError of a shard, with the reason, unless the term is held at this very moment */

@@ -14,8 +14,10 @@ export type LossReason = Exclude<HoldEndReason, 'released'>;
 /** The lease as other threads see it. */
 interface SharedLease {
   readonly cell: LeaseCell;
-  /** From then on heartbeats don't extend it. */
+  /** From then on heartbeats don't extend it, unless another thread sends or confirms them. */
   leave: () => void;
+  /** The node no longer stands for the hold. */
+  letGo: () => void;
 }
 
 /**
@@ -35,6 +37,7 @@ export abstract class Validity {
   constructor(node: OwnNode, clock: Clock) {
     this.#node = node;
     this.#clock = clock;
+    if (node.isRepeated) this.#shared = this.#shareWithRepeater(node);
     // The caller that waits for the hold continues first. No timer could fire earlier, and by then many locks are released again.
     nextTick(() => {
       if (!this.#ended.aborted) this.#watchLease();
@@ -91,6 +94,15 @@ export abstract class Validity {
     });
   }
 
+  /** Another thread sends heartbeats while this one stands still, and extends the lease. So the cell is made before anything is held. */
+  #shareWithRepeater(node: OwnNode): SharedLease {
+    const cell = new LeaseCell();
+    cell.extend(machineInstantIn(() => node.remainingMs()));
+    // It notices that another thread has found the lease over.
+    const leave = node.whenConfirmed(() => void this.isHeld());
+    return { cell, leave, letGo: node.hold(cell) };
+  }
+
   /**
    * The cell by which other threads see until when the hold lasts. The first call makes it. From then on each confirmation of the node
    * extends it.
@@ -107,7 +119,7 @@ export abstract class Validity {
     const end = () => machineInstantIn(() => this.#node.remainingMs(), clock.sources);
     const first = end();
     const cell = new LeaseCell(undefined, clock.sources);
-    const shared: SharedLease = { cell, leave: ignore };
+    const shared: SharedLease = { cell, leave: ignore, letGo: ignore };
     this.#shared = shared;
     if (endedFor !== undefined) cell.end(endedFor);
     else if (this.isHeld()) {
@@ -130,6 +142,12 @@ export abstract class Validity {
     leave();
     cell.end(reason);
     return cell.reason === reason ? reason : 'lease-expired';
+  }
+
+  /** The work of the hold has settled. The heartbeats that another thread sends are now for what else is held by the node. */
+  protected letGo(): void {
+    this.#shared?.leave();
+    this.#shared?.letGo();
   }
 
   /** Calls `listener` when the hold ends, before the listeners of its signal. */

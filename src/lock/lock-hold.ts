@@ -87,6 +87,7 @@ export class GrantHold extends Validity implements LockHold {
       const released = deferred();
       this.#releasing = released.promise;
       this.endHold(reason);
+      this.letGo();
       const { clock, leaseMs } = this.grant.session;
       whenSettled(clock, release(), leaseMs, released.resolve);
     }

@@ -15,6 +15,8 @@ import type { Connection, ConnectionOwner } from './connection/connection.js';
 import { SessionGoneError } from './connection/connection-end.js';
 import { Dialer } from './connection/dialer.js';
 import { Outage } from './connection/outage.js';
+import { type Endpoint, openTransport } from './connection/transport.js';
+import type { SessionThread } from './connection-thread/session-thread.js';
 import {
   credentialsOf,
   granted,
@@ -79,6 +81,7 @@ export class ServerSearch {
     options: ResolvedSessionOptions,
     outage = new Outage(),
     credentials?: SessionCredentials,
+    thread?: SessionThread,
   ) {
     this.servers = servers;
     this.#session = session;
@@ -87,7 +90,8 @@ export class ServerSearch {
     this.#identity = newIdentity(options, credentials);
     const onTried = () => this.#reportOutage(servers.length);
     const { environment, tls, logger } = options;
-    this.#dialer = new Dialer({ servers, environment, tls, logger, outage, onTried });
+    const open = (endpoint: Endpoint) => thread?.open(endpoint) ?? openTransport(endpoint, environment, tls);
+    this.#dialer = new Dialer({ servers, environment, open, logger, outage, onTried });
   }
 
   get identity(): Identity {

@@ -12,7 +12,9 @@ import {
 } from '../platform/checks.js';
 import { type Environment, systemEnvironment } from '../platform/environment.js';
 import type { Logger } from '../platform/logging/logger.js';
+import { threadsShareClock } from '../platform/time/machine-instant.js';
 import type { Credentials } from './connection/connection.js';
+import type { SessionThreadOptions } from './connection-thread/session-thread.js';
 import { type Access, checkAccess } from './protocol/acl.js';
 
 /** How a session is opened. All times are in milliseconds. */
@@ -34,6 +36,23 @@ export interface SessionOptions {
    * @default a third of the granted session timeout
    */
   readonly leaseMs?: number;
+  /**
+   * How long the main thread may stand still, in milliseconds, without costing a term, a shard, a lock or the session. With this option a
+   * thread holds the session's connection. While the event loop of the main thread is blocked, by a long computation or a garbage
+   * collection for example, it sends the newest heartbeat for what is held.
+   *
+   * Guaranteed: a shorter stall costs nothing that is held, if the thread runs within half of a lease, the servers answer, and the
+   * connection lasts. `isHeld()` stays right in a stall, in all threads. The thread sends nothing for an event loop that hasn't turned for
+   * 9/8 of this time, or this time and a second if that is less. Then what is held is taken over as from a process that hangs.
+   *
+   * Not guaranteed: that a blocked event loop hears anything. Signals, `stop()` and deadlines wait for it, and a process that hangs leads
+   * for so much longer. A candidate that is blocked doesn't claim.
+   *
+   * It must be above `leaseMs` and below 2^31. It is refused with an `environment`, with options of `tls` that can't be given to a thread
+   * (functions, `secureContext`), and where the runtime allows no threads.
+   * @default none: no thread, and a stall of a lease costs what is held
+   */
+  readonly maxStallMs?: number;
   /** How long to wait for the first server that accepts the session, in milliseconds; `Infinity` waits forever. @default 10000 */
   readonly connectTimeoutMs?: number;
   /**
@@ -86,16 +105,19 @@ export function resolveCloseOptions(given: unknown): number {
 
 /** @internal The checked options, with their defaults. */
 export interface ResolvedSessionOptions
-  extends Required<Omit<SessionOptions, 'leaseMs' | 'auth' | 'tls' | 'signal'>> {
+  extends Required<Omit<SessionOptions, 'leaseMs' | 'maxStallMs' | 'auth' | 'tls' | 'signal'>> {
   readonly leaseMs: number | undefined;
   readonly credentials: readonly Credentials[];
   readonly tls: ConnectionOptions | undefined;
+  /** Of the thread that holds the connections; `undefined` without `maxStallMs`. */
+  readonly thread: SessionThreadOptions | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 export const SESSION_OPTIONS = [
   'sessionTimeoutMs',
   'leaseMs',
+  'maxStallMs',
   'connectTimeoutMs',
   'auth',
   'access',
@@ -128,16 +150,18 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     const expected = `less than sessionTimeoutMs, which is ${sessionTimeoutMs}`;
     throw new InvalidOptionError('leaseMs', leaseMs, expected);
   }
+  const tls = options.tls === undefined ? undefined : checkTls(options.tls);
   return {
     sessionTimeoutMs,
     leaseMs,
+    thread: checkThread(options, leaseMs ?? sessionTimeoutMs / 3, sessionTimeoutMs),
     connectTimeoutMs: checkPositiveMs('connectTimeoutMs', options.connectTimeoutMs, 10_000, {
       infinite: true,
     }),
     credentials: checkAuth(options.auth),
     access: checkAccess(options.access, options.auth === undefined ? 'world' : 'creator'),
     allowUnprotectedPaths: checkBoolean('allowUnprotectedPaths', options.allowUnprotectedPaths, false),
-    tls: options.tls === undefined ? undefined : checkTls(options.tls),
+    tls,
     logger,
     signal: checkSignal('signal', options.signal),
     environment: checkEnvironment(environment),
@@ -148,6 +172,45 @@ function checkNotSeconds(option: string, ms: number, leastMs: number): void {
   if (ms >= leastMs) return;
   const expected = `milliseconds, ${leastMs} or more; did you mean ${ms * 1000}, which is ${ms} s?`;
   throw new InvalidOptionError(option, ms, expected);
+}
+
+function checkThread(
+  { maxStallMs, environment, tls }: SessionOptions,
+  leaseMs: number,
+  sessionTimeoutMs: number,
+): SessionThreadOptions | undefined {
+  if (maxStallMs === undefined) return undefined;
+  const wrong = (expected: string) => new InvalidOptionError('maxStallMs', maxStallMs, expected);
+  // Not NaN either.
+  if (!(typeof maxStallMs === 'number' && maxStallMs > leaseMs && maxStallMs < 2 ** 31))
+    throw wrong(`a number of milliseconds above leaseMs, which is ${leaseMs}, and below ${2 ** 31}`);
+  if (environment !== undefined)
+    throw wrong("left out with an environment: the thread has the machine's clock and sockets");
+  const permission = process.permission as { has(scope: string): boolean } | undefined;
+  if (permission?.has('worker') === false)
+    throw wrong('left out, or a process that may start threads, by --allow-worker');
+  if (!threadsShareClock()) throw wrong('left out: on this system, threads of this runtime share no clock');
+  return { maxStallMs, sessionTimeoutMs, tls: tls === undefined ? undefined : cloneable(tls) };
+}
+
+/** The options, for another thread. @throws InvalidOptionError for one that can't be cloned */
+function cloneable(tls: ConnectionOptions): ConnectionOptions {
+  for (const [name, value] of Object.entries(tls)) {
+    if (name !== 'secureContext' && isCloneable(value)) continue;
+    const expected =
+      'left out: with maxStallMs another thread makes the connections, and it has to be cloned';
+    throw new InvalidOptionError(`tls.${name}`, NOT_SHOWN, expected);
+  }
+  return definedOnly<ConnectionOptions>(tls);
+}
+
+function isCloneable(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function checkEnvironment(value: Environment): Environment {

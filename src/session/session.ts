@@ -13,6 +13,7 @@ import { mark } from '../public-class/brand.js';
 import { showAs } from '../public-class/console-log.js';
 import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
 import type { Connection } from './connection/connection.js';
+import { SessionThread } from './connection-thread/session-thread.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './credentials-and-times.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
@@ -70,6 +71,8 @@ export class Session extends Operations<SessionEvents> {
   /** @internal As {@link Session.signal}, for code that doesn't need an AbortSignal of the platform. */
   readonly ended = new LazyAbortController();
   readonly #search: ServerSearch;
+  /** The thread that holds the connections, if one does. */
+  readonly #thread: SessionThread | undefined;
   #state: State = { name: 'connecting' };
   #connections = 0; // How many connections have served the session.
   #closing: Promise<void> | undefined; // All calls of `close()` share one.
@@ -89,10 +92,20 @@ export class Session extends Operations<SessionEvents> {
     this.environment = options.environment;
     this.logger = options.logger;
     if (owner.onError !== undefined) this.on('error', owner.onError);
-    this.#search = new ServerSearch(this, servers, options, owner.outage, credentials);
+    this.#thread = options.thread === undefined ? undefined : new SessionThread(options.thread);
+    this.#search = new ServerSearch(this, servers, options, owner.outage, credentials, this.#thread);
     this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
     const onAnswered = (tookMs: number) => this.note('heartbeat', tookMs);
-    this.keepAlive = new KeepAlive(this.clock, this.logger, onAnswered);
+    const onStalls = {
+      onRepeated: () => this.note('repeated'),
+      onStall: (stalledMs: number) => this.note('stall', stalledMs),
+    };
+    this.keepAlive = new KeepAlive(
+      this.clock,
+      this.logger,
+      onAnswered,
+      this.#thread === undefined ? undefined : onStalls,
+    );
   }
 
   /**
@@ -192,6 +205,11 @@ export class Session extends Operations<SessionEvents> {
   /** The session timeout that the servers agreed to, in milliseconds. */
   get sessionTimeoutMs(): number {
     return this.#search.identity.sessionTimeoutMs;
+  }
+
+  /** @internal Whether a thread repeats the heartbeats for what is held, while this thread stands still. */
+  get isRepeated(): boolean {
+    return this.#thread !== undefined;
   }
 
   /** How long a holder may act on one committed heartbeat, in milliseconds from when that was sent. */
@@ -316,6 +334,7 @@ export class Session extends Operations<SessionEvents> {
     this.keepAlive.stop();
     this.clearWatches();
     this.outbox.end(reason);
+    this.#thread?.end();
     this.ended.abort(reason);
     this.emit(name);
   }

@@ -12,6 +12,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { type Certificates, makeCertificates, PASSPHRASE } from '../support/servers/certificates.js';
@@ -78,6 +79,34 @@ describe('a session over TLS', () => {
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect(session.owns((await session.getData(value)).stat)).toBe(true);
+  });
+
+  it('lives on while the main thread stands still, and so does its term', async () => {
+    const tls = {
+      ca: certificates.ca.toString('base64'),
+      pfx: certificates.client.toString('base64'),
+      passphrase: PASSPHRASE,
+    };
+    const process = startStalling('lead', { servers: `localhost:${mutualPort}`, session: { tls } });
+    await process.said('blocks');
+    await severalLeases(await openSession(known(), `localhost:${mutualPort}`), process.path);
+    process.unblock();
+    expect((await process.ended).lines).toEqual([
+      'leads',
+      'blocks',
+      'was held all the time',
+      'the thread has seen no end',
+      'demoted: stopped',
+      'closed',
+    ]);
+  });
+
+  it('refuses a server whose certificate no authority has signed, in the thread of maxStallMs too', async () => {
+    const session = { tls: {}, connectTimeoutMs: 1000 };
+    const process = startStalling('hold nothing', { servers: `localhost:${securePort}`, session });
+    const { code, stderr } = await process.ended;
+    expect(stderr).toMatch(/no server accepted the session .*certificate/);
+    expect(code).toBe(1);
   });
 
   it('refuses a server whose certificate is for another name, and says so', async () => {

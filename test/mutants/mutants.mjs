@@ -4,6 +4,7 @@
  */
 import { HANDLE_MUTANTS } from './handle-mutants.mjs';
 import { SHARD_MUTANTS } from './shard-mutants.mjs';
+import { STALL_MUTANTS } from './stall-mutants.mjs';
 
 /**
  * @typedef {object} Edit
@@ -781,4 +782,5 @@ export const MUTANTS = [
   },
   ...HANDLE_MUTANTS,
   ...SHARD_MUTANTS,
+  ...STALL_MUTANTS,
 ];

@@ -27,6 +27,7 @@ describe('what a session goes by', () => {
       access: 'world',
       allowUnprotectedPaths: false,
       tls: undefined,
+      thread: undefined,
       logger,
       signal: undefined,
       environment: systemEnvironment,
@@ -49,6 +50,38 @@ describe('what a session goes by', () => {
     expect(resolved).toMatchObject({ ...given, credentials: [ALICE] });
     expect(resolved.signal).toBe(signal);
     expect(resolved.environment).toBe(environment);
+  });
+
+  it('has a thread with maxStallMs, and gives it the options of tls as they were given', () => {
+    const { thread } = session({ maxStallMs: 30_000, tls: { ca: 'a' } });
+    expect(thread).toEqual({ maxStallMs: 30_000, sessionTimeoutMs: 6000, tls: { ca: 'a' } });
+    expect(session({ maxStallMs: 30_000 }).thread?.tls).toBeUndefined();
+  });
+
+  it.each([
+    [{ maxStallMs: 2000 }, 'maxStallMs', 'above leaseMs, which is 2000, and below 2147483648'],
+    [{ maxStallMs: 500, leaseMs: 500 }, 'maxStallMs', 'above leaseMs, which is 500'],
+    [{ maxStallMs: 2 ** 31 }, 'maxStallMs', 'below 2147483648'],
+    [{ maxStallMs: Number.POSITIVE_INFINITY }, 'maxStallMs', 'a number of milliseconds'],
+    [{ maxStallMs: Number.NaN }, 'maxStallMs', 'a number of milliseconds'],
+    [{ maxStallMs: '5000' }, 'maxStallMs', 'a number of milliseconds'],
+    [{ maxStallMs: null }, 'maxStallMs', 'a number of milliseconds'],
+    [{ maxStallMs: 5000, environment: systemEnvironment }, 'maxStallMs', 'left out with an environment'],
+    [
+      { maxStallMs: 5000, tls: { checkServerIdentity: ignore } },
+      'tls.checkServerIdentity',
+      'left out: with maxStallMs another thread',
+    ],
+    [
+      { maxStallMs: 5000, tls: { secureContext: createSecureContext() } },
+      'tls.secureContext',
+      'left out: with maxStallMs another thread',
+    ],
+    [{ maxStallMs: 5000, tls: { pskCallback: ignore } }, 'tls.pskCallback', 'left out: with maxStallMs'],
+  ])('has no thread by wrong options: %o', (wrong, option, expected) => {
+    expect(() => session(wrong)).toThrow(InvalidOptionError);
+    expect(() => session(wrong)).toThrow(expected);
+    expect(() => session(wrong)).toThrow(expect.objectContaining({ option }));
   });
 
   it('has no session timeout that was meant in seconds', () => {

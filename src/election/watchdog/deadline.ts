@@ -1,3 +1,4 @@
+import { LeaseCell } from '../../lease/lease-cell.js';
 import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 
 /** The states of the watchdog: no term to guard, a term to guard until the deadline, and the end of its thread. */
@@ -5,22 +6,37 @@ const [IDLE, GUARDING, STOPPED] = [0, 1, 2] as const;
 const [CHANGES, STATE] = [0, 1] as const; // Places of whole numbers.
 const [MONOTONIC, UPTIME] = [1, 2] as const; // Places of instants, behind those numbers.
 const PLACES = 3;
+/** The main thread itself ends a term when the lease is over. If it hasn't done that after this margin, it is blocked. */
+export const MARGIN_MS = 50;
 // The thread's sleep doesn't go on while the machine is suspended, so it looks at the clocks again.
 const LONGEST_SLEEP_MS = 250;
+
+/** The memory that the main thread shares with the watchdog's thread. */
+export interface DeadlineMemory {
+  readonly deadline: SharedArrayBuffer;
+  readonly cell: SharedArrayBuffer;
+}
 
 /**
  * The deadline of the watchdog, in memory that the main thread writes and the watchdog's thread reads. It is an instant by the clocks
  * of the machine, which both threads share.
+ *
+ * A third thread may hold the session's connection, and extend the leases while the main thread is blocked. It does so in a cell, of which
+ * only the end counts here. So the deadline is the later of the two.
  */
 export class SharedDeadline {
-  readonly memory: SharedArrayBuffer;
+  readonly memory: DeadlineMemory;
+  /** Nothing is held by it, and it isn't over with a term. */
+  readonly cell: LeaseCell;
   readonly #numbers: Int32Array;
   readonly #instants: Float64Array;
 
-  constructor(memory = new SharedArrayBuffer(PLACES * Float64Array.BYTES_PER_ELEMENT)) {
-    this.memory = memory;
-    this.#numbers = new Int32Array(memory, 0, 2);
-    this.#instants = new Float64Array(memory);
+  constructor(memory?: DeadlineMemory) {
+    const deadline = memory?.deadline ?? new SharedArrayBuffer(PLACES * Float64Array.BYTES_PER_ELEMENT);
+    this.cell = new LeaseCell(memory?.cell);
+    this.memory = { deadline, cell: this.cell.memory };
+    this.#numbers = new Int32Array(deadline, 0, 2);
+    this.#instants = new Float64Array(deadline);
   }
 
   /**
@@ -65,6 +81,7 @@ export class SharedDeadline {
   }
 
   #leftMs(): number {
-    return msUntil({ monotonicMs: this.#instants[MONOTONIC], uptimeMs: this.#instants[UPTIME] });
+    const leftMs = msUntil({ monotonicMs: this.#instants[MONOTONIC], uptimeMs: this.#instants[UPTIME] });
+    return Math.max(leftMs, this.cell.leftMs() + MARGIN_MS);
   }
 }

@@ -1,11 +1,9 @@
 import type { Worker } from 'node:worker_threads';
 import { WatchdogFailedError } from '../../errors.js';
 import type { OwnNode } from '../../lease/own-node.js';
+import { machineInstantIn } from '../../platform/time/machine-instant.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
-import { SharedDeadline } from './deadline.js';
-
-// The main thread itself ends a term when the lease is over. If it hasn't done that after this margin, it is blocked.
-const MARGIN_MS = 50;
+import { MARGIN_MS, SharedDeadline } from './deadline.js';
 
 /**
  * A thread that ends the process with SIGKILL when the main thread has been blocked past the end of a term's lease.
@@ -43,7 +41,15 @@ export class Watchdog {
       this.#deadline.clear();
     };
     signal.addEventListener('abort', clear, { once: true });
+    if (own.isRepeated && this.#state === 'running') this.#holdCell(own, signal);
     renew();
+  }
+
+  /** While this thread stands still, another one may extend the lease. The watchdog's thread sees that in the cell. */
+  #holdCell(own: OwnNode, signal: AbortSignal): void {
+    const { cell } = this.#deadline;
+    cell.extend(machineInstantIn(() => own.remainingMs()));
+    signal.addEventListener('abort', own.hold(cell), { once: true });
   }
 
   stop(): void {

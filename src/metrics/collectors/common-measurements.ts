@@ -14,6 +14,7 @@ export class SessionTaps {
   readonly #labels: Labels;
   #session: Session | undefined;
   #untap: (() => void) | undefined;
+  #longestStallMs: number | undefined;
 
   constructor(measurements: Measurements, labels: Labels) {
     this.#measurements = measurements;
@@ -31,9 +32,21 @@ export class SessionTaps {
     this.#untap = session.tap((event, value) => {
       if (event === 'heartbeat')
         this.#measurements.observe('conclave_heartbeat_latency_seconds', (value as number) / 1000);
+      else if (event === 'repeated') this.#measurements.count('conclave_heartbeats_repeated_total');
+      else if (event === 'stall') this.#stalled(value as number);
       else if (event === 'resumed') this.#measurements.count('conclave_reconnects_total');
       else if (event === 'error' && countsErrors) countError(this.#measurements, value);
     });
+  }
+
+  #stalled(ms: number): void {
+    this.#measurements.count('conclave_stalls_total');
+    this.#longestStallMs = Math.max(ms, this.#longestStallMs ?? 0);
+  }
+
+  /** How long the longest stall took, in seconds; `undefined` before the first. */
+  get longestStallSeconds(): number | undefined {
+    return this.#longestStallMs === undefined ? undefined : this.#longestStallMs / 1000;
   }
 
   states(): Series[] {

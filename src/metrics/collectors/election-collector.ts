@@ -76,6 +76,7 @@ export class ElectionCollector implements Collector {
     set('conclave_wedged', this.#isWedged ? 1 : 0);
     set('conclave_queue_position', this.#queuePosition);
     set('conclave_queue_length', isLeader ? length : undefined);
+    set('conclave_longest_stall_seconds', this.#sessions.longestStallSeconds);
     result.set('conclave_session_state', this.#sessions.states());
     return result;
   }

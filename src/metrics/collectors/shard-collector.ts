@@ -58,6 +58,8 @@ export class ShardCollector implements Collector {
     set('conclave_planner', planner ? 1 : 0);
     const [shard] = this.#source.membership?.owned ?? []; // One heartbeat of the member's own node proves all shards.
     if (shard?.seemsHeld === true) set('conclave_proof_age_seconds', shard.proofAgeMs / 1000);
+    const { longestStallSeconds } = this.#sessions;
+    if (longestStallSeconds !== undefined) set('conclave_longest_stall_seconds', longestStallSeconds);
     result.set('conclave_session_state', this.#sessions.states());
     return result;
   }

@@ -126,6 +126,23 @@ const TABLE = {
     labels: EITHER,
     buckets: REPLY_SECONDS,
   },
+  conclave_stalls_total: {
+    type: 'counter',
+    help: 'How often the main thread stood still, and a thread sent the heartbeats of the session, by the session option maxStallMs.',
+    labels: EITHER,
+  },
+  conclave_longest_stall_seconds: {
+    type: 'gauge',
+    help: 'By how much the main thread was late with a heartbeat at most, when a thread sent it. Reported from the first such stall on.',
+    unit: 'seconds',
+    labels: EITHER,
+    merge: 'max',
+  },
+  conclave_heartbeats_repeated_total: {
+    type: 'counter',
+    help: 'How many heartbeats a thread sent in place of the main thread that the servers have answered.',
+    labels: EITHER,
+  },
   conclave_hook_duration_seconds: {
     type: 'histogram',
     help: 'How long a call of the clean-up hook has taken, whether it succeeded or not.',

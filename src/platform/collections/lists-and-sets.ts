@@ -71,6 +71,13 @@ export function membersOf<T extends object>(set: SmallSet<T>): T[] {
   return set instanceof Set ? [...set] : [set];
 }
 
+/** The member that was added first. */
+export function firstOf<T extends object>(set: SmallSet<T>): T | undefined {
+  if (!(set instanceof Set)) return set;
+  const [first] = set;
+  return first;
+}
+
 export function sizeOf(set: SmallSet<object>): number {
   if (set === undefined) return 0;
   return set instanceof Set ? set.size : 1;

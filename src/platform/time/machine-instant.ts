@@ -58,6 +58,11 @@ export function machineInstantIn(
   return { monotonicMs: after(monotonicMs), uptimeMs: after(uptimeMs) };
 }
 
+/** Whether {@link machineInstantIn} can be called here. */
+export function threadsShareClock(sources: TimeSources = systemSources): boolean {
+  return sources.uptime !== undefined || sources.isMonotonicShared !== false;
+}
+
 /** The time until `instant`, in milliseconds, including the time for which the machine is suspended; negative after the instant. */
 export function msUntil(
   { monotonicMs, uptimeMs }: MachineInstant,

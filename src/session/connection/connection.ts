@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { AuthenticationError, ConnectionLossError, describe } from '../../errors.js';
 import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
 import { type Deferred, deferred, microtask } from '../../platform/async/promises.js';
@@ -6,6 +5,7 @@ import { LinkedList, type LinkedListNode } from '../../platform/collections/list
 import type { Server } from '../../platform/environment.js';
 import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
+import type { Given } from '../connection-thread/repeater.js';
 import {
   authenticationError,
   isThrottled,
@@ -13,11 +13,12 @@ import {
   SESSION_MOVED_CODE,
   serverError,
 } from '../protocol/error-codes.js';
+import { FIRST_THREAD_XID, MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../protocol/frame-limits.js';
 import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
-import type { Transport } from './transport.js';
+import type { ConnectionSocket, Repeats, Transport } from './transport.js';
 
 /** A request that was sent. It keeps only the parts that its answer needs, since there may be very many. */
 interface Pending extends LinkedListNode<Pending> {
@@ -45,12 +46,8 @@ export interface Credentials {
   readonly credentials: string;
 }
 
-// A listing of 100,000 contenders is under 6 MB. A peer that sends more isn't a ZooKeeper server.
-const MAX_FRAME_BYTES = 64 * 1024 * 1024;
-// The answer to the handshake has 41 bytes. Before it, the peer may not be a ZooKeeper server at all.
-const MAX_HANDSHAKE_REPLY_BYTES = 1024;
 const THROTTLED_PAUSE_MS = 100; // Before a throttled request that sets watches is sent again.
-const LAST_XID = 2 ** 31 - 1;
+const LAST_XID = FIRST_THREAD_XID - 1;
 
 /**
  * One TCP connection to one server: it makes the handshake, sends requests, and receives replies and events. It is never reused.
@@ -59,7 +56,7 @@ const LAST_XID = 2 ** 31 - 1;
  */
 export class Connection {
   readonly server: Server;
-  readonly #socket: Socket;
+  readonly #socket: ConnectionSocket;
   readonly #writer: BatchWriter;
   readonly #frames = new FrameReader(MAX_HANDSHAKE_REPLY_BYTES);
   readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is also the order of the replies.
@@ -195,6 +192,23 @@ export class Connection {
     const outcome = deferred<Reply<void>>();
     this.#exchange(request, requests.PING_XID, outcome, this.#pings);
     return outcome.promise;
+  }
+
+  /** Whether a thread holds the socket, and may send heartbeats while this one stands still. */
+  get isRepeated(): boolean {
+    return this.#socket.give !== undefined;
+  }
+
+  /** Tells the thread that holds the socket what it may send from now on; nothing, if `given` is `undefined`. */
+  give(given: Given | undefined, repeats: Repeats): void {
+    this.#socket.give?.(given, {
+      answered: (tookMs) => repeats.answered(tookMs),
+      repeated: (answer) => {
+        if (this.#end !== undefined) return;
+        if (answer.zxid > this.#lastZxid) this.#lastZxid = answer.zxid;
+        repeats.repeated(answer);
+      },
+    });
   }
 
   /** @throws AuthenticationError if the server refuses */

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import type { ConnectionOptions } from 'node:tls';
 import { ConnectTimeoutError, describe } from '../../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
 import { abortable } from '../../platform/async/promises.js';
@@ -11,7 +10,7 @@ import type { Handshake, HandshakeReply } from '../protocol/requests.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { HandshakeLostError } from './connection-end.js';
 import type { Outage } from './outage.js';
-import { type Endpoint, openTransport } from './transport.js';
+import type { Endpoint, Transport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
@@ -57,7 +56,8 @@ export function inTurn(found: readonly string[], last: string | undefined, rando
 export interface DialerOptions {
   readonly servers: readonly Server[];
   readonly environment: Environment;
-  readonly tls: ConnectionOptions | undefined;
+  /** Opens a connection. @throws Node's error if it refuses the options of TLS */
+  readonly open: (endpoint: Endpoint) => Transport;
   readonly logger: Logger;
   /** The dialer notes each try here. The session notes the end. */
   readonly outage: Outage;
@@ -168,7 +168,7 @@ export class Dialer {
         handshake.timeoutMs,
         signal,
         (timeout) => {
-          const transport = openTransport(endpoint, this.#options.environment, this.#options.tls);
+          const transport = this.#options.open(endpoint);
           return Connection.open(server, transport, handshake, clock, owner, timeout);
         },
       );

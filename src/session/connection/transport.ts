@@ -2,6 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { ignore } from '../../platform/async/promises.js';
 import type { Environment, Reader, Server } from '../../platform/environment.js';
+import type { Given, RepeatAnswer } from '../connection-thread/repeater.js';
 
 /** One address of a server, and the server as the connect string names it. Certificates are checked for that name. */
 export interface Endpoint {
@@ -9,8 +10,31 @@ export interface Endpoint {
   readonly address: string;
 }
 
+/** Node's options for `tls.connect`. */
+export type TlsOptions = ConnectionOptions;
+
+/** Hears what a thread does with a connection. Called on the connection's stack; must not throw. */
+export interface Repeats {
+  /** A heartbeat of this thread was answered `tookMs` after it was written. Its reply has not been read yet. */
+  answered(tookMs: number): void;
+  /** The other thread has sent a heartbeat, which was answered. */
+  repeated(answer: RepeatAnswer): void;
+}
+
+/** What a connection needs of its socket: a `net.Socket`, or one that a thread holds. */
+export interface ConnectionSocket {
+  on(event: 'data', listener: (bytes: Buffer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'close', listener: () => void): unknown;
+  once(event: Transport['ready'], listener: () => void): unknown;
+  write(bytes: Uint8Array | string): unknown;
+  destroy(): unknown;
+  /** Only of a socket that a thread holds: what the thread may send while this one stands still. `undefined`: nothing. */
+  give?(given: Given | undefined, repeats: Repeats): void;
+}
+
 export interface Transport {
-  readonly socket: Socket;
+  readonly socket: ConnectionSocket;
   /** The socket's event after which the handshake may be written. */
   readonly ready: 'connect' | 'secureConnect';
   /** Receives the bytes that the socket doesn't emit as `data`. Set the reader before any bytes can arrive. */

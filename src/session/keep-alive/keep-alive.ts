@@ -13,6 +13,7 @@ import { afterPendingInput, type Clock, type Timer } from '../../platform/time/c
 import type { Connection } from '../connection/connection.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import type { Request } from '../protocol/requests.js';
+import { GivenHeartbeats, isHeld, type StallListener } from './given-heartbeats.js';
 import { ProofBatch, type ProvenNode } from './proof-batch.js';
 
 export interface HeartbeatTimes {
@@ -78,13 +79,26 @@ export class KeepAlive {
   readonly #logger: Logger;
   readonly #lateReplies: LateReplies;
   readonly #onAnswered: (tookMs: number) => void;
+  /** Only of a session whose connections a thread holds. */
+  readonly #given: GivenHeartbeats | undefined;
+  #lateMs = 0; // How late the newest heartbeat was.
 
-  /** @param onAnswered - called after each heartbeat that has proved nodes; must not throw */
-  constructor(clock: Clock, logger: Logger, onAnswered: (tookMs: number) => void = ignore) {
+  /**
+   * @param onAnswered - called after each heartbeat that has proved nodes; must not throw
+   * @param onStalls - only for a session whose connections a thread holds
+   */
+  constructor(
+    clock: Clock,
+    logger: Logger,
+    onAnswered: (tookMs: number) => void = ignore,
+    onStalls?: StallListener,
+  ) {
     this.#clock = clock;
     this.#logger = logger;
     this.#lateReplies = new LateReplies(logger);
     this.#onAnswered = onAnswered;
+    if (onStalls !== undefined)
+      this.#given = new GivenHeartbeats(clock, logger, onStalls, () => this.#overdueMs);
   }
 
   /** Begins to send heartbeats over `connection`, the first one at once if there is a node to confirm. */
@@ -95,11 +109,14 @@ export class KeepAlive {
     this.#beating = false;
     this.#clearTimer();
     this.#lastAt = this.#nodes !== undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
+    this.#lateMs = 0;
+    this.#give();
     this.#schedule();
   }
 
   /** Stops. The nodes are kept for the next connection. */
   stop(): void {
+    if (this.#connection !== undefined) this.#given?.withdraw(this.#connection);
     this.#connection = undefined;
     this.#clearTimer();
   }
@@ -108,12 +125,32 @@ export class KeepAlive {
   add(node: ProvenNode): void {
     this.#nodes = withMember(this.#nodes, node);
     this.#batches = undefined;
+    if (isHeld(node)) this.#give();
     this.#schedule();
   }
 
   remove(node: ProvenNode): void {
+    if (!this.has(node)) return;
     this.#nodes = withoutMember(this.#nodes, node);
     this.#batches = undefined;
+    this.#given?.remove(node);
+    if (isHeld(node)) this.#give(); // Otherwise the thread doesn't repeat it, and is given the others with the next heartbeat.
+  }
+
+  /** What is held by `node` has changed. A thread that holds the connection learns of it before anything that is written after this call. */
+  heldByChanged(node: ProvenNode): void {
+    if (this.has(node)) this.#give();
+  }
+
+  #give(): void {
+    if (this.#given === undefined || this.#connection === undefined) return;
+    this.#batches ??= ProofBatch.of(membersOf(this.#nodes));
+    this.#given.give(this.#connection, membersOf(this.#nodes), this.#batches, this.#times);
+  }
+
+  get #overdueMs(): number {
+    const overdueMs = this.#clock.now() - this.#regularlyDueAt;
+    return overdueMs > 0 ? overdueMs : this.#lateMs; // The overdue one was sent before the answers of the stall were read.
   }
 
   has(node: ProvenNode): boolean {
@@ -145,7 +182,10 @@ export class KeepAlive {
   }
 
   get #dueAt(): number {
-    if (this.#isHurried) return Number.NEGATIVE_INFINITY;
+    return this.#isHurried ? Number.NEGATIVE_INFINITY : this.#regularlyDueAt;
+  }
+
+  get #regularlyDueAt(): number {
     return this.#lastAt + heartbeatIntervalMs(sizeOf(this.#nodes) + sizeOf(this.#reads), this.#times);
   }
 
@@ -172,6 +212,7 @@ export class KeepAlive {
 
   async #beat(connection: Connection): Promise<void> {
     this.#beating = true;
+    this.#lateMs = this.#lastAt === Number.NEGATIVE_INFINITY ? 0 : this.#clock.now() - this.#regularlyDueAt;
     this.#isHurried = false;
     this.#lastAt = this.#clock.now();
     const limitMs = replyWithinMs(this.#times);
@@ -180,7 +221,11 @@ export class KeepAlive {
         new ConnectionLossError(`no reply to a heartbeat within ${Math.round(limitMs)} ms: the link is dead`),
       );
     });
-    this.#batches ??= ProofBatch.of(membersOf(this.#nodes));
+    if (this.#batches === undefined) {
+      this.#batches = ProofBatch.of(membersOf(this.#nodes));
+      this.#give();
+    }
+    this.#given?.takeTookMs();
     const proves = this.#batches.length > 0;
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
@@ -201,7 +246,7 @@ export class KeepAlive {
       const { leaseMs } = this.#times;
       this.#logger.info({ server: connection.server, leaseMs }, 'a server throttled a heartbeat');
     } else if (proves) {
-      const tookMs = this.#clock.now() - this.#lastAt;
+      const tookMs = this.#given?.takeTookMs() ?? this.#clock.now() - this.#lastAt;
       this.#lateReplies.note(tookMs, this.#times.leaseMs);
       this.#onAnswered(tookMs);
     }

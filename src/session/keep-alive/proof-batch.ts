@@ -1,6 +1,7 @@
 import { NoNodeError, type ZooKeeperError } from '../../errors.js';
 import type { LeaseInstant } from '../../platform/time/clock.js';
 import type { Reply } from '../connection/reply.js';
+import type { GivenHeartbeat } from '../connection-thread/repeater.js';
 import type { PartResult, TransactionPart } from '../protocol/records.js';
 import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
 
@@ -10,6 +11,8 @@ export interface ProvenNode {
   readonly absolutePath: string;
   /** The version that its heartbeats raise; `undefined` if they only check that the node exists. */
   readonly raised?: RaisedVersion | undefined;
+  /** The cells of what is held by the node. A thread may repeat its heartbeats while there are some. */
+  readonly cells?: readonly SharedArrayBuffer[];
   /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
   confirmed(sentAt: LeaseInstant): void;
   gone(): void;
@@ -19,10 +22,14 @@ export interface ProvenNode {
 
 /** The version of a node beside a proven node. Each heartbeat raises it, and other sessions read it. */
 export interface RaisedVersion {
+  /** The newest version that an answer has shown. */
+  readonly version: number;
   /** The write that raises the version. */
   absoluteRaise(): TransactionPart;
   /** The servers have carried that write out. @returns whether a lease begins with it */
   written(result: PartResult, zxid: bigint): boolean;
+  /** The same, of a write by the thread that holds the connection. It says what the version was. */
+  shown(version: number, zxid: bigint): void;
   /** The servers refused that write, and with it the heartbeat. The node is of no use any more, and is removed. */
   refused(error: ZooKeeperError): void;
 }
@@ -66,6 +73,24 @@ export class ProofBatch {
     this.#parts = parts;
     this.nodes = parts.filter(({ part }) => part.kind === 'check').map(({ node }) => node);
     this.request = heartbeatRequest(parts.map(({ part }) => part));
+  }
+
+  /**
+   * The same heartbeat, for the thread that holds the connection. In memory of its own, because a small buffer shares its memory with others,
+   * and all of it would be sent.
+   */
+  given(idOf: (node: ProvenNode) => number, isForHeld: boolean): GivenHeartbeat {
+    const nodes = this.#parts.flatMap(({ node, part }, at) =>
+      part.kind !== 'check'
+        ? []
+        : {
+            id: idOf(node),
+            raisedBy: node.raised === undefined ? undefined : at + 1,
+            version: node.raised?.version ?? 0,
+            cells: node.cells ?? [],
+          },
+    );
+    return { frame: new Uint8Array(this.request.encode(0)), nodes, isForHeld };
   }
 
   /** The servers have committed the request. @param isMember - whether heartbeats are still sent for the node */

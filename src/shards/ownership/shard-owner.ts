@@ -215,6 +215,7 @@ export class ShardOwner implements ShardListener {
   }
 
   #forget(shard: OwnedShard): void {
+    shard.forget();
     if (this.#shards.get(shard.id) === shard) this.#shards.delete(shard.id);
     this.#publisher.changed();
     if (this.#announced.delete(shard)) this.#listener.onEnded(shard);

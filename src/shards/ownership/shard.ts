@@ -111,6 +111,11 @@ export class OwnedShard extends Validity implements Shard {
     return this.#work.settled(Number.POSITIVE_INFINITY, onOverrun, () => mayBeReplaced(this.#node));
   }
 
+  /** It is given back, or lost for good. */
+  forget(): void {
+    this.letGo();
+  }
+
   override transaction(): GuardedTransaction {
     const { record: path, version } = this.claim;
     const ended = () => {

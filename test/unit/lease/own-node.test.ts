@@ -1,8 +1,41 @@
 import { describe, expect, it, vi } from 'vitest';
+import { LeaseCell } from '../../../src/lease/lease-cell.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
+import { Validity } from '../../../src/lease/validity.js';
 import { leaseStart } from '../../../src/platform/time/clock.js';
+import { machineInstantIn } from '../../../src/platform/time/machine-instant.js';
 import type { ProvenNode } from '../../../src/session/keep-alive/proof-batch.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+
+/** A hold of the node, which ends as a term does. */
+class Hold extends Validity {
+  end(): void {
+    this.endForOtherThreads('resigned');
+    this.endHold(() => new Error('ended'));
+  }
+  forget(): void {
+    this.letGo();
+  }
+  protected override onLoss(): void {
+    this.endForOtherThreads('lease-expired');
+    this.endHold(() => new Error('lost'));
+  }
+}
+
+/** A node of a session for which a thread repeats the heartbeats. */
+async function setUpRepeated() {
+  const { clock, open } = await startWithTestClock();
+  const session = await open();
+  vi.spyOn(session, 'isRepeated', 'get').mockReturnValue(true);
+  const node = OwnNode.of(session, '/node', { sentAt: leaseStart(clock) });
+  node.keepAlive();
+  return { clock, session, node };
+}
+
+/** What the thread does when a heartbeat was confirmed. */
+function extend(node: OwnNode): void {
+  for (const memory of node.cells) new LeaseCell(memory).extend(machineInstantIn(() => 60_000));
+}
 
 /** Makes a session's node that is kept alive, and records the nodes for which the session sends heartbeats. */
 async function setUp() {
@@ -46,5 +79,62 @@ describe('a node of this session', () => {
     node.confirmed(leaseStart(clock));
     expect(node.isHeld()).toBe(false);
     expect(confirmed).toEqual([]);
+  });
+});
+
+describe('a node of a session whose heartbeats a thread repeats', () => {
+  it('is held as long as the thread says, though this thread hears nothing', async () => {
+    const { clock, node } = await setUpRepeated();
+    const hold = new Hold(node, clock);
+    extend(node);
+    clock.jump(node.leaseMs * 2);
+    expect(hold.isHeld()).toBe(true);
+    expect(node.remainingMs()).toBeGreaterThan(50_000);
+  });
+
+  it('has its heartbeats repeated from the beginning of a hold until it is released, also while the work of the hold settles', async () => {
+    const { clock, session, node } = await setUpRepeated();
+    const changed = vi.spyOn(session.keepAlive, 'heldByChanged');
+    expect(node.cells).toEqual([]);
+    const hold = new Hold(node, clock);
+    expect(changed).toHaveBeenCalledTimes(1);
+    expect(node.cells).toHaveLength(1);
+    hold.end();
+    expect(node.cells).toHaveLength(1);
+    expect(session.keepAlive.has(node)).toBe(true);
+    node.release();
+    expect(session.keepAlive.has(node)).toBe(false); // Before the caller can write the release.
+  });
+
+  it('has them repeated for its other holds, if it has any, when the work of one has settled', async () => {
+    const { clock, node } = await setUpRepeated();
+    const [one, other] = [new Hold(node, clock), new Hold(node, clock)];
+    one.end();
+    one.forget();
+    expect(node.cells).toHaveLength(1);
+    extend(node);
+    expect(other.isHeld()).toBe(true);
+    other.end();
+    other.forget();
+    expect(node.cells).toEqual([]);
+  });
+
+  it('is over in this thread, for that hold, when another thread has found its lease over', async () => {
+    const { clock, node } = await setUpRepeated();
+    const hold = new Hold(node, clock);
+    const [memory] = node.cells;
+    new LeaseCell(memory, { monotonicMs: () => Number.MAX_SAFE_INTEGER }).isHeld();
+    extend(node);
+    expect(hold.isHeld()).toBe(false);
+    expect(hold.signal.aborted).toBe(true);
+  });
+
+  it('extends its cells by its own proofs, too', async () => {
+    const { clock, node } = await setUpRepeated();
+    const hold = new Hold(node, clock);
+    const before = hold.remainingMs();
+    while (hold.remainingMs() >= before);
+    node.confirmed(leaseStart(clock));
+    expect(hold.remainingMs()).toBeGreaterThan(node.leaseMs - 100);
   });
 });

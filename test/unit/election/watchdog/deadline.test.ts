@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SharedDeadline } from '../../../../src/election/watchdog/deadline.js';
+import { machineInstantIn } from '../../../../src/platform/time/machine-instant.js';
 
 /** Waits as another thread does, by the same memory. */
 const waitBy = ({ memory }: SharedDeadline) => new SharedDeadline(memory).wait();
@@ -11,6 +12,15 @@ describe("the watchdog's deadline", () => {
     deadline.setIn(() => 40);
     expect(waitBy(deadline)).toBe(true);
     expect(Number(process.hrtime.bigint() - setAt) / 1e6).toBeGreaterThanOrEqual(40);
+  });
+
+  it('has not passed while another thread extends the lease, though this one stands still', () => {
+    const deadline = new SharedDeadline();
+    const until = process.hrtime.bigint() + 60_000_000n;
+    deadline.cell.extend(machineInstantIn(() => 60));
+    deadline.setIn(() => -1);
+    expect(waitBy(deadline)).toBe(true);
+    expect(process.hrtime.bigint()).toBeGreaterThanOrEqual(until);
   });
 
   it('has passed at once when the thread comes too late', () => {

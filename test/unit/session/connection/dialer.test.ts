@@ -10,6 +10,7 @@ import {
   shuffled,
 } from '../../../../src/session/connection/dialer.js';
 import { Outage } from '../../../../src/session/connection/outage.js';
+import { openTransport } from '../../../../src/session/connection/transport.js';
 import { NEW_SESSION } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
@@ -50,7 +51,7 @@ describe('looking for a server', () => {
     const dialer = new Dialer({
       servers: [{ host: '127.0.0.1', port: 1 }],
       environment,
-      tls: undefined,
+      open: (endpoint) => openTransport(endpoint, environment, undefined),
       logger: resolveLogger(undefined),
       outage: new Outage(),
       onTried: () => undefined,

@@ -14,6 +14,7 @@ class Version implements RaisedVersion {
   readonly results: PartResult[] = [];
   readonly refusals: ZooKeeperError[] = [];
   beginsLease = true;
+  version = 0;
   constructor(readonly raise: TransactionPart) {}
   absoluteRaise(): TransactionPart {
     return this.raise;
@@ -21,6 +22,9 @@ class Version implements RaisedVersion {
   written(result: PartResult): boolean {
     this.results.push(result);
     return this.beginsLease;
+  }
+  shown(version: number): void {
+    this.version = version;
   }
   refused(error: ZooKeeperError): void {
     this.refusals.push(error);

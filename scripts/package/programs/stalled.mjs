@@ -1,0 +1,34 @@
+/** Runs a leader whose work blocks its thread for several leases. A thread must send its heartbeats meanwhile, to a server in a process of its own. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { LeaderElector, Session } from 'conclave';
+import { EmbeddedZooKeeper } from 'conclave/testing';
+
+const LEASE_MS = 500;
+const BLOCKS_MS = 3000;
+
+async function main() {
+  if (process.send !== undefined) {
+    process.send((await EmbeddedZooKeeper.start()).connectString);
+    return;
+  }
+  const server = fork(/** @type {string} */ (process.argv[1]));
+  const [connect] = await once(server, 'message');
+  const session = await Session.connect(connect, { leaseMs: LEASE_MS, maxStallMs: 10 * BLOCKS_MS });
+  const elector = new LeaderElector(session, '/election');
+  /** @type {Promise<import('conclave').Term>} */
+  const elected = new Promise((resolve) => elector.once('elected', resolve));
+  await elector.start();
+  const term = await elected;
+  const end = performance.now() + BLOCKS_MS;
+  while (performance.now() < end && term.isHeld());
+  console.log(`stalled: is held: ${term.isHeld()}`);
+  await elector.stop();
+  await session.close();
+  server.kill();
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1); // The server would keep the process alive.
+});

@@ -1,0 +1,138 @@
+import type { Environment } from '../../platform/environment.js';
+import type { Timer } from '../../platform/time/clock.js';
+import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
+import { openTransport, type Transport } from '../connection/transport.js';
+import { FrameFilter } from './frame-filter.js';
+import { type FromThread, type Opening, toSent } from './messages.js';
+import { type Given, Repeater } from './repeater.js';
+import { looksEveryMs, StallWatch } from './stall-watch.js';
+
+/** What a connection needs of its thread. */
+export interface HeldConnectionPort {
+  /** The machine's, because leases count by its clocks. */
+  readonly environment: Environment;
+  extend(cell: SharedArrayBuffer, until: MachineInstant): void;
+  post(message: FromThread, transferred?: ArrayBuffer[]): void;
+}
+
+/**
+ * One connection as the thread holds it: a socket, the filter of what arrives, and the repeater, which sends the newest heartbeat of the
+ * main thread while that one stands still. It ends with its socket.
+ */
+export class HeldConnection {
+  readonly #id: number;
+  readonly #port: HeldConnectionPort;
+  readonly #socket: Transport['socket'];
+  readonly #watch: StallWatch;
+  readonly #looksEveryMs: number;
+  readonly #repeater: Repeater;
+  readonly #filter: FrameFilter;
+  #timer: Timer | undefined;
+  #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
+  #hasEnded = false;
+
+  /**
+   * @param at - when the main thread has asked for the connection
+   * @throws the error of Node's TLS, if it refuses the options
+   */
+  constructor(
+    id: number,
+    { endpoint, tls, maxStallMs, turns }: Opening,
+    at: MachineInstant,
+    port: HeldConnectionPort,
+  ) {
+    this.#id = id;
+    this.#port = port;
+    this.#watch = new StallWatch(turns, maxStallMs, this.#now() + msUntil(at));
+    this.#looksEveryMs = looksEveryMs(maxStallMs);
+    this.#repeater = new Repeater({
+      now: () => this.#now(),
+      instantIn: (ms) => machineInstantIn(() => ms),
+      write: (frame) => void this.#socket.write(frame),
+      extend: port.extend,
+      answered: (tookMs) => port.post({ kind: 'answered', id, tookMs }),
+      repeated: (answer) => port.post({ kind: 'repeated', id, answer }),
+    });
+    this.#filter = new FrameFilter({
+      handlingOf: (xid) => this.#repeater.handlingOf(xid),
+      pass: (bytes) => this.#pass(bytes),
+      show: (frame) => this.#repeater.show(frame),
+      unreadable: () => this.#repeater.unreadable(),
+    });
+    const { socket, ready, incoming } = openTransport(endpoint, port.environment, tls);
+    this.#socket = socket;
+    if (incoming !== undefined) incoming.reader = { read: (bytes) => this.#read(bytes) };
+    socket.on('data', (bytes: Buffer) => this.#read(bytes));
+    socket.once(ready, () => port.post({ kind: 'connected', id }));
+    socket.on('error', (error) => port.post({ kind: 'failed', id, error: toSent(error) }));
+    socket.on('close', () => this.#end());
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.#hasEnded) return;
+    const frames = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#repeater.writing(frames);
+    this.#socket.write(frames);
+    this.#arm();
+  }
+
+  give(given: Given | undefined): void {
+    if (this.#hasEnded) return;
+    this.#repeater.give(given);
+    this.#arm();
+  }
+
+  destroy(): void {
+    this.#repeater.give(undefined);
+    this.#socket.destroy();
+  }
+
+  #now(): number {
+    return this.#port.environment.clock.now();
+  }
+
+  #read(bytes: Buffer): void {
+    if (this.#hasEnded) return;
+    this.#filter.push(bytes);
+    this.#arm();
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#repeater.give(undefined);
+    this.#timer?.clear();
+    this.#filter.end();
+    this.#port.post({ kind: 'closed', id: this.#id });
+  }
+
+  /** Looks at the counter now and then, and sends a heartbeat when it is due. */
+  #arm(): void {
+    if (this.#hasEnded || !this.#repeater.isOn) return;
+    const now = this.#now();
+    this.#armFor(Math.min(now + this.#looksEveryMs, Math.max(now, this.#repeater.dueAt)), now);
+  }
+
+  /** A timer that is due earlier keeps running, and then finds out what is due. */
+  #armFor(at: number, now: number): void {
+    if (this.#timerAt <= at) return;
+    this.#timer?.clear();
+    this.#timerAt = at;
+    this.#timer = this.#port.environment.clock.after(at - now, () => this.#look());
+  }
+
+  #look(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.#now();
+    const mainTurns = this.#watch.turnsAt(now);
+    this.#repeater.beat(mainTurns);
+    if (mainTurns) this.#arm();
+    else if (this.#repeater.isOn) this.#armFor(now + this.#looksEveryMs, now);
+  }
+
+  /** In memory of its own, because a small buffer shares its memory with others, and all of it would be sent. */
+  #pass(bytes: Buffer): void {
+    const copy = new Uint8Array(bytes);
+    this.#port.post({ kind: 'data', id: this.#id, bytes: copy }, [copy.buffer]);
+  }
+}

@@ -1,0 +1,310 @@
+import type { MachineInstant } from '../../platform/time/machine-instant.js';
+import { WireReader } from '../../wire/jute.js';
+import { FIRST_THREAD_XID } from '../protocol/frame-limits.js';
+import { type PartOutcome, readOutcomes } from '../protocol/records.js';
+import type { Handling } from './frame-filter.js';
+
+/** A node that a heartbeat proves. */
+export interface GivenNode {
+  /** Which of the session's nodes it is. */
+  readonly id: number;
+  /** Which part of the heartbeat raises a version for the node; `undefined` if the heartbeat only checks that the node exists. */
+  readonly raisedBy: number | undefined;
+  /** The newest such version that the main thread knows. */
+  readonly version: number;
+  /** The cells of what is held by the node. */
+  readonly cells: readonly SharedArrayBuffer[];
+}
+
+/** A heartbeat in its steady form: it checks nodes and raises versions. */
+export interface GivenHeartbeat {
+  /** The bytes as they are sent, with their length, and with any xid. */
+  readonly frame: Uint8Array;
+  readonly nodes: readonly GivenNode[];
+  /** Whether all of its nodes are held. The thread knows the other heartbeats only in order to see their replies. */
+  readonly isForHeld: boolean;
+}
+
+/** What the thread does while the main thread stands still. */
+export interface Given {
+  readonly leaseMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly heartbeats: readonly GivenHeartbeat[];
+}
+
+/** The answer to a heartbeat of the thread, which the main thread doesn't get. */
+export interface RepeatAnswer {
+  /** The newest transaction that the answer has shown. */
+  readonly zxid: bigint;
+  /** The versions that it raised. None if the servers have refused it. */
+  readonly versions: readonly Pick<GivenNode, 'id' | 'version'>[];
+}
+
+/** What the repeater needs of the thread. */
+export interface RepeaterPort {
+  /** The time, for waits. */
+  now(): number;
+  /** The instant `ms` milliseconds from now, by clocks that are read within this call. */
+  instantIn(ms: number): MachineInstant;
+  write(frame: Buffer): void;
+  extend(cell: SharedArrayBuffer, until: MachineInstant): void;
+  /** A heartbeat of the main thread was answered after `tookMs` milliseconds. */
+  answered(tookMs: number): void;
+  /** A heartbeat of the thread was answered. */
+  repeated(answer: RepeatAnswer): void;
+}
+
+/** `off`: no server serves the session, or the peer isn't a ZooKeeper server. */
+type State =
+  | { readonly name: 'off' }
+  | {
+      readonly name: 'on';
+      readonly given: Given;
+      /** Whether the newest answer to a heartbeat confirmed all that it proves. */
+      readonly isTrusted: boolean;
+      readonly heartbeatAt: number;
+      readonly writtenAt: number;
+    }
+  | { readonly name: 'unreadable' };
+
+/** A heartbeat on its way. */
+interface Sent {
+  readonly heartbeat: GivenHeartbeat;
+  readonly sentAt: number;
+  /** Until when a lease lasts that counts from before the heartbeat was written. */
+  readonly until: MachineInstant;
+}
+
+const OFF: State = { name: 'off' };
+const LAST_THREAD_XID = 2 ** 31 - 1;
+const [LENGTH_BYTES, XID_OFFSET, BODY_OFFSET] = [4, 4, 8];
+const [PING_XID, PING_OPCODE] = [-2, 11];
+const [ZXID_OFFSET, ERROR_OFFSET, REPLY_HEADER_BYTES] = [4, 12, 16];
+
+/** How long after one heartbeat the thread sends the next if the main thread doesn't: longer than the main thread waits. */
+export function repeatsEveryMs({ leaseMs, sessionTimeoutMs }: Omit<Given, 'heartbeats'>): number {
+  return Math.min((5 / 16) * leaseMs, sessionTimeoutMs / 4);
+}
+
+/** As {@link repeatsEveryMs}, of the pings that keep a session with nothing to prove. */
+export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs'>): number {
+  return sessionTimeoutMs / 4;
+}
+
+/**
+ * Decides, for one connection, when the thread sends a heartbeat in place of the main thread, and which leases a reply extends.
+ *
+ * It repeats only what the main thread gave for what it holds, byte for byte but for the xid. So no server and no other client can tell a
+ * repeat from a heartbeat of the main thread, and the argument of src/election/README.md holds for both. It repeats nothing while a
+ * heartbeat or a ping of either thread is unanswered, nor after a heartbeat of either was refused or has shown a version that didn't
+ * rise, until the main thread has sent one that is confirmed. Then pings keep the session.
+ */
+export class Repeater {
+  readonly #port: RepeaterPort;
+  #state: State = OFF;
+  #isHandshakeWritten = false;
+  #xid = FIRST_THREAD_XID;
+  /** The heartbeats of both threads that aren't answered, by xid. */
+  readonly #unanswered = new Map<number, Sent>();
+  /** The pings of both threads that aren't answered, in their order: only that tells one from another. */
+  readonly #pings: ('main' | 'own')[] = [];
+  /** The newest version of each node that an answer has shown. */
+  #versions = new Map<number, number>();
+
+  constructor(port: RepeaterPort) {
+    this.#port = port;
+  }
+
+  /** @param given - from now on; `undefined`: nothing is sent */
+  give(given: Given | undefined): void {
+    const before = this.#state;
+    if (before.name === 'unreadable') return;
+    if (given === undefined) {
+      this.#state = OFF;
+      return;
+    }
+    this.#learnVersions(given);
+    const now = this.#port.now();
+    const fresh = { isTrusted: true, heartbeatAt: now, writtenAt: now };
+    this.#state = { ...fresh, ...before, name: 'on', given };
+  }
+
+  /** The main thread writes whole frames. To be called before they are written: leases count from this call. */
+  writing(bytes: Buffer): void {
+    let at = 0;
+    if (!this.#isHandshakeWritten) {
+      this.#isHandshakeWritten = true; // It has no xid.
+      at = LENGTH_BYTES + bytes.readInt32BE(0);
+    }
+    for (; at < bytes.length; at += LENGTH_BYTES + bytes.readInt32BE(at)) {
+      const xid = bytes.readInt32BE(at + XID_OFFSET);
+      if (xid === PING_XID) this.#pings.push('main');
+      else if (this.#state.name === 'on') this.#noteIfHeartbeat(bytes, at, xid);
+    }
+    if (this.#state.name === 'on') this.#state = { ...this.#state, writtenAt: this.#port.now() };
+  }
+
+  /** Whether a server serves the session, so that {@link beat} may have something to send. */
+  get isOn(): boolean {
+    return this.#state.name === 'on';
+  }
+
+  /** When {@link beat} has something to send, if the main thread sends nothing before; `Infinity` while an answer is outstanding. */
+  get dueAt(): number {
+    const state = this.#state;
+    if (state.name !== 'on' || this.#unanswered.size > 0 || this.#pings.length > 0)
+      return Number.POSITIVE_INFINITY;
+    const pingAt = state.writtenAt + pingsEveryMs(state.given);
+    return this.#repeatable.length === 0 ? pingAt : state.heartbeatAt + repeatsEveryMs(state.given);
+  }
+
+  /** Sends what is due. @param mainTurns - whether the main thread's event loop has turned within `maxStallMs` */
+  beat(mainTurns: boolean): void {
+    if (!mainTurns || this.dueAt > this.#port.now()) return;
+    const heartbeats = this.#repeatable;
+    for (const heartbeat of heartbeats) {
+      const frame = Buffer.from(heartbeat.frame);
+      const xid = this.#nextXid();
+      frame.writeInt32BE(xid, XID_OFFSET);
+      this.#noteSent(heartbeat, xid);
+      this.#port.write(frame);
+    }
+    if (heartbeats.length === 0) {
+      this.#pings.push('own');
+      this.#port.write(ping());
+    }
+    if (this.#state.name === 'on') this.#state = { ...this.#state, writtenAt: this.#port.now() };
+  }
+
+  /** What happens to a reply that begins with this xid. */
+  handlingOf(xid: number): Handling {
+    if (xid === PING_XID) return this.#pings.shift() === 'own' ? 'keep' : 'pass';
+    if (!this.#unanswered.has(xid)) return 'pass';
+    return isOwn(xid) ? 'keep' : 'pass-and-show';
+  }
+
+  /** A reply that wasn't only to pass. */
+  show(reply: Buffer): void {
+    const xid = reply.readInt32BE(0);
+    const sent = this.#unanswered.get(xid);
+    if (sent === undefined) return; // A ping of the thread.
+    this.#unanswered.delete(xid);
+    const outcomes = committedOutcomes(reply);
+    const isConfirmed = outcomes !== undefined && this.#confirm(sent, outcomes);
+    if (this.#state.name === 'on') {
+      // What only the thread has sent restores no trust: the main thread has to find out what was wrong.
+      const isTrusted = isConfirmed && (this.#state.isTrusted || !isOwn(xid));
+      this.#state = { ...this.#state, isTrusted };
+    }
+    if (!isOwn(xid)) this.#port.answered(this.#port.now() - sent.sentAt);
+    else this.#port.repeated({ zxid: zxidOf(reply), versions: versionsIn(outcomes ?? [], sent.heartbeat) });
+  }
+
+  /** The peer sends no frames: no reply can be told from another. */
+  unreadable(): void {
+    this.#state = { name: 'unreadable' };
+    this.#unanswered.clear();
+    this.#pings.length = 0;
+  }
+
+  /** The heartbeats that may be repeated now. */
+  get #repeatable(): readonly GivenHeartbeat[] {
+    if (this.#state.name !== 'on' || !this.#state.isTrusted) return [];
+    return this.#state.given.heartbeats.filter(({ isForHeld }) => isForHeld);
+  }
+
+  #noteIfHeartbeat(bytes: Buffer, at: number, xid: number): void {
+    if (this.#state.name !== 'on') return;
+    const heartbeat = this.#state.given.heartbeats.find(({ frame }) => isSame(bytes, at, frame));
+    if (heartbeat !== undefined) this.#noteSent(heartbeat, xid);
+  }
+
+  /** Reads the clocks, so it comes before the write. */
+  #noteSent(heartbeat: GivenHeartbeat, xid: number): void {
+    if (this.#state.name !== 'on') return;
+    const until = this.#port.instantIn(this.#state.given.leaseMs);
+    const sentAt = this.#port.now();
+    this.#unanswered.set(xid, { heartbeat, sentAt, until });
+    this.#state = { ...this.#state, heartbeatAt: sentAt };
+  }
+
+  #nextXid(): number {
+    const xid = this.#xid;
+    this.#xid = xid === LAST_THREAD_XID ? FIRST_THREAD_XID : xid + 1;
+    return xid;
+  }
+
+  #learnVersions({ heartbeats }: Given): void {
+    const known = this.#versions;
+    this.#versions = new Map();
+    for (const { nodes } of heartbeats)
+      for (const { id, version } of nodes)
+        this.#versions.set(
+          id,
+          Math.max(version, known.get(id) ?? version, this.#versions.get(id) ?? version),
+        );
+  }
+
+  /** Extends the leases of the nodes that the outcomes prove. Whether they prove all of them. */
+  #confirm({ heartbeat, until }: Sent, outcomes: readonly PartOutcome[]): boolean {
+    let areAll = true;
+    for (const node of heartbeat.nodes) {
+      if (!this.#hasRisen(node, outcomes)) areAll = false;
+      else for (const cell of node.cells) this.#port.extend(cell, until);
+    }
+    return areAll;
+  }
+
+  /** Whether the node's version is above all that were seen. In a restored backup it isn't. */
+  #hasRisen({ id, raisedBy, version: givenVersion }: GivenNode, outcomes: readonly PartOutcome[]): boolean {
+    if (raisedBy === undefined) return true;
+    const version = versionOf(outcomes[raisedBy]);
+    if (version === undefined || version <= (this.#versions.get(id) ?? givenVersion)) return false;
+    this.#versions.set(id, version);
+    return true;
+  }
+}
+
+function versionOf(outcome: PartOutcome | undefined): number | undefined {
+  return outcome !== undefined && 'stat' in outcome ? outcome.stat?.version : undefined;
+}
+
+function versionsIn(outcomes: readonly PartOutcome[], { nodes }: GivenHeartbeat): RepeatAnswer['versions'] {
+  return nodes.flatMap(({ id, raisedBy }) => {
+    const version = raisedBy === undefined ? undefined : versionOf(outcomes[raisedBy]);
+    return version === undefined ? [] : [{ id, version }];
+  });
+}
+
+function zxidOf(reply: Buffer): bigint {
+  return reply.length < REPLY_HEADER_BYTES ? 0n : reply.readBigInt64BE(ZXID_OFFSET);
+}
+
+function isOwn(xid: number): boolean {
+  return xid >= FIRST_THREAD_XID;
+}
+
+/** Whether the frame at that place is the heartbeat, whatever its xid. */
+function isSame(bytes: Buffer, at: number, frame: Uint8Array): boolean {
+  if (LENGTH_BYTES + bytes.readInt32BE(at) !== frame.length) return false;
+  return bytes.compare(frame, BODY_OFFSET, frame.length, at + BODY_OFFSET, at + frame.length) === 0;
+}
+
+/** The outcomes of a heartbeat's parts; `undefined` unless the servers have committed all of them. */
+function committedOutcomes(reply: Buffer): readonly PartOutcome[] | undefined {
+  try {
+    if (reply.readInt32BE(ERROR_OFFSET) !== 0) return undefined;
+    const outcomes = readOutcomes(new WireReader(reply.subarray(REPLY_HEADER_BYTES)));
+    return outcomes.some((outcome) => 'errorCode' in outcome) ? undefined : outcomes;
+  } catch {
+    return undefined; // The reply can't be read. If it is one to the main thread, that ends the connection.
+  }
+}
+
+function ping(): Buffer {
+  const frame = Buffer.alloc(LENGTH_BYTES + 8);
+  frame.writeInt32BE(8, 0);
+  frame.writeInt32BE(PING_XID, XID_OFFSET);
+  frame.writeInt32BE(PING_OPCODE, BODY_OFFSET);
+  return frame;
+}

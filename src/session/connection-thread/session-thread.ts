@@ -1,0 +1,42 @@
+import { systemEnvironment } from '../../platform/environment.js';
+import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
+import { startThread, ThreadHost } from './host.js';
+import { TurnCounter } from './stall-watch.js';
+
+/** One for the process. */
+const host = new ThreadHost(systemEnvironment.clock, startThread);
+
+/** How long the thread may take to show that it lives, in session timeouts. */
+const ANSWERS_WITHIN = 1 / 3;
+
+export interface SessionThreadOptions {
+  readonly maxStallMs: number;
+  readonly sessionTimeoutMs: number;
+  /** Options that can be cloned; `undefined` for plain TCP. */
+  readonly tls: TlsOptions | undefined;
+}
+
+/** The use that one session makes of the thread: it opens the session's connections there, and shows it that this thread's loop turns. */
+export class SessionThread {
+  readonly #options: SessionThreadOptions;
+  readonly #turns: TurnCounter;
+
+  constructor(options: SessionThreadOptions) {
+    this.#options = options;
+    this.#turns = new TurnCounter(systemEnvironment.clock, options.maxStallMs);
+    this.#turns.start();
+    host.join(this);
+  }
+
+  open(endpoint: Endpoint): Transport {
+    const { maxStallMs, tls, sessionTimeoutMs } = this.#options;
+    const opening = { endpoint, tls, maxStallMs, turns: this.#turns.memory };
+    return { socket: host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN), ready: 'connect' };
+  }
+
+  /** The session has ended. It opens no more connections, but for one that closes it. */
+  end(): void {
+    this.#turns.stop();
+    host.leave(this);
+  }
+}

@@ -1,0 +1,116 @@
+import type { Logger } from '../../platform/logging/logger.js';
+import type { Clock } from '../../platform/time/clock.js';
+import type { Connection } from '../connection/connection.js';
+import type { Repeats } from '../connection/transport.js';
+import type { Given, RepeatAnswer } from '../connection-thread/repeater.js';
+import { ProofBatch, type ProvenNode } from './proof-batch.js';
+
+/** Whether something is held by the node, so that a thread may repeat its heartbeats. */
+export function isHeld({ cells }: ProvenNode): boolean {
+  return cells !== undefined && cells.length > 0;
+}
+
+const LOGGED_EVERY_MS = 60_000;
+
+/** What a thread has sent in place of this one. Must not throw. */
+export interface StallListener {
+  /** The thread has sent a heartbeat, and it was answered. */
+  onRepeated(): void;
+  /** This thread stood still, and the other one sent its heartbeats. */
+  onStall(stalledMs: number): void;
+}
+
+/** The heartbeats of one session, as the thread that holds its connection gets them, and what that thread has done with them. */
+export class GivenHeartbeats implements Repeats {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #listener: StallListener;
+  readonly #overdueMs: () => number;
+  #lastId = 0;
+  readonly #ids = new Map<ProvenNode, number>();
+  #leastGapMs = 0;
+  #repeatedAt = Number.NEGATIVE_INFINITY;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #tookMs: number | undefined;
+
+  /** @param overdueMs - how late this thread's newest heartbeat was, or its next one is by now */
+  constructor(clock: Clock, logger: Logger, listener: StallListener, overdueMs: () => number) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#listener = listener;
+    this.#overdueMs = overdueMs;
+  }
+
+  /**
+   * Gives the thread the heartbeats of `nodes` as they are now. It may repeat those of the nodes by which something is held.
+   * @param batches - the batches of all nodes
+   */
+  give(
+    connection: Connection,
+    nodes: readonly ProvenNode[],
+    batches: readonly ProofBatch[],
+    times: Omit<Given, 'heartbeats'>,
+  ): void {
+    this.#leastGapMs = times.leaseMs / 4;
+    const held = nodes.filter(isHeld);
+    const areAllHeld = held.length === nodes.length;
+    const idOf = (node: ProvenNode) => this.#idOf(node);
+    const heartbeats = batches.map((batch) => batch.given(idOf, areAllHeld));
+    if (!areAllHeld) heartbeats.push(...ProofBatch.of(held).map((batch) => batch.given(idOf, true)));
+    connection.give({ ...times, heartbeats }, this);
+  }
+
+  /** The thread sends nothing more. */
+  withdraw(connection: Connection): void {
+    connection.give(undefined, this);
+  }
+
+  remove(node: ProvenNode): void {
+    this.#ids.delete(node);
+  }
+
+  /** How long the answer to the newest heartbeat took, as the other thread has measured it. Its next call is about the next heartbeat. */
+  takeTookMs(): number | undefined {
+    const tookMs = this.#tookMs;
+    this.#tookMs = undefined;
+    return tookMs;
+  }
+
+  answered(tookMs: number): void {
+    this.#tookMs = Math.max(tookMs, this.#tookMs ?? 0);
+  }
+
+  repeated({ zxid, versions }: RepeatAnswer): void {
+    const shown = new Map(versions.map(({ id, version }) => [id, version]));
+    for (const [node, id] of this.#ids) {
+      const version = shown.get(id);
+      if (version !== undefined) node.raised?.shown(version, zxid);
+    }
+    this.#listener.onRepeated();
+    this.#noteStall();
+  }
+
+  /** All answers of one stall are read together, when it is over. */
+  #noteStall(): void {
+    const now = this.#clock.now();
+    const isNew = now - this.#repeatedAt > this.#leastGapMs;
+    this.#repeatedAt = now;
+    if (!isNew) return;
+    const stalledMs = Math.max(0, this.#overdueMs());
+    this.#listener.onStall(stalledMs);
+    if (now - this.#loggedAt < LOGGED_EVERY_MS) return;
+    this.#loggedAt = now;
+    const ms = Math.round(stalledMs);
+    this.#logger.warn(
+      { stalledMs: ms },
+      `the main thread stood still for ${ms} ms: a thread sent its heartbeats`,
+    );
+  }
+
+  #idOf(node: ProvenNode): number {
+    const known = this.#ids.get(node);
+    if (known !== undefined) return known;
+    this.#ids.set(node, ++this.#lastId);
+    return this.#lastId;
+  }
+}

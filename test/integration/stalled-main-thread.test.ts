@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term/term.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { Session } from '../../src/session/session.js';
+import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
+import { onTestFinished } from '../support/vitest/test-end.js';
+import { until } from '../support/waiting.mjs';
+
+const LEASE_MS = 500;
+async function startWaiting(path: string, session: Session) {
+  const elector = new LeaderElector(session, path);
+  const terms: Term[] = [];
+  elector.on('elected', (term) => terms.push(term));
+  onTestFinished(() => elector.stop());
+  await elector.start();
+  return { elector, terms };
+}
+
+describe('a leader whose main thread stands still for several leases', () => {
+  it.each([
+    ['lead', 'its own thread and another one see it held all the time'],
+    ['lead with a watchdog', 'the watchdog lets it be'],
+  ])('keeps its term (%s): %s, and no other candidate leads', async (what) => {
+    const session = await openSession({ leaseMs: LEASE_MS });
+    const process = startStalling(what);
+    await process.said('blocks');
+    const { terms } = await startWaiting(process.path, session);
+    await severalLeases(session, process.path);
+    expect(terms).toEqual([]);
+    process.unblock();
+    const { lines, code } = await process.ended;
+    expect(lines).toEqual([
+      'leads',
+      'blocks',
+      'was held all the time',
+      'the thread has seen no end',
+      'demoted: stopped',
+      'closed',
+    ]);
+    expect(code).toBe(0);
+    await until(() => terms.length === 1);
+  });
+
+  it('loses it when maxStallMs is over: it is over in all threads of its process, and then another candidate leads', async () => {
+    const session = await openSession({ leaseMs: LEASE_MS });
+    const process = startStalling('lead', { session: { maxStallMs: 1000 } });
+    await process.said('blocks');
+    const { terms } = await startWaiting(process.path, session);
+    await until(() => terms.length === 1);
+    process.unblock();
+    const { lines } = await process.ended;
+    expect(lines.at(-1)).toBe('closed');
+    // Either thread may be the first to find the lease over.
+    expect(lines.slice(2, -1).sort()).toEqual([
+      'demoted: lease-expired',
+      'error: the work of term 1 was still running when its lease ended',
+      'the thread has seen the end',
+      expect.stringMatching(/^was not held \d+ of \d+ times$/),
+    ]);
+  });
+
+  it('is ended by the watchdog when maxStallMs is over', async () => {
+    const process = startStalling('lead silently, with a watchdog', { session: { maxStallMs: 1000 } });
+    const { lines, signal, stderr } = await process.ended;
+    expect(lines).toEqual(['leads', 'blocks']);
+    expect(signal).toBe('SIGKILL');
+    expect(stderr).toContain('blocked past the end of its lease');
+  });
+
+  it('is not followed before its work has settled, though its term has ended', async () => {
+    const session = await openSession({ leaseMs: LEASE_MS });
+    const process = startStalling('settle');
+    await process.said('blocks');
+    const { terms } = await startWaiting(process.path, session);
+    await severalLeases(session, process.path);
+    expect(terms).toEqual([]);
+    process.unblock();
+    await until(() => terms.length === 1);
+    expect(process.lines).toContain('demoted: resigned');
+  });
+
+  it.each([
+    ['an --import that throws', ['--import', preload('throw new Error("only for the main thread")')], {}],
+    ['an --import that exits', ['--import', preload('process.exit(0)')], {}],
+    ['a NODE_OPTIONS that throws', [], { NODE_OPTIONS: `--import ${preload('throw 1')}` }],
+  ])('runs nothing of the application in its thread: %s', async (_, nodeOptions, env) => {
+    const process = startStalling('hold nothing', { nodeOptions, env });
+    await process.said('blocks');
+    process.unblock();
+    expect((await process.ended).lines).toEqual(['blocks', 'was held all the time', 'closed']);
+  });
+});
+
+describe('a process that loses the thread of its connections', () => {
+  it('has another thread take the session, and keeps its term', async () => {
+    const process = startStalling('lead, and lose the thread', { session: { leaseMs: 1500 } });
+    await process.said('blocks');
+    const session = await openSession();
+    await severalLeases(session, process.path, 8);
+    process.unblock();
+    const { lines, stderr, code } = await process.ended;
+    expect(lines).toEqual([
+      'leads',
+      'suspended',
+      'resumed',
+      'held: true',
+      'blocks',
+      'was held all the time',
+      'the thread has seen no end',
+      'demoted: stopped',
+      'closed',
+    ]);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+  });
+
+  it('replaces a thread that does not answer', async () => {
+    const process = startStalling('lead, with a thread that hangs', { session: { leaseMs: 5000 } });
+    const { lines, stderr, code } = await process.ended;
+    expect(lines.slice(0, 3)).toEqual(['leads', 'suspended', 'resumed']);
+    expect(lines.at(-1)).toBe('closed');
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+  });
+});
+
+describe('what else a process keeps while its main thread stands still', () => {
+  it('is a lock', async () => {
+    const session = await openSession();
+    const process = startStalling('hold a lock');
+    await process.said('blocks');
+    const acquired: string[] = [];
+    const acquiring = new DistributedLock(session, process.path).acquire().then((hold) => {
+      acquired.push('other');
+      return hold;
+    });
+    // Another process takes a lock only when the node is gone, so the lease alone is asked here: for as long as several leases last.
+    await new Promise((resolve) => setTimeout(resolve, 4 * LEASE_MS));
+    expect(acquired).toEqual([]);
+    process.unblock();
+    expect((await process.ended).lines).toEqual(['blocks', 'was held all the time', 'held: true', 'closed']);
+    await (await acquiring).release();
+  });
+
+  it('is all of its shards, though another member joins the group meanwhile', async () => {
+    const process = startStalling('own shards');
+    await process.said('blocks');
+    const owned: string[] = [];
+    const other = new ShardSupervisor({
+      connect: connectString(),
+      path: process.path,
+      shards: 3,
+      session: { leaseMs: LEASE_MS },
+      run: async (shard) => {
+        owned.push(shard.id);
+        await shard.ended;
+      },
+    });
+    onTestFinished(() => other.stop());
+    await other.start();
+    // It may claim a shard when the lease of the former owner is over.
+    await new Promise((resolve) => setTimeout(resolve, 4 * LEASE_MS));
+    expect(owned).toEqual([]);
+    process.unblock();
+    expect((await process.ended).lines).toEqual(['blocks', 'was held all the time', 'closed']);
+    await until(() => owned.length === 3);
+  });
+
+  it('is its session, by pings, and its place in a queue; but a term that it is given is taken over after the lease', async () => {
+    const session = await openSession({ leaseMs: LEASE_MS });
+    const path = uniquePath('stall');
+    const first = await startWaiting(path, session);
+    await until(() => first.terms.length === 1);
+    const process = startStalling('wait in the queue', { path });
+    await process.said('blocks');
+    const third = await startWaiting(path, await openSession({ leaseMs: LEASE_MS }));
+    await first.elector.stop(); // The term goes to the candidate that stands still.
+    await until(() => third.terms.length === 1);
+    expect(third.terms[0]?.number).toBe(3);
+    process.unblock();
+    const { lines } = await process.ended;
+    expect(lines).not.toContain('expired');
+    expect(lines).not.toContain('elected');
+  });
+
+  it('is its session, for longer than the session timeout, with nothing held', async () => {
+    const process = startStalling('hold nothing', { session: { sessionTimeoutMs: 2000 } });
+    await process.said('blocks');
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    process.unblock();
+    const { lines } = await process.ended;
+    expect(lines).toEqual(['blocks', 'was held all the time', 'closed']);
+  });
+});
+
+/** The address of a module that does this in every thread but the main one. */
+function preload(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(`import { isMainThread } from 'node:worker_threads'; if (!isMainThread) { ${code} }`)}`;
+}

@@ -1,0 +1,216 @@
+/** @import { Mutant } from './mutants.mjs' */
+
+const FOLDER = 'unit/session/connection-thread';
+const REPEATER = `${FOLDER}/repeater.test.ts`;
+const HOST = `${FOLDER}/host.test.ts`;
+const GIVEN = 'unit/session/keep-alive/given-heartbeats.test.ts';
+const NODE = 'unit/lease/own-node.test.ts';
+
+/** @param {string} from @param {string} to */
+const inRepeater = (from, to) => ({ file: 'session/connection-thread/repeater.ts', from, to });
+/** @param {string} from @param {string} to */
+const inHost = (from, to) => ({ file: 'session/connection-thread/host.ts', from, to });
+
+/** Wrong versions of the thread that sends heartbeats while the main thread stands still. @type {readonly Mutant[]} */
+export const STALL_MUTANTS = [
+  {
+    name: 'stall-without-end',
+    what: 'the thread sends heartbeats whether or not the loop of the main thread turns',
+    danger: 'a process that hangs leads for ever',
+    edits: [inRepeater('if (!mainTurns || this.dueAt', 'if (this.dueAt')],
+    file: REPEATER,
+    test: 'a repeated heartbeat > is not sent for a main thread whose loop does not turn',
+  },
+  {
+    name: 'stall-counted-by-thread',
+    what: "each look of the thread counts as a turn of the main thread's loop",
+    danger: 'a process that hangs leads for ever',
+    edits: [
+      {
+        file: 'session/connection-thread/stall-watch.ts',
+        from: 'if (count !== this.#count) {',
+        to: 'if (count !== this.#count || count >= 0) {',
+      },
+    ],
+    file: `${FOLDER}/stall-watch.test.ts`,
+    test: 'the watch for stalls > finds the loop turning again as soon as the counter is raised',
+  },
+  {
+    name: 'repeat-for-the-waiting',
+    what: 'the thread repeats every heartbeat that it knows',
+    danger:
+      'a term that a stalled candidate is given, and has not begun, is not taken over until maxStallMs is over',
+    edits: [inRepeater('filter(({ isForHeld }) => isForHeld)', 'filter(() => true)')],
+    file: REPEATER,
+    test: 'a repeated heartbeat > is only one that the main thread gave for what it holds',
+  },
+  {
+    name: 'given-as-held',
+    what: 'the main thread gives the heartbeats of all nodes as those of what it holds',
+    danger: 'the same',
+    edits: [
+      {
+        file: 'session/keep-alive/given-heartbeats.ts',
+        from: 'const areAllHeld = held.length === nodes.length;',
+        to: 'const areAllHeld = held.length <= nodes.length;',
+      },
+    ],
+    file: GIVEN,
+    test: 'what the thread of a connection is given > is nothing to repeat for nodes by which nothing is held, though the thread knows their heartbeat',
+  },
+  {
+    name: 'repeat-behind-the-unanswered',
+    what: 'the thread sends a heartbeat though another one is unanswered',
+    danger: 'heartbeats pile up at servers that hang, and are carried out when nobody acts by them',
+    edits: [inRepeater('this.#unanswered.size > 0 || this.#pings', 'this.#pings')],
+    file: REPEATER,
+    test: 'a repeated heartbeat > is not sent while a heartbeat of either thread is unanswered',
+  },
+  {
+    name: 'repeat-without-version',
+    what: 'the thread is told of no version that a heartbeat raises',
+    danger: 'after a restored backup a lease begins that other processes do not see',
+    edits: [
+      {
+        file: 'session/keep-alive/proof-batch.ts',
+        from: 'raisedBy: node.raised === undefined ? undefined : at + 1,',
+        to: 'raisedBy: node.raised === undefined ? undefined : at - at - 1,',
+      },
+    ],
+    file: GIVEN,
+    test: 'what the thread of a connection is given > is the heartbeat of what is held, in its steady form, from when the connection serves',
+  },
+  {
+    name: 'repeat-at-any-version',
+    what: 'a reply to a heartbeat extends the lease whatever its version',
+    danger:
+      'the data of the servers went back: another process has seen that version before, and waits for no other',
+    edits: [inRepeater('version === undefined || version <= (', 'version === undefined || version < 0 * (')],
+    file: REPEATER,
+    test: 'a repeated heartbeat > that shows a version that did not rise is the last one until the main thread has sent one that is confirmed',
+  },
+  {
+    name: 'repeat-after-a-refusal',
+    what: 'the thread goes on with a heartbeat that was refused',
+    danger: 'it hides from the main thread and from operators that the node is gone',
+    edits: [inRepeater("this.#state.name !== 'on' || !this.#state.isTrusted", "this.#state.name !== 'on'")],
+    file: REPEATER,
+    test: 'a repeated heartbeat > that is refused is the last one until the main thread has sent one that is confirmed',
+  },
+  {
+    name: 'repeat-lease-from-reply',
+    what: 'the lease counts from the reply to a repeated heartbeat',
+    danger: 'a late reply begins a lease that others have waited out',
+    edits: [
+      inRepeater(
+        'this.#port.extend(cell, until)',
+        'this.#port.extend(cell, until && this.#port.instantIn(1600))',
+      ),
+    ],
+    file: REPEATER,
+    test: 'a lease > counts from before a heartbeat of either thread was written, and begins with the reply that confirms it',
+  },
+  {
+    name: 'repeat-after-release',
+    what: 'the thread learns after the release that the node is released',
+    danger: 'its heartbeat is refused behind the release, and with it the proof of all other nodes',
+    edits: [
+      {
+        file: 'lease/own-node.ts',
+        from: 'if (this.#cells !== undefined) this.#session.keepAlive.remove(this);',
+        to: '',
+      },
+    ],
+    file: NODE,
+    test: 'a node of a session whose heartbeats a thread repeats > has its heartbeats repeated from the beginning of a hold until it is released, also while the work of the hold settles',
+  },
+  {
+    name: 'repeat-ends-with-the-term',
+    what: 'the thread repeats nothing for a term that has ended',
+    danger: 'another candidate leads while the work of the term settles in a stall',
+    edits: [
+      {
+        file: 'lease/validity.ts',
+        from: '    leave();\n    cell.end(reason);',
+        to: '    leave();\n    this.#shared.letGo();\n    cell.end(reason);',
+      },
+    ],
+    file: NODE,
+    test: 'a node of a session whose heartbeats a thread repeats > has its heartbeats repeated from the beginning of a hold until it is released, also while the work of the hold settles',
+  },
+  {
+    name: 'own-reply-passes',
+    what: 'the replies to the heartbeats of the thread reach the main thread',
+    danger: 'the main thread takes them for replies out of turn, and ends the connection',
+    edits: [inRepeater("return isOwn(xid) ? 'keep' : 'pass-and-show';", "return 'pass-and-show';")],
+    file: REPEATER,
+    test: 'in any course of events > the main thread gets all replies to its own requests and no others, and a lease counts from before its proof was written',
+  },
+  {
+    name: 'pings-by-chance',
+    what: 'the thread takes each reply to a ping for one to its own',
+    danger: 'the main thread waits in vain for the reply to its ping, and ends the connection',
+    edits: [
+      inRepeater(
+        "return this.#pings.shift() === 'own' ? 'keep' : 'pass';",
+        "return this.#pings.shift() === undefined ? 'pass' : 'keep';",
+      ),
+    ],
+    file: REPEATER,
+    test: 'in any course of events > the main thread gets all replies to its own requests and no others, and a lease counts from before its proof was written',
+  },
+  {
+    name: 'xids-of-the-main-thread',
+    what: 'the thread numbers its heartbeats as the main thread numbers its requests',
+    danger: 'a reply to the one is taken for a reply to the other',
+    edits: [inRepeater('#xid = FIRST_THREAD_XID;', '#xid = 1;')],
+    file: REPEATER,
+    test: 'a repeated heartbeat > uses no xid of the main thread, whatever their number',
+  },
+  {
+    name: 'watchdog-without-cell',
+    what: 'the watchdog goes by what the main thread knows of the lease',
+    danger: 'it kills a leader that holds its term',
+    edits: [
+      {
+        file: 'election/watchdog/deadline.ts',
+        from: 'Math.max(leftMs, this.cell.leftMs() + MARGIN_MS)',
+        to: 'leftMs',
+      },
+    ],
+    file: 'unit/election/watchdog/deadline.test.ts',
+    test: "the watchdog's deadline > has not passed while another thread extends the lease, though this one stands still",
+  },
+  {
+    name: 'thread-keeps-the-process',
+    what: 'the thread keeps the process running without a connection',
+    danger: 'a process that has closed its sessions never exits',
+    edits: [inHost('if (running.sockets.size === 0) running.worker.unref();', '')],
+    file: HOST,
+    test: 'the host of the thread > keeps the process running while there is a connection, as a socket does, and not otherwise',
+  },
+  {
+    name: 'thread-lets-the-process-exit',
+    what: 'the thread of a connection does not keep the process running',
+    danger: 'a replica that only waits exits',
+    edits: [inHost('    running.worker.ref();\n', '')],
+    file: HOST,
+    test: 'the host of the thread > keeps the process running while there is a connection, as a socket does, and not otherwise',
+  },
+  {
+    name: 'thread-uncaught',
+    what: 'no code hears of an error of the thread',
+    danger: 'it is an uncaught exception, and ends the process',
+    edits: [inHost("    worker.on('error', (error) => this.#fail(running, describe(error), error));\n", '')],
+    file: HOST,
+    test: 'the host of the thread > loses all connections when the thread throws, with that cause, and starts another thread for the next',
+  },
+  {
+    name: 'thread-with-node-options',
+    what: 'the thread gets the environment as it is',
+    danger: "the application's modules run in the thread, and may end it",
+    edits: [inHost('({ NODE_OPTIONS: _, ...env }: NodeJS.ProcessEnv)', '(env: NodeJS.ProcessEnv)')],
+    file: HOST,
+    test: "the host of the thread > starts it without the application's options of Node, and with the rest of the environment",
+  },
+];

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Session } from '../../../src/session/session.js';
+import { nextEvent } from '../events.js';
+import { onTestFinished } from '../vitest/test-end.js';
+import { until } from '../waiting.mjs';
+import { connectString, uniquePath } from './sessions.js';
+
+const OPTIONS = { leaseMs: 500, sessionTimeoutMs: 6000, maxStallMs: 60_000 };
+
+export interface StallingOptions {
+  readonly servers?: string;
+  readonly path?: string;
+  /** The options of the session. Those of TLS as base64. */
+  readonly session?: object;
+  readonly nodeOptions?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Starts test/fixtures/stalling-process.mjs. Its main thread stands still from the line `blocks` until `unblock` is called. */
+export function startStalling(
+  what: string,
+  {
+    servers = connectString(),
+    path = uniquePath('stall'),
+    session = {},
+    nodeOptions = [],
+    env = {},
+  }: StallingOptions = {},
+) {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-stall-'));
+  const file = join(folder, 'go-on');
+  const fixture = join(import.meta.dirname, '../../fixtures/stalling-process.mjs');
+  const options = JSON.stringify({ ...OPTIONS, ...session });
+  const child = spawn(process.execPath, [...nodeOptions, fixture, what, servers, path, file, options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, CONCLAVE_LOG_LEVEL: 'silent', ...env },
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true });
+  });
+  const lines: string[] = [];
+  let stderr = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    stderr += bytes.toString();
+  });
+  const ended = nextEvent<[number | null, string | null]>(child, 'close').then(([code, signal]) => ({
+    code,
+    signal,
+    lines,
+    stderr,
+  }));
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const said = (line: string) => until(() => lines.includes(line) || child.exitCode !== null, line);
+  return { path, lines, said, ended, unblock: () => writeFileSync(file, '') };
+}
+
+const HEARTBEATS_OF_SEVERAL_LEASES = 16; // Four come in a lease at most.
+
+/** The version of the only heartbeat node below the path: how many heartbeats there were. */
+async function heartbeats(session: Session, path: string): Promise<number> {
+  const name = [...(await session.getChildren(path))].find((each) => each.startsWith('_h_'));
+  if (name === undefined) throw new Error('no heartbeat node');
+  const stat = await session.exists(`${path}/${name}`);
+  return stat?.version ?? -1;
+}
+
+/** Waits until so many more heartbeats were committed that the former ones were too few for the lease to last. */
+export async function severalLeases(
+  session: Session,
+  path: string,
+  count = HEARTBEATS_OF_SEVERAL_LEASES,
+): Promise<void> {
+  const before = await heartbeats(session, path);
+  await until(async () => (await heartbeats(session, path)) >= before + count);
+}

@@ -1,0 +1,420 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { MachineInstant } from '../../../../src/platform/time/machine-instant.js';
+import { FrameFilter } from '../../../../src/session/connection-thread/frame-filter.js';
+import {
+  type GivenHeartbeat,
+  pingsEveryMs,
+  type RepeatAnswer,
+  Repeater,
+  repeatsEveryMs,
+} from '../../../../src/session/connection-thread/repeater.js';
+import { FIRST_THREAD_XID } from '../../../../src/session/protocol/frame-limits.js';
+import { encodePing, heartbeatRequest } from '../../../../src/session/protocol/requests.js';
+import { greeting, reply } from '../../../support/wire/fake-server.mjs';
+import { Writer } from '../../../support/wire/jute.mjs';
+
+const TIMES = { leaseMs: 1600, sessionTimeoutMs: 4800 };
+const REPEAT_MS = repeatsEveryMs(TIMES); // 500.
+const HELD = '/election/leader';
+const WAITING = '/other/candidate';
+const PING_XID = -2;
+
+/** A cell of a held node. The test tells cells apart by identity. */
+const cell = () => new SharedArrayBuffer(8);
+
+function heartbeatOf(nodes: readonly Node[], isForHeld: boolean): GivenHeartbeat {
+  const parts = nodes.flatMap(({ path, isRaised }) => [
+    { kind: 'check' as const, path },
+    ...(isRaised ? [{ kind: 'set' as const, path: `${path}-heartbeat`, data: Buffer.alloc(0) }] : []),
+  ]);
+  let at = 0;
+  const given = nodes.map(({ id, isRaised, version, cells }) => {
+    const raisedBy = isRaised ? at + 1 : undefined;
+    at += isRaised ? 2 : 1;
+    return { id, raisedBy, version, cells };
+  });
+  return { frame: heartbeatRequest(parts).encode(0), nodes: given, isForHeld };
+}
+
+interface Node {
+  readonly id: number;
+  readonly path: string;
+  readonly isRaised: boolean;
+  readonly version: number;
+  readonly cells: readonly SharedArrayBuffer[];
+}
+
+const node = (id: number, path: string, more: Partial<Node> = {}): Node => ({
+  id,
+  path,
+  isRaised: true,
+  version: 0,
+  cells: [],
+  ...more,
+});
+
+/** The answer to a committed heartbeat: of each node the version, or `undefined` if it is only checked. */
+function committed(xid: number, versions: readonly (number | undefined)[]): Buffer {
+  const body = new Writer();
+  for (const version of versions) {
+    body.int(13).bool(false).int(0);
+    if (version === undefined) continue;
+    const stat = Buffer.alloc(68);
+    stat.writeInt32BE(version, 32);
+    body.int(5).bool(false).int(0).raw(stat);
+  }
+  return reply(xid, { body: body.int(-1).bool(true).int(-1).done(), zxid: 7n });
+}
+
+function refused(xid: number): Buffer {
+  const body = new Writer().int(-1).bool(false).int(-101).int(-101);
+  return reply(xid, { body: body.int(-1).bool(true).int(-1).done(), code: 0 });
+}
+
+function setUp() {
+  const time = { ms: 0 };
+  const toServer: { xid: number; bytes: Buffer; at: number; by: 'main' | 'thread' }[] = [];
+  const toMain: Buffer[] = [];
+  const extended: { cell: SharedArrayBuffer; until: MachineInstant }[] = [];
+  const took: number[] = [];
+  const repeated: RepeatAnswer[] = [];
+  const repeater = new Repeater({
+    now: () => time.ms,
+    instantIn: (ms) => ({ monotonicMs: time.ms + ms }),
+    write: (bytes) => void toServer.push({ xid: bytes.readInt32BE(4), bytes, at: time.ms, by: 'thread' }),
+    extend: (cell, until) => void extended.push({ cell, until }),
+    answered: (ms) => void took.push(ms),
+    repeated: (answer) => void repeated.push(answer),
+  });
+  const filter = new FrameFilter({
+    handlingOf: (xid) => repeater.handlingOf(xid),
+    pass: (bytes) => void toMain.push(bytes),
+    show: (frame) => repeater.show(frame),
+    unreadable: () => repeater.unreadable(),
+  });
+  const mainWrites = (...frames: Buffer[]) => {
+    repeater.writing(Buffer.concat(frames));
+    for (const bytes of frames) toServer.push({ xid: bytes.readInt32BE(4), bytes, at: time.ms, by: 'main' });
+  };
+  const beat = (mainTurns = true) => {
+    const before = toServer.length;
+    repeater.beat(mainTurns);
+    return toServer.slice(before).map(({ xid }) => xid);
+  };
+  return { time, repeater, filter, toServer, toMain, extended, took, repeated, mainWrites, beat };
+}
+
+/** As {@link setUp}, over a connection that serves, with these heartbeats. */
+function setUpServed(heartbeats: readonly GivenHeartbeat[]) {
+  const all = setUp();
+  all.mainWrites(greeting(4800)); // Any frame: the handshake has no xid.
+  all.filter.push(greeting(4800));
+  all.toMain.length = 0;
+  all.toServer.length = 0;
+  const give = (next: readonly GivenHeartbeat[] | undefined) =>
+    all.repeater.give(next && { ...TIMES, heartbeats: next });
+  give(heartbeats);
+  const passed = () => Buffer.concat(all.toMain);
+  return { ...all, give, passed };
+}
+
+function withXid(heartbeat: GivenHeartbeat, xid: number): Buffer {
+  const bytes = Buffer.from(heartbeat.frame);
+  bytes.writeInt32BE(xid, 4);
+  return bytes;
+}
+
+describe('a repeated heartbeat', () => {
+  it('is sent 5/16 of a lease after the newest heartbeat of either thread, byte for byte but for its xid', () => {
+    const heartbeat = heartbeatOf([node(1, HELD)], true);
+    const { time, repeater, filter, toServer, mainWrites, beat } = setUpServed([heartbeat]);
+    time.ms = 400;
+    mainWrites(withXid(heartbeat, 5));
+    filter.push(committed(5, [1]));
+    expect(repeater.dueAt).toBe(400 + REPEAT_MS);
+    time.ms = 399 + REPEAT_MS;
+    expect(beat()).toEqual([]);
+    time.ms = 400 + REPEAT_MS;
+    expect(beat()).toEqual([FIRST_THREAD_XID]);
+    expect(toServer.at(-1)?.bytes).toEqual(withXid(heartbeat, FIRST_THREAD_XID));
+    filter.push(committed(FIRST_THREAD_XID, [2]));
+    expect(repeater.dueAt).toBe(400 + 2 * REPEAT_MS);
+  });
+
+  it('comes later than the heartbeat that a main thread sends that turns', () => {
+    expect(repeatsEveryMs(TIMES)).toBeGreaterThan(TIMES.leaseMs / 4);
+    expect(repeatsEveryMs({ leaseMs: 5000, sessionTimeoutMs: 6000 })).toBeGreaterThan(6000 / 5);
+  });
+
+  it('is not sent for a main thread whose loop does not turn', () => {
+    const { time, beat } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    time.ms = 10_000;
+    expect(beat(false)).toEqual([]);
+    expect(beat(true)).toEqual([FIRST_THREAD_XID]);
+  });
+
+  it('is not sent while a heartbeat of either thread is unanswered', () => {
+    const heartbeat = heartbeatOf([node(1, HELD)], true);
+    const { time, repeater, filter, mainWrites, beat } = setUpServed([heartbeat]);
+    mainWrites(withXid(heartbeat, 5));
+    time.ms = 10_000;
+    expect(repeater.dueAt).toBe(Number.POSITIVE_INFINITY);
+    expect(beat()).toEqual([]);
+    filter.push(committed(5, [1]));
+    expect(beat()).toEqual([FIRST_THREAD_XID]);
+    time.ms = 20_000;
+    expect(beat()).toEqual([]);
+  });
+
+  it('is not sent while a ping is unanswered', () => {
+    const { time, filter, mainWrites, beat } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    mainWrites(encodePing());
+    time.ms = 10_000;
+    expect(beat()).toEqual([]);
+    filter.push(reply(PING_XID));
+    expect(beat()).toEqual([FIRST_THREAD_XID]);
+  });
+
+  it('is only one that the main thread gave for what it holds', () => {
+    const held = heartbeatOf([node(1, HELD)], true);
+    const all = heartbeatOf([node(1, HELD), node(2, WAITING)], false);
+    const { time, filter, toServer, give, beat } = setUpServed([all]);
+    time.ms = 10_000;
+    expect(beat()).toEqual([PING_XID]); // Nothing is held yet.
+    filter.push(reply(PING_XID));
+    give([all, held]);
+    expect(beat()).toEqual([FIRST_THREAD_XID]);
+    expect(toServer.at(-1)?.bytes).toEqual(withXid(held, FIRST_THREAD_XID));
+    filter.push(committed(FIRST_THREAD_XID, [1]));
+    give([all]); // The main thread is about to release it.
+    time.ms = 20_000;
+    expect(beat()).toEqual([PING_XID]);
+  });
+
+  it('is not sent once the main thread has stopped its heartbeats', () => {
+    const { time, give, beat } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    give(undefined);
+    time.ms = 100_000;
+    expect(beat()).toEqual([]);
+  });
+
+  /** The thread sends no other heartbeat after that answer until the main thread has sent one that is confirmed. */
+  function isTheLast(answer: (xid: number) => Buffer): void {
+    const shared = cell();
+    const heartbeat = heartbeatOf([node(1, HELD, { version: 3, cells: [shared] })], true);
+    const { time, filter, extended, mainWrites, beat, give } = setUpServed([heartbeat]);
+    time.ms = 10_000;
+    const [xid = 0] = beat();
+    filter.push(answer(xid));
+    expect(extended).toEqual([]);
+    give([heartbeat]);
+    time.ms = 20_000;
+    expect(beat()).toEqual([PING_XID]); // The session lives on.
+    filter.push(reply(PING_XID));
+    mainWrites(withXid(heartbeat, 5));
+    filter.push(committed(5, [4]));
+    time.ms = 30_000;
+    expect(beat()).toEqual([FIRST_THREAD_XID + 1]);
+  }
+
+  it('that is refused is the last one until the main thread has sent one that is confirmed', () => {
+    isTheLast(refused);
+  });
+
+  it('that shows a version that did not rise is the last one until the main thread has sent one that is confirmed', () => {
+    isTheLast((xid) => committed(xid, [3]));
+  });
+
+  it('that is throttled is the last one until the main thread has sent one that is confirmed', () => {
+    isTheLast((xid) => reply(xid, { code: -127 }));
+  });
+
+  it("whose answer can't be read is the last one until the main thread has sent one that is confirmed", () => {
+    isTheLast((xid) => reply(xid, { body: Buffer.from([1, 2, 3]) }));
+  });
+
+  it('uses no xid of the main thread, whatever their number', () => {
+    const heartbeat = heartbeatOf([node(1, HELD, { isRaised: false })], true);
+    const { time, filter, beat } = setUpServed([heartbeat]);
+    for (let sent = 0; sent < 50; sent++) {
+      time.ms += 1000;
+      const [xid = 0] = beat();
+      expect(xid).toBe(FIRST_THREAD_XID + sent);
+      filter.push(committed(xid, [undefined]));
+    }
+  });
+});
+
+describe('a lease', () => {
+  it('counts from before a heartbeat of either thread was written, and begins with the reply that confirms it', () => {
+    const shared = cell();
+    const heartbeat = heartbeatOf([node(1, HELD, { cells: [shared] })], true);
+    const { time, filter, extended, repeated, mainWrites, beat, took } = setUpServed([heartbeat]);
+    time.ms = 100;
+    mainWrites(withXid(heartbeat, 5));
+    time.ms = 900;
+    expect(extended).toEqual([]);
+    filter.push(committed(5, [1]));
+    expect(extended).toEqual([{ cell: shared, until: { monotonicMs: 100 + TIMES.leaseMs } }]);
+    expect(took).toEqual([800]);
+    const [xid = 0] = beat();
+    time.ms = 1200;
+    filter.push(committed(xid, [2]));
+    expect(extended[1]).toEqual({ cell: shared, until: { monotonicMs: 900 + TIMES.leaseMs } });
+    expect(repeated).toEqual([{ zxid: 7n, versions: [{ id: 1, version: 2 }] }]); // The main thread hears of it.
+  });
+
+  it('of one node goes on, though the version of another one did not rise', () => {
+    const [good, bad] = [cell(), cell()];
+    const nodes = [node(1, HELD, { cells: [good] }), node(2, WAITING, { version: 8, cells: [bad] })];
+    const { time, filter, extended, beat } = setUpServed([heartbeatOf(nodes, true)]);
+    time.ms = 10_000;
+    const [xid = 0] = beat();
+    filter.push(committed(xid, [1, 8]));
+    expect(extended.map(({ cell }) => cell)).toEqual([good]);
+  });
+
+  it('extends each cell of a node', () => {
+    const cells = [cell(), cell()];
+    const { time, filter, extended, beat } = setUpServed([heartbeatOf([node(1, HELD, { cells })], true)]);
+    time.ms = 10_000;
+    const [xid = 0] = beat();
+    filter.push(committed(xid, [1]));
+    expect(extended.map(({ cell }) => cell)).toEqual(cells);
+  });
+
+  it('does not begin with a version that the thread has seen before, though the main thread has not', () => {
+    const shared = cell();
+    const heartbeat = () => heartbeatOf([node(1, HELD, { cells: [shared] })], true);
+    const { time, filter, extended, beat, give } = setUpServed([heartbeat()]);
+    time.ms = 10_000;
+    const [first = 0] = beat();
+    filter.push(committed(first, [5]));
+    give([heartbeat()]); // The main thread still knows version 0 only.
+    time.ms = 20_000;
+    const [second = 0] = beat();
+    filter.push(committed(second, [5]));
+    expect(extended).toHaveLength(1);
+  });
+});
+
+describe('a ping', () => {
+  it('keeps a session that holds nothing, a quarter of the session timeout after anything was written', () => {
+    const { time, repeater, filter, mainWrites, beat, passed } = setUpServed([]);
+    time.ms = 300;
+    mainWrites(encodePing());
+    filter.push(reply(PING_XID));
+    const toMain = passed();
+    expect(repeater.dueAt).toBe(300 + pingsEveryMs(TIMES));
+    time.ms = 300 + pingsEveryMs(TIMES);
+    expect(beat()).toEqual([PING_XID]);
+    filter.push(reply(PING_XID));
+    expect(passed()).toEqual(toMain); // The reply to the thread's own.
+  });
+
+  it('is not sent for a main thread whose loop does not turn', () => {
+    const { time, beat } = setUpServed([]);
+    time.ms = 100_000;
+    expect(beat(false)).toEqual([]);
+  });
+});
+
+describe('a peer that sends no frames', () => {
+  it('gets no heartbeat from the thread, and all that it sends passes', () => {
+    const { time, filter, beat, passed, give } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    const long = Buffer.alloc(12, 0x7f);
+    filter.push(long);
+    give([heartbeatOf([node(1, HELD)], true)]);
+    time.ms = 100_000;
+    expect(beat()).toEqual([]);
+    filter.push(reply(FIRST_THREAD_XID));
+    expect(passed()).toEqual(Buffer.concat([long, reply(FIRST_THREAD_XID)]));
+  });
+});
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('main beats' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('main pings' as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('main asks' as const), bytes: fc.nat({ max: 30 }) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant('time' as const), ms: fc.integer({ min: 100, max: 1300 }) }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        kind: fc.constant('thread' as const),
+        turns: fc.nat({ max: 3 }).map((n) => n > 0),
+      }),
+    },
+    {
+      weight: 9,
+      arbitrary: fc.record({ kind: fc.constant('answer' as const), cut: fc.nat({ max: 200 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('event' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('give' as const), isHeld: fc.boolean() }) },
+  ),
+  { minLength: 20, maxLength: 80 },
+);
+
+describe('in any course of events', () => {
+  it('the main thread gets all replies to its own requests and no others, and a lease counts from before its proof was written', () => {
+    let repeats = 0;
+    fc.assert(
+      fc.property(steps, (course) => {
+        const shared = cell();
+        const heartbeat = (isForHeld: boolean) =>
+          heartbeatOf([node(1, HELD, { cells: [shared] })], isForHeld);
+        const world = setUpServed([heartbeat(true)]);
+        const { time, filter, toServer, extended, mainWrites, repeater, give, passed } = world;
+        let [mainXid, answered, version, isHeld] = [0, 0, 0, true];
+        const expected: Buffer[] = [];
+        const proofs: number[] = [];
+        const push = (bytes: Buffer, cut: number) => {
+          filter.push(Buffer.from(bytes.subarray(0, cut)));
+          if (cut < bytes.length) filter.push(Buffer.from(bytes.subarray(cut)));
+        };
+        for (const step of course) {
+          if (step.kind === 'main beats') mainWrites(withXid(heartbeat(false), ++mainXid));
+          else if (step.kind === 'main pings') mainWrites(encodePing());
+          else if (step.kind === 'main asks')
+            mainWrites(reply(++mainXid, { body: Buffer.alloc(step.bytes) }));
+          else if (step.kind === 'time') time.ms += step.ms;
+          else if (step.kind === 'thread') {
+            const before = toServer.length;
+            repeater.beat(step.turns);
+            const sent = toServer.slice(before);
+            repeats += sent.filter(({ xid }) => xid !== PING_XID).length;
+            if (!step.turns) expect(sent).toEqual([]);
+            if (!isHeld) expect(sent.filter(({ xid }) => xid !== PING_XID)).toEqual([]);
+          } else if (step.kind === 'give') {
+            isHeld = step.isHeld;
+            give(isHeld ? [heartbeat(true)] : [heartbeat(false)]);
+          } else if (step.kind === 'event') {
+            expected.push(reply(-1, { body: Buffer.alloc(9) }));
+            filter.push(reply(-1, { body: Buffer.alloc(9) }));
+          } else {
+            const request = toServer[answered];
+            if (request === undefined) continue;
+            answered++;
+            const isBeat = request.bytes.length === heartbeat(true).frame.length && request.xid > 0;
+            const isProof = isBeat && request.bytes.readInt32BE(8) === 14;
+            const bytes = isProof ? committed(request.xid, [++version]) : reply(request.xid);
+            if (isProof) proofs.push(request.at);
+            if (request.by === 'main') expected.push(bytes);
+            push(bytes, Math.min(step.cut, bytes.length));
+          }
+        }
+        expect(passed()).toEqual(Buffer.concat(expected));
+        expect(extended.map(({ until }) => (until.monotonicMs ?? 0) - TIMES.leaseMs)).toEqual(proofs);
+      }),
+      { numRuns: 300 },
+    );
+    expect(repeats).toBeGreaterThan(50); // Otherwise the courses would show nothing.
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
+import type { Connection } from '../../../../src/session/connection/connection.js';
+import type { Repeats } from '../../../../src/session/connection/transport.js';
+import type { Given } from '../../../../src/session/connection-thread/repeater.js';
+import { KeepAlive } from '../../../../src/session/keep-alive/keep-alive.js';
+import type { ProvenNode, RaisedVersion } from '../../../../src/session/keep-alive/proof-batch.js';
+import type { Request } from '../../../../src/session/protocol/requests.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
+import { instantAt } from '../../../support/lease-instant.js';
+import { SILENT } from '../../../support/silent-logger.mjs';
+import { settle } from '../../../support/waiting.mjs';
+
+const TIMES = { leaseMs: 1000, sessionTimeoutMs: 6000 };
+
+class FakeNode implements ProvenNode {
+  cells: SharedArrayBuffer[] = [];
+  readonly shown: unknown[] = [];
+  readonly absolutePath: string;
+  readonly raised: RaisedVersion | undefined;
+
+  constructor(absolutePath: string, isRaised = true) {
+    this.absolutePath = absolutePath;
+    if (!isRaised) return;
+    this.raised = {
+      version: 3,
+      absoluteRaise: () => ({ kind: 'set', path: `${absolutePath}-h`, data: Buffer.alloc(0) }),
+      written: () => true,
+      shown: (...args) => void this.shown.push(args),
+      refused: () => undefined,
+    };
+  }
+
+  confirmed(_: LeaseInstant): void {
+    return undefined;
+  }
+  gone(): void {
+    return undefined;
+  }
+  unreadable(): void {
+    return undefined;
+  }
+}
+
+function setUp() {
+  const clock = new TestClock();
+  const given: (Given | undefined)[] = [];
+  let repeats: Repeats | undefined;
+  const answers: (() => void)[] = [];
+  const connection = {
+    server: { host: 'fake', port: 1 },
+    give: (next: Given | undefined, to: Repeats) => {
+      given.push(next);
+      repeats = to;
+    },
+    send: (request: Request<unknown>) =>
+      new Promise((resolve) => {
+        const { length } = request.encode(0);
+        answers.push(() => resolve({ value: [], zxid: 1n, sentAt: instantAt(clock.now()), length }));
+      }),
+    ping: () => Promise.resolve(),
+    destroy: () => undefined,
+  } as unknown as Connection;
+  const warned: string[] = [];
+  const stalls: number[] = [];
+  const took: number[] = [];
+  let repeated = 0;
+  const logger = { ...SILENT, warn: (_: unknown, message?: string) => void warned.push(String(message)) };
+  const keepAlive = new KeepAlive(clock, logger, (ms) => void took.push(ms), {
+    onRepeated: () => void repeated++,
+    onStall: (ms) => void stalls.push(ms),
+  });
+  const start = () => keepAlive.start(connection, TIMES);
+  const answer = async () => {
+    answers.shift()?.();
+    await settle();
+  };
+  const heard = () => repeats as Repeats;
+  return { clock, given, keepAlive, start, answer, heard, warned, stalls, took, repeated: () => repeated };
+}
+
+const cell = () => new SharedArrayBuffer(24);
+
+describe('what the thread of a connection is given', () => {
+  it('is the heartbeat of what is held, in its steady form, from when the connection serves', () => {
+    const { given, keepAlive, start } = setUp();
+    const node = new FakeNode('/a');
+    node.cells = [cell()];
+    keepAlive.add(node);
+    start();
+    const [heartbeat] = given.at(-1)?.heartbeats ?? [];
+    expect(given.at(-1)).toMatchObject(TIMES);
+    expect(heartbeat).toMatchObject({
+      isForHeld: true,
+      nodes: [{ id: 1, raisedBy: 1, version: 3, cells: node.cells }],
+    });
+    expect(Buffer.from(heartbeat?.frame ?? []).includes('/a-h')).toBe(true);
+  });
+
+  it('is nothing to repeat for nodes by which nothing is held, though the thread knows their heartbeat', () => {
+    const { given, keepAlive, start } = setUp();
+    keepAlive.add(new FakeNode('/waiting'));
+    start();
+    expect(given.at(-1)?.heartbeats.map(({ isForHeld }) => isForHeld)).toEqual([false]);
+  });
+
+  it('to repeat is the heartbeat of the held nodes alone, if there are others', () => {
+    const { given, keepAlive, start } = setUp();
+    const held = new FakeNode('/held', false);
+    keepAlive.add(new FakeNode('/waiting'));
+    keepAlive.add(held);
+    start();
+    held.cells = [cell()];
+    keepAlive.heldByChanged(held);
+    const [all, ofHeld] = given.at(-1)?.heartbeats ?? [];
+    expect([all?.isForHeld, ofHeld?.isForHeld]).toEqual([false, true]);
+    expect(all?.nodes.map(({ id }) => id)).toEqual([1, 2]);
+    expect(ofHeld?.nodes).toEqual([{ id: 2, raisedBy: undefined, version: 0, cells: held.cells }]);
+    expect(Buffer.from(ofHeld?.frame ?? []).includes('/waiting')).toBe(false);
+  });
+
+  it('no longer has a node as soon as that is removed, before anything else can be written', () => {
+    const { given, keepAlive, start } = setUp();
+    const node = new FakeNode('/a');
+    node.cells = [cell()];
+    keepAlive.add(node);
+    start();
+    keepAlive.remove(node);
+    expect(given.at(-1)?.heartbeats).toEqual([]);
+  });
+
+  it('is nothing at all once the session has ended or lost the connection', () => {
+    const { given, keepAlive, start } = setUp();
+    start();
+    keepAlive.stop();
+    expect(given.at(-1)).toBeUndefined();
+  });
+});
+
+describe('what the thread of a connection reports', () => {
+  it('shows the versions that it has raised, as an answer to this thread would', () => {
+    const { keepAlive, start, heard, repeated } = setUp();
+    const node = new FakeNode('/a');
+    node.cells = [cell()];
+    keepAlive.add(node);
+    start();
+    heard().repeated({ zxid: 9n, versions: [{ id: 1, version: 7 }] });
+    expect(node.shown).toEqual([[7, 9n]]);
+    expect(repeated()).toBe(1);
+  });
+
+  it('is one stall, however many heartbeats the thread has sent in it, and is logged at most once a minute', async () => {
+    const { clock, keepAlive, start, answer, heard, stalls, warned } = setUp();
+    const node = new FakeNode('/a');
+    node.cells = [cell()];
+    keepAlive.add(node);
+    start();
+    await clock.advance(0);
+    await answer();
+    const stall = async (ms: number) => {
+      clock.jump(ms); // The loop doesn't turn, so no timer fires.
+      for (let sent = 0; sent < 5; sent++) heard().repeated({ zxid: 9n, versions: [] });
+      await clock.advance(0); // The heartbeat that is overdue.
+      await answer();
+    };
+    await stall(5000);
+    expect(stalls).toEqual([4750]);
+    await stall(3000);
+    expect(stalls).toEqual([4750, 2750]);
+    expect(warned).toEqual(['the main thread stood still for 4750 ms: a thread sent its heartbeats']);
+    await stall(60_000);
+    expect(warned).toHaveLength(2);
+  });
+
+  it('is how long an answer took, which this thread may have read much later', async () => {
+    const { clock, keepAlive, start, answer, heard, took } = setUp();
+    keepAlive.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    clock.jump(5000);
+    heard().answered(3);
+    await answer();
+    expect(took).toEqual([3]);
+  });
+});
