@@ -1,5 +1,5 @@
-import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './public-class/brand.js';
-import { forJson } from './public-class/console-log.js';
+import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './public-class/instance-brand.js';
+import { forJson } from './public-class/shown-in-console.js';
 
 // What `errors.ts` and the light entry `conclave/held-term` have in common. Import from `errors.ts` where the light entry isn't concerned.
 

@@ -1,6 +1,6 @@
 // Longer than 500 lines: the catalogue of all errors, which is read and searched as one; no class in it holds logic.
 import { ConclaveError, describe, show } from './base-errors.js';
-import { mark } from './public-class/brand.js';
+import { mark } from './public-class/instance-brand.js';
 
 // The base of all errors, and the errors that the light entry `conclave/held-term` throws too.
 export * from './base-errors.js';

@@ -106,7 +106,7 @@ export { ReadWriteLock } from './lock/read-write-lock.js';
 export { Semaphore } from './lock/semaphore.js';
 export type { StartOptions } from './platform/async/start-with-signal.js';
 export type { StopOptions } from './platform/async/stop-with-timeout.js';
-export type { Environment } from './platform/environment.js';
+export type { Environment } from './platform/injected-environment.js';
 export type { Logger } from './platform/logging/logger.js';
 export type { RetryOptions } from './platform/retry/backoff.js';
 export type { Clock, LeaseInstant, Timer, TimerOptions } from './platform/time/clock.js';

@@ -13,7 +13,7 @@ import { abortable, anyAbort } from '../platform/async/promises.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
-import { changePins, moveShard } from '../shards/pins.js';
+import { changePins, moveShard } from '../shards/pinned-shards.js';
 import { GroupPaths } from '../shards/stored/paths.js';
 import type { Route } from './routes.js';
 

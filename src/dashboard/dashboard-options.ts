@@ -1,6 +1,6 @@
 import { InvalidOptionError, NOT_SHOWN } from '../errors.js';
 import { checkBoolean, checkOptions } from '../platform/checks.js';
-import { systemEnvironment } from '../platform/environment.js';
+import { systemEnvironment } from '../platform/injected-environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import { Session } from '../session/session.js';

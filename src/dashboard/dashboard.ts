@@ -11,8 +11,15 @@ import {
   resolveDashboardOptions,
 } from './dashboard-options.js';
 import { EventStreams, MOST_STREAMS } from './event-streams.js';
-import { type Authorizer, authorizer, hostRefusal, originRefusal, type Visit, visitOf } from './guards.js';
 import { History, noHistory } from './history/history.js';
+import {
+  type Authorizer,
+  authorizer,
+  hostRefusal,
+  originRefusal,
+  type Visit,
+  visitOf,
+} from './request-guards.js';
 import { eventStream, failure, json, page } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
 

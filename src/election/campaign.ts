@@ -1,4 +1,4 @@
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import { Place, type PlaceHost } from './place-in-queue.js';
 import type { GivenTerm } from './term/release.js';

@@ -13,7 +13,7 @@ import {
   WorkOverrunError,
   ZooKeeperError,
 } from '../errors.js';
-import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import { LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/start-with-signal.js';
 import { type StopPort, Stopping } from '../platform/async/stop-with-timeout.js';
@@ -22,7 +22,7 @@ import { type Clock, sleep } from '../platform/time/clock.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
-import { Advertisement } from './advertisement.js';
+import { Advertisement } from './advertised-data.js';
 import { type CampaignHost, campaign } from './campaign.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import type { ResolvedElectorOptions } from './elector-options.js';

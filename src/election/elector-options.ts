@@ -13,7 +13,7 @@ import {
 } from '../platform/checks.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Session } from '../session/session.js';
-import { HIGHEST_PRIORITY } from './candidates/priority.js';
+import { HIGHEST_PRIORITY } from './candidates/order-by-priority.js';
 import type { Term } from './term/term.js';
 
 /** How a candidate campaigns and leads. All times are in milliseconds. */

@@ -4,8 +4,8 @@ import { resolveStop, type StopOptions } from '../platform/async/stop-with-timeo
 import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
 import { withFields } from '../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../platform/logging/reporting-emitter.js';
-import { mark } from '../public-class/brand.js';
-import { showAs } from '../public-class/console-log.js';
+import { mark } from '../public-class/instance-brand.js';
+import { showAs } from '../public-class/shown-in-console.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
 import { ElectorLifecycle } from './elector-lifecycle.js';

@@ -1,6 +1,6 @@
 // Imports more than 20 modules: 23, half of them for types. It connects the queue, which knows nothing of elections, with the records.
 
-import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
 import { joinQueue } from '../queue/join.js';
@@ -8,10 +8,10 @@ import { parseEntry } from '../queue/names-and-order.js';
 import { EXCLUSIVE } from '../queue/turn-rule.js';
 import { awaitTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
-import type { Advertisement } from './advertisement.js';
+import type { Advertisement } from './advertised-data.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
 import { SuccessorSearch } from './candidates/find-next-leader.js';
-import { NextLeader } from './candidates/known-next-leader.js';
+import { NextLeader } from './candidates/next-leader-watch.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import {
   type Ahead,
@@ -25,13 +25,13 @@ import {
   type WaitStep,
 } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import { FollowedRecord, type FollowedRecordHost } from './followed-record.js';
 import { type Beginning, recordPath, type SeenRecord } from './record/record.js';
+import { FollowedRecord, type FollowedRecordHost } from './record-and-holder.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
 import { type GivenTerm, leaveQueue, Release } from './term/release.js';
 import type { Claim, TermOrigin } from './term/term.js';
-import { type WaitListener, WaitReports } from './wait-reports.js';
+import { type WaitListener, WaitReports } from './waiting-events.js';
 
 /** The part of an elector that its place in the queue uses. */
 export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost {

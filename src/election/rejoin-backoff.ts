@@ -1,5 +1,5 @@
 import type { DemotionReason } from '../errors.js';
-import type { Environment } from '../platform/environment.js';
+import type { Environment } from '../platform/injected-environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
 import { isLoss } from './term/loss.js';

@@ -1,5 +1,5 @@
 import { InvalidOptionError, NoCandidateError, NoNodeError, RevocationRefusedError } from '../errors.js';
-import { onAbort } from '../platform/async/lazy-abort.js';
+import { onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred } from '../platform/async/promises.js';
 import {
   checkId,

@@ -1,6 +1,6 @@
 import { BadVersionError, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Beating } from '../lease/silence.js';
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, abortableLate } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
 import { isUnanswered } from '../session/operations.js';
@@ -9,10 +9,10 @@ import type { TransactionPart } from '../session/protocol/records.js';
 import type { SuccessorSearch } from './candidates/find-next-leader.js';
 import type { ClaimStep, HeldRecord } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import type { FollowedRecord } from './followed-record.js';
 import type { ElectionRecords } from './record/election-records.js';
 import type { Beginning, SeenRecord } from './record/record.js';
-import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/record-writes.js';
+import type { FollowedRecord } from './record-and-holder.js';
+import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transactions.js';
 
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {

@@ -1,5 +1,5 @@
 import { describe, NoNodeError, ZooKeeperError } from '../errors.js';
-import type { RaisedVersion } from '../session/keep-alive/proof-batch.js';
+import type { RaisedVersion } from '../session/keep-alive/heartbeat-batch.js';
 import type { PartResult, TransactionPart } from '../session/protocol/records.js';
 
 const NO_DATA = Buffer.alloc(0);

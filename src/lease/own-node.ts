@@ -1,5 +1,5 @@
 import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
-import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
+import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { ignore, microtask } from '../platform/async/promises.js';
 import {
   firstOf,
@@ -13,7 +13,7 @@ import type { LeaseInstant } from '../platform/time/clock.js';
 import { sleep } from '../platform/time/clock.js';
 import { machineInstantIn } from '../platform/time/machine-instant.js';
 import type { Reply } from '../session/connection/reply.js';
-import type { ProvenNode } from '../session/keep-alive/proof-batch.js';
+import type { ProvenNode } from '../session/keep-alive/heartbeat-batch.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';

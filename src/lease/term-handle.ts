@@ -6,7 +6,7 @@ import {
   type ShardEndReason,
   TermEndedError,
 } from '../base-errors.js';
-import { showAs } from '../public-class/console-log.js';
+import { showAs } from '../public-class/shown-in-console.js';
 import { LeaseCell } from './lease-cell.js';
 
 /**

@@ -1,4 +1,4 @@
-import { isWithin, runWithin, WorkContext } from '../platform/async/caller-context.js';
+import { isWithin, runWithin, WorkContext } from '../platform/async/async-context.js';
 import { ignore } from '../platform/async/promises.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 import type { OwnNode } from './own-node.js';

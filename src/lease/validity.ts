@@ -1,5 +1,5 @@
 import { type HoldEndReason, InvalidStateError, NodeLostError, SessionClosedError } from '../errors.js';
-import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import { LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { ignore } from '../platform/async/promises.js';
 import { type Clock, SystemClock, type Timer } from '../platform/time/clock.js';
 import { machineInstantIn } from '../platform/time/machine-instant.js';

@@ -5,19 +5,19 @@ import {
   addAbortListener,
   LazyAbortController,
   removeAbortListener,
-} from '../platform/async/lazy-abort.js';
+} from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { Contender } from '../queue/contender.js';
 import { joinQueue, withdraw } from '../queue/join.js';
 import type { EntryParser, Purpose, QueueEntry } from '../queue/names-and-order.js';
-import { isOwnerless } from '../queue/ownerless-nodes.js';
+import { isOwnerless } from '../queue/ownerless-contenders.js';
 import { EXCLUSIVE, mayLeaveReader, type TurnRule, toWatch } from '../queue/turn-rule.js';
 import { awaitTurn, type QueuePosition, type TurnWaiter, untilTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
+import { LockGrant, type Mode } from './grant-with-holds.js';
 import { type AcquireOptions, type ResolvedLockOptions, tooLate } from './lock.js';
-import { LockGrant, type Mode } from './lock-grant.js';
 import { GrantHold } from './lock-hold.js';
 
 /** The properties of one kind of lock, apart from the queue. */

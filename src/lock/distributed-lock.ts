@@ -1,4 +1,4 @@
-import { mark } from '../public-class/brand.js';
+import { mark } from '../public-class/instance-brand.js';
 import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
 import type { LockOptions } from './lock.js';

@@ -3,9 +3,9 @@ import type { GuardedTransaction } from '../lease/guarded-transaction.js';
 import type { OwnNode } from '../lease/own-node.js';
 import { type LossReason, Validity } from '../lease/validity.js';
 import { deferred, whenSettled } from '../platform/async/promises.js';
-import { mark } from '../public-class/brand.js';
-import { showAs } from '../public-class/console-log.js';
-import type { LockGrant, Mode } from './lock-grant.js';
+import { mark } from '../public-class/instance-brand.js';
+import { showAs } from '../public-class/shown-in-console.js';
+import type { LockGrant, Mode } from './grant-with-holds.js';
 
 /** One hold on a lock. Check {@link LockHold.isHeld} right before each act, and give {@link LockHold.token} to the protected resource. */
 export interface LockHold {

@@ -3,7 +3,7 @@ import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from
 import type { Purpose } from '../queue/names-and-order.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { type Access, checkAccess } from '../session/protocol/acl.js';
-import { DOWNGRADED, REVOKE } from './lock-grant.js';
+import { DOWNGRADED, REVOKE } from './grant-with-holds.js';
 import type { LockHold } from './lock-hold.js';
 
 /** How to acquire a lock. */

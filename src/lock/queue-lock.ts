@@ -1,16 +1,17 @@
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort } from '../platform/async/promises.js';
 import { checkInstance, checkPath } from '../platform/checks.js';
-import { mark } from '../public-class/brand.js';
-import { showAs } from '../public-class/console-log.js';
+import { mark } from '../public-class/instance-brand.js';
+import { showAs } from '../public-class/shown-in-console.js';
 import { inCreationOrder } from '../queue/creation-order.js';
 import { type EntryParser, lockEntryParser, type Purpose } from '../queue/names-and-order.js';
-import { isOwnerless } from '../queue/ownerless-nodes.js';
+import { isOwnerless } from '../queue/ownerless-contenders.js';
 import { untilGone } from '../queue/predecessor-watch.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import { Session } from '../session/session.js';
 import { Acquisition, type LockKind } from './acquire.js';
+import { type LockGrant, type Mode, REVOKE } from './grant-with-holds.js';
 import {
   type AcquireOptions,
   checkAcquireOptions,
@@ -23,7 +24,6 @@ import {
   resolveLockOptions,
   tooLate,
 } from './lock.js';
-import { type LockGrant, type Mode, REVOKE } from './lock-grant.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
 import { heldAround, runUnder } from './reentrancy.js';
 

@@ -1,10 +1,10 @@
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
-import { mark } from '../public-class/brand.js';
-import { showAs } from '../public-class/console-log.js';
+import { mark } from '../public-class/instance-brand.js';
+import { showAs } from '../public-class/shown-in-console.js';
 import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
+import { DOWNGRADED, type LockGrant } from './grant-with-holds.js';
 import type { LockOptions } from './lock.js';
-import { DOWNGRADED, type LockGrant } from './lock-grant.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
 import { QueueLock } from './queue-lock.js';
 

@@ -1,5 +1,5 @@
-import { runWithin, WorkContext, workContexts } from '../platform/async/caller-context.js';
-import type { LockGrant } from './lock-grant.js';
+import { runWithin, WorkContext, workContexts } from '../platform/async/async-context.js';
+import type { LockGrant } from './grant-with-holds.js';
 
 /** A piece of work that runs under locks, from when they are held until the work has settled. */
 class LockedWork extends WorkContext {

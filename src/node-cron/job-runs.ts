@@ -1,6 +1,6 @@
 import type { Term } from '../election/term/term.js';
 import { InvalidStateError } from '../errors.js';
-import { onAbort } from '../platform/async/lazy-abort.js';
+import { onAbort } from '../platform/async/lazy-abort-controller.js';
 import { deferred } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Clock, Timer } from '../platform/time/clock.js';

@@ -2,14 +2,14 @@ import { InvalidStateError, SessionClosedError, SessionExpiredError } from '../e
 import { abortable, type Deferred, deferred } from '../platform/async/promises.js';
 import { markStopped, type StartOptions, start } from '../platform/async/start-with-signal.js';
 import { checkOptions, checkPath } from '../platform/checks.js';
-import { systemEnvironment } from '../platform/environment.js';
+import { systemEnvironment } from '../platform/injected-environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../platform/logging/reporting-emitter.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
 import type { EventNames } from '../platform/safe-emitter.js';
 import { type Clock, sleep, type Timer } from '../platform/time/clock.js';
-import { showAs } from '../public-class/console-log.js';
-import { type ObserverSource, resolveSource } from '../session/observation/observer-sessions.js';
+import { showAs } from '../public-class/shown-in-console.js';
+import { type ObserverSource, resolveSource } from '../session/observers/observer-sessions.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import { EnsembleHistory, type SessionSource } from '../session/successive-sessions.js';

@@ -1,5 +1,5 @@
 import { A_TEXT, InvalidOptionError, UNKNOWN_OPTION } from '../errors.js';
-import { nameOf } from '../public-class/brand.js';
+import { nameOf } from '../public-class/instance-brand.js';
 
 /**
  * Checks of the values that callers give. Each throws {@link InvalidOptionError} with the option, the value and what would be

@@ -1,6 +1,6 @@
 import { describe } from '../errors.js';
 import { OwnNode } from '../lease/own-node.js';
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { LeaseInstant } from '../platform/time/clock.js';
 import type { ChildNames } from '../session/protocol/child-names.js';
@@ -8,7 +8,7 @@ import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { inCreationOrder } from './creation-order.js';
 import { type EntryParser, type QueueEntry, withoutLater } from './names-and-order.js';
-import { isOwnerless } from './ownerless-nodes.js';
+import { isOwnerless } from './ownerless-contenders.js';
 import { untilGone } from './predecessor-watch.js';
 import type { TurnRule } from './turn-rule.js';
 

@@ -1,6 +1,6 @@
 import type { Session } from '../session/session.js';
 import { type EntryParser, isOverflowed, type QueueEntry, queueOf } from './names-and-order.js';
-import { orUnreadable } from './ownerless-nodes.js';
+import { orUnreadable } from './ownerless-contenders.js';
 
 /**
  * The contenders among `children` in the order of their creation, even if the numbers don't show it. Then the transactions that

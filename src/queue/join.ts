@@ -1,5 +1,5 @@
 import { NodeLostError, NoNodeError } from '../errors.js';
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { ignore } from '../platform/async/promises.js';
 import { LostRequest } from '../session/connection/connection-end.js';
 import type { Reply } from '../session/connection/reply.js';

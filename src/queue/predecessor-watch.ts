@@ -1,5 +1,5 @@
 import { NoNodeError, type ZooKeeperError } from '../errors.js';
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort, deferred, ignore } from '../platform/async/promises.js';
 import {
   membersOf,
@@ -12,7 +12,7 @@ import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData } from '../session/protocol/records.js';
 import { existsRequest } from '../session/protocol/requests.js';
 import type { Session } from '../session/session.js';
-import { isOwnerless, orUnreadable } from './ownerless-nodes.js';
+import { isOwnerless, orUnreadable } from './ownerless-contenders.js';
 
 /**
  * Resolves when the node of that name is gone from the queue, or is ownerless: such a node would stay forever.

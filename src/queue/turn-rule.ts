@@ -1,4 +1,4 @@
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import type { QueueEntry } from './names-and-order.js';
 
 /** Which contenders must be gone before another one holds. Only this rule distinguishes the kinds of locks. */

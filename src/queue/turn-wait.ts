@@ -1,4 +1,4 @@
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { AccompanyingRead } from '../session/keep-alive/keep-alive.js';
 import type { ChildNames } from '../session/protocol/child-names.js';

@@ -7,16 +7,16 @@ import {
   OperationTimeoutError,
   type ZooKeeperError,
 } from '../errors.js';
-import { type Abortable, onAbort } from '../platform/async/lazy-abort.js';
+import { type Abortable, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, ignore, microtask } from '../platform/async/promises.js';
 import { checkFunction, checkOneOf, checkOptions, checkSignal } from '../platform/checks.js';
-import type { Environment } from '../platform/environment.js';
+import type { Environment } from '../platform/injected-environment.js';
 import { SafeEmitter } from '../platform/safe-emitter.js';
 import { Chroot } from './chroot.js';
 import { LostRequest } from './connection/connection-end.js';
 import { Outbox } from './connection/outbox.js';
 import type { Reply } from './connection/reply.js';
-import { CREATE_MODES, checkData, checkPart, checkSize, checkVersion } from './operation-checks.js';
+import { CREATE_MODES, checkData, checkPart, checkSize, checkVersion } from './operation-arguments.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
 import { isNoAuth, isThrottled } from './protocol/error-codes.js';
 import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';

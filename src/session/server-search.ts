@@ -6,9 +6,9 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
-import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
-import type { Server } from '../platform/environment.js';
+import type { Server } from '../platform/injected-environment.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { afterPendingInput, type Clock } from '../platform/time/clock.js';
 import type { Connection, ConnectionOwner } from './connection/connection.js';
@@ -26,7 +26,7 @@ import {
   type SessionCredentials,
   withoutCredentials,
   withZxidsOf,
-} from './credentials-and-times.js';
+} from './identity.js';
 import { closeSessionRequest, type Handshake, type HandshakeReply } from './protocol/requests.js';
 import type { ResolvedSessionOptions } from './session-options.js';
 import { hasEnded, type SessionState } from './session-state.js';

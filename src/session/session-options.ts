@@ -10,7 +10,7 @@ import {
   definedOnly,
   type OptionsWithin,
 } from '../platform/checks.js';
-import { type Environment, systemEnvironment } from '../platform/environment.js';
+import { type Environment, systemEnvironment } from '../platform/injected-environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { threadsShareClock } from '../platform/time/machine-instant.js';
 import type { Credentials } from './connection/connection.js';

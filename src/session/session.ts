@@ -6,18 +6,18 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
-import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
+import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { deferred } from '../platform/async/promises.js';
 import { isLastResort, type Logger, logError, resolveLogger } from '../platform/logging/logger.js';
-import { mark } from '../public-class/brand.js';
-import { showAs } from '../public-class/console-log.js';
+import { mark } from '../public-class/instance-brand.js';
+import { showAs } from '../public-class/shown-in-console.js';
+import { PathGuard, pathPolicyOf } from './acl-protection.js';
 import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
 import type { Connection } from './connection/connection.js';
 import { SessionThread } from './connection-thread/session-thread.js';
-import { credentialsOf, isKnown, type SessionCredentials } from './credentials-and-times.js';
+import { credentialsOf, isKnown, type SessionCredentials } from './identity.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
-import { PathGuard, pathPolicyOf } from './path-protection.js';
 import { ServerSearch, type SessionOwner } from './server-search.js';
 import {
   type CloseOptions,

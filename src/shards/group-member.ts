@@ -1,6 +1,6 @@
 import { registerMember } from '../cluster/dead-children/guardian-link.js';
 import { describe } from '../errors.js';
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Contender } from '../queue/contender.js';
@@ -11,11 +11,11 @@ import { ReportWriter } from './members/report-writer.js';
 import { HomeKeeper } from './members/shards-after-restart.js';
 import type { OwnedShard } from './ownership/shard.js';
 import { ShardOwner, type ShardOwnerListener } from './ownership/shard-owner.js';
-import { PlanningCandidate } from './planner/planning-candidate.js';
+import { PlanningCandidate } from './planner/planner-election.js';
 import { prepareGroup } from './shards-of-group.js';
 import type { MemberData, MemberReport } from './stored/formats.js';
 import { GroupPaths } from './stored/paths.js';
-import type { GroupShards, ShardList } from './stored/shard-list.js';
+import type { GroupShards, ShardList } from './stored/shard-names.js';
 
 /** How a member takes part in a group of shards. */
 export interface GroupMemberOptions extends MemberData {

@@ -1,7 +1,7 @@
 import { ElectionReader } from '../election/record/election-reader.js';
-import { leaderOf } from '../election/record/snapshot.js';
+import { leaderOf } from '../election/record/read-at-once.js';
 import { NoNodeError } from '../errors.js';
-import { LazyAbortController } from '../platform/async/lazy-abort.js';
+import { LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { queueOf } from '../queue/names-and-order.js';
 import type { Session } from '../session/session.js';
 import type { SeenMember } from './members/member-watch.js';

@@ -7,14 +7,14 @@ import {
   type ZooKeeperError,
 } from '../errors.js';
 import { takeoverDelayMs } from '../lease/silence.js';
-import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable } from '../platform/async/promises.js';
 import { sleep } from '../platform/time/clock.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { createRecords, readRecords } from './ownership/shard-records.js';
 import { type GroupPaths, idOfNodeName } from './stored/paths.js';
-import { type GroupShards, ShardList } from './stored/shard-list.js';
+import { type GroupShards, ShardList } from './stored/shard-names.js';
 
 /**
  * Which shards a group has.

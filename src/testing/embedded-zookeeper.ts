@@ -1,7 +1,7 @@
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
-import { mark } from '../public-class/brand.js';
-import { EmbeddedSession } from './controls/embedded-session.js';
+import { mark } from '../public-class/instance-brand.js';
+import { EmbeddedSession } from './controls/client-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
 import { type LoggedEvent, type LoggedRequest, RequestLog } from './controls/request-log.js';
 import { TestClock } from './controls/test-clock.js';

@@ -1,4 +1,4 @@
-export type { EmbeddedSession } from './controls/embedded-session.js';
+export type { EmbeddedSession } from './controls/client-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
 export type { LoggedEvent, LoggedRequest } from './controls/request-log.js';
 export { TestClock } from './controls/test-clock.js';
@@ -13,4 +13,4 @@ export { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 export type { ErrorName, EventType } from './protocol/op-codes.js';
 export type { LoggedOperation, OperationName } from './protocol/requests.js';
 export type { EmbeddedZooKeeperOptions, RestartOptions } from './server/embedded-options.js';
-export type { Dialect } from './state/dialect.js';
+export type { Dialect } from './state/server-release.js';

@@ -4,7 +4,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import { deferred } from '../../src/platform/async/promises.js';
-import { systemEnvironment } from '../../src/platform/environment.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import type { QueuePosition } from '../../src/queue/turn-wait.js';
 import { Connection } from '../../src/session/connection/connection.js';
 import { openTransport } from '../../src/session/connection/transport.js';

@@ -6,7 +6,7 @@ import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { SessionExpiredError, WorkOverrunError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { systemEnvironment } from '../../src/platform/environment.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { entryPrefix } from '../../src/queue/names-and-order.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';

@@ -11,7 +11,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
-import { systemEnvironment } from '../../src/platform/environment.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import type { Clock } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';

@@ -6,7 +6,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { deferred } from '../../src/platform/async/promises.js';
-import { systemEnvironment } from '../../src/platform/environment.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { entryPrefix, parseLockEntry } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';

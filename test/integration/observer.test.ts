@@ -14,7 +14,7 @@ import {
   NoServerError,
   SessionClosedError,
 } from '../../src/errors.js';
-import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
+import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';

@@ -12,7 +12,7 @@ import {
 } from '../../src/errors.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
+import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
 import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';

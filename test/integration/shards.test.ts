@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ShardEndedError } from '../../src/errors.js';
-import { LazyAbortController } from '../../src/platform/async/lazy-abort.js';
+import { LazyAbortController } from '../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember, type GroupMemberOptions } from '../../src/shards/group-member.js';
 import type { OwnedShard } from '../../src/shards/ownership/shard.js';
-import { changePins } from '../../src/shards/pins.js';
+import { changePins } from '../../src/shards/pinned-shards.js';
 import { resizeGroup, untilGivenBack } from '../../src/shards/shards-of-group.js';
 import { GroupPaths } from '../../src/shards/stored/paths.js';
-import { ShardList } from '../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../src/shards/stored/shard-names.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { runCommandLine } from '../../src/cli/command-line.js';
 import { ConnectTimeoutError, InvalidOptionError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { systemEnvironment } from '../../src/platform/environment.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { freePort } from '../../tools/ports.mjs';

@@ -339,7 +339,7 @@ export const MUTANTS = [
     danger: "the handover overwrites the successor's advertised data, and a candidate that is leaving leads",
     edits: [
       {
-        file: 'election/term/record-writes.ts',
+        file: 'election/term/transactions.ts',
         from: 'data: marked, version: successor.version }',
         to: 'data: marked }',
       },
@@ -353,7 +353,7 @@ export const MUTANTS = [
     danger: 'another candidate may have claimed since the record was read: two leaders',
     edits: [
       {
-        file: 'election/term/record-writes.ts',
+        file: 'election/term/transactions.ts',
         from: `return { kind: 'set', path, data: serializeRecord({ state: 'held', ...held }), version };`,
         to: `const data = serializeRecord({ state: 'held', ...held });
   return { kind: 'set', path, data, ...(version < 0 && { version }) };`,
@@ -442,7 +442,7 @@ export const MUTANTS = [
     danger: "the election's record, which says how long others must wait, was written before",
     edits: [
       {
-        file: 'session/credentials-and-times.ts',
+        file: 'session/identity.ts',
         from: 'const grantedMs = isKnown(identity) ? Math.min(identity.leaseMs, fitting) : fitting;',
         to: 'const grantedMs = fitting;',
       },
@@ -499,7 +499,7 @@ export const MUTANTS = [
     danger: 'no candidate sees its leases: another candidate takes over while they last',
     edits: [
       {
-        file: 'session/keep-alive/proof-batch.ts',
+        file: 'session/keep-alive/heartbeat-batch.ts',
         from: 'return [check, { node, part: node.raised.absoluteRaise() }];',
         to: 'return [check];',
       },
@@ -543,7 +543,7 @@ export const MUTANTS = [
     danger: 'the leader may have sent another heartbeat since the version was read: two leaders',
     edits: [
       {
-        file: 'election/term/record-writes.ts',
+        file: 'election/term/transactions.ts',
         from: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\`, version }, own];`,
         to: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\` }, own];`,
       },
@@ -557,7 +557,7 @@ export const MUTANTS = [
     danger: 'nothing shows whether there was another heartbeat: two leaders',
     edits: [
       {
-        file: 'election/term/record-writes.ts',
+        file: 'election/term/transactions.ts',
         from: 'if (version === MISSING) return [own];',
         to: 'if (version >= MISSING) return [own];',
       },
@@ -616,12 +616,12 @@ export const MUTANTS = [
       'if a leader dies together with the candidate behind it, it is replaced later, by half a lease and more',
     edits: [
       {
-        file: 'election/followed-record.ts',
+        file: 'election/record-and-holder.ts',
         from: 'if (seen.zxid !== this.#zxid) {',
         to: 'if (seen.zxid !== this.#zxid || this.#record === undefined) {',
       },
     ],
-    file: 'unit/election/followed-record.test.ts',
+    file: 'unit/election/record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > counts on while the record is read again, from the same read on',
   },
   {
@@ -645,12 +645,12 @@ export const MUTANTS = [
       'a server that is behind does not have the node yet: its leader heartbeats on, and two candidates lead',
     edits: [
       {
-        file: 'election/followed-record.ts',
+        file: 'election/record-and-holder.ts',
         from: 'if (shownOn === connectionNumber) ',
         to: 'if (connectionNumber !== -1) ',
       },
     ],
-    file: 'unit/election/followed-record.test.ts',
+    file: 'unit/election/record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > does not count the end of its own node over a connection that has not shown the record',
   },
   {
@@ -659,12 +659,12 @@ export const MUTANTS = [
     danger: 'a server that is behind may answer that read before it has caught up and shown the record',
     edits: [
       {
-        file: 'election/followed-record.ts',
+        file: 'election/record-and-holder.ts',
         from: 'this.#unwatchHolder();\n      this.#shownOn = ',
         to: 'this.#shownOn = ',
       },
     ],
-    file: 'unit/election/followed-record.test.ts',
+    file: 'unit/election/record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > reads the node of its holder again, behind the record, over another connection',
   },
   {
@@ -673,12 +673,12 @@ export const MUTANTS = [
     danger: 'in a restored backup the node is there again, and its leader has a lease',
     edits: [
       {
-        file: 'election/followed-record.ts',
+        file: 'election/record-and-holder.ts',
         from: "if (this.#holder.name === 'gone' && value.state === 'held') this.#holder = UNSEEN;",
         to: '',
       },
     ],
-    file: 'unit/election/followed-record.test.ts',
+    file: 'unit/election/record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > counts the end of its own node anew over another connection: in a restored backup it may be back',
   },
   {
@@ -687,12 +687,12 @@ export const MUTANTS = [
     danger: 'that leader heartbeats on, and two candidates lead',
     edits: [
       {
-        file: 'election/followed-record.ts',
+        file: 'election/record-and-holder.ts',
         from: "if (value.state !== 'held' && ",
         to: 'if (',
       },
     ],
-    file: 'unit/election/followed-record.test.ts',
+    file: 'unit/election/record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > begins with the first read of its heartbeat node, and with each of its heartbeats again',
   },
   {

@@ -72,7 +72,7 @@ export const SHARD_MUTANTS = [
       'a server that is behind, or has lost the release, shows an old claim: two terms with one token, and perhaps another owner',
     edits: [
       {
-        file: 'shards/ownership/open-claims.ts',
+        file: 'shards/ownership/unanswered-claims.ts',
         from: "if (version === claimed) return 'claimed';",
         to: "if (claimed === undefined || version >= claimed) return 'claimed';",
       },

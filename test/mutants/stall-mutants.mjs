@@ -72,7 +72,7 @@ export const STALL_MUTANTS = [
     danger: 'after a restored backup a lease begins that other processes do not see',
     edits: [
       {
-        file: 'session/keep-alive/proof-batch.ts',
+        file: 'session/keep-alive/heartbeat-batch.ts',
         from: 'raisedBy: node.raised === undefined ? undefined : at + 1,',
         to: 'raisedBy: node.raised === undefined ? undefined : at - at - 1,',
       },

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import type { KnownRecord } from '../../src/election/decide.js';
-import { FollowedRecord } from '../../src/election/followed-record.js';
-import type * as Transitions from '../../src/election/term/record-writes.js';
+import { FollowedRecord } from '../../src/election/record-and-holder.js';
+import type * as Transitions from '../../src/election/term/transactions.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import type * as Silence from '../../src/lease/silence.js';
@@ -30,7 +30,7 @@ vi.mock(import('../../src/lease/silence.js'), async (load) => {
   };
 });
 
-vi.mock(import('../../src/election/term/record-writes.js'), async (load) => {
+vi.mock(import('../../src/election/term/transactions.js'), async (load) => {
   const right = await load();
   return {
     ...right,

@@ -3,7 +3,7 @@ import { firstSuccessor, markedSuccessor, type Successor } from '../../src/elect
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { parseRecord } from '../../src/election/record/record.js';
-import { handOverParts } from '../../src/election/term/record-writes.js';
+import { handOverParts } from '../../src/election/term/transactions.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { heartbeatNodeOf, parseEntry, type QueueEntry } from '../../src/queue/names-and-order.js';

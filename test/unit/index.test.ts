@@ -8,7 +8,7 @@ import * as heldTerm from '../../src/held-term/index.js';
 import * as conclave from '../../src/index.js';
 import * as metrics from '../../src/metrics/index.js';
 import * as nodeCron from '../../src/node-cron/index.js';
-import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
+import { EmbeddedSession } from '../../src/testing/controls/client-session.js';
 import * as testing from '../../src/testing/index.js';
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');

@@ -17,7 +17,7 @@ const ROOMS = [
   ['session/connection', 'session/connection-thread'],
   ['session/keep-alive'],
   ['session'],
-  ['session/observation'],
+  ['session/observers'],
   ['lease'],
   ['held-term'],
   ['queue'],
@@ -101,7 +101,7 @@ describe('the layers', () => {
       'commander',
       [
         'cli/options/arguments.ts',
-        'cli/options/candidacy.ts',
+        'cli/options/candidate-options.ts',
         'cli/command-line.ts',
         'cli/options/connection.ts',
         'cli/commands/dev-server.ts',
@@ -139,7 +139,7 @@ describe('the layers', () => {
         'session/connection/connect-string.ts',
         'session/connection/dialer.ts',
         'cli/commands/dashboard.ts',
-        'platform/environment.ts',
+        'platform/injected-environment.ts',
         'overview/reading/periodic-reads.ts',
         'session/connection/outage.ts',
         'session/session-options.ts',
@@ -161,7 +161,7 @@ describe('the layers', () => {
     const allowed = new Set([
       'platform/time/timers.ts',
       'platform/time/clock.ts',
-      'platform/environment.ts',
+      'platform/injected-environment.ts',
       'testing/controls/test-clock.ts',
       'election/watchdog/thread.ts', // The environment lives in the main thread, which is blocked when this one acts.
     ]);

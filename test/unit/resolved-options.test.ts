@@ -5,7 +5,7 @@ import { resolveSupervisorOptions } from '../../src/cluster/supervisor/superviso
 import { checkCandidacyOptions, resolveElectorOptions } from '../../src/election/elector-options.js';
 import { resolveObserverOptions } from '../../src/election/observer/observer.js';
 import { InvalidOptionError } from '../../src/errors.js';
-import { systemEnvironment } from '../../src/platform/environment.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { resolveLogger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { resolveSessionOptions } from '../../src/session/session-options.js';

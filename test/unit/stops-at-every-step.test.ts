@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import type { Term } from '../../src/election/term/term.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import type { Environment } from '../../src/platform/environment.js';
+import type { Environment } from '../../src/platform/injected-environment.js';
 import { type Clock, sleep } from '../../src/platform/time/clock.js';
 import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
 import { aborted } from '../support/events.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord } from '../../src/election/record/record.js';
-import { takeoverParts } from '../../src/election/term/record-writes.js';
 import type { Term } from '../../src/election/term/term.js';
+import { takeoverParts } from '../../src/election/term/transactions.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import { takeoverDelayMs } from '../../src/lease/silence.js';

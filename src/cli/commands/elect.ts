@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { deferred } from '../../platform/async/promises.js';
 import { campaign, type Leadership, type LeaderWork } from '../lead-then-run/lead-then-run.js';
 import { withElection } from '../options/arguments.js';
-import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
+import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';

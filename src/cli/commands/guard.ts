@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { SessionGuardian } from '../../cluster/dead-children/session-guardian.js';
 import { endingWithParent } from '../../cluster/run-command/ending-with-parent.js';
 import { describe } from '../../errors.js';
-import { systemEnvironment } from '../../platform/environment.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
 import { GuardedProgram } from '../guard/guarded-program.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withServers } from '../options/connection.js';
 import { checkCommand } from '../process/executable.js';

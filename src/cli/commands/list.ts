@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { byPath } from '../../platform/paths.js';
+import { byPath } from '../../platform/zookeeper-paths.js';
 import { checked, checkRoot } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { printable } from '../process/output.js';

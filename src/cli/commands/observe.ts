@@ -3,9 +3,9 @@ import type { Candidate } from '../../election/candidates/candidate.js';
 import { ElectionObserver } from '../../election/observer/observer.js';
 import { readElection } from '../../election/record/election-reader.js';
 import { describe, SeatsMismatchError } from '../../errors.js';
-import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
-import { systemEnvironment } from '../../platform/environment.js';
-import { resolveSource } from '../../session/observation/observer-sessions.js';
+import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
+import { resolveSource } from '../../session/observers/observer-sessions.js';
 import { SharedSessions } from '../../session/successive-sessions.js';
 import { checkSeatOf, type SeatOptions, withElection, withSeat } from '../options/arguments.js';
 import {

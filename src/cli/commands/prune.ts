@@ -9,7 +9,7 @@ import { printable, printError } from '../process/output.js';
 import { isConfirmed } from '../process/terminal.js';
 import { prunableElections } from '../prune/prunable-elections.js';
 import { prunableLocks } from '../prune/prunable-locks.js';
-import { refuseBelowElection, refuseBelowGroup } from '../prune/refuse-below.js';
+import { refuseBelowElection, refuseBelowGroup } from '../prune/refuse-inside-groups-and-elections.js';
 import { type PruneTarget, remove, type Where } from '../prune/removal.js';
 
 interface PruneOptions extends ConnectionOptions {

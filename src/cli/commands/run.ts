@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { CommandWork } from '../lead-then-run/command-work.js';
 import { campaign } from '../lead-then-run/lead-then-run.js';
 import { duration, withElection } from '../options/arguments.js';
-import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
+import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
 import { checkCommand } from '../process/executable.js';
 import { EXIT, UserError } from '../process/exit-codes.js';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { CommandOutcome } from '../../cluster/run-command/keeper-handle.js';
 import { describe } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
-import { systemEnvironment } from '../../platform/environment.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
 import { backoffMs, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { type CommandRun, exitCodeOfGuard, exitCodeOfSignal } from '../process/exit-codes.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { describe } from '../../errors.js';
-import { systemEnvironment } from '../../platform/environment.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { Credentials } from '../../session/connection/connection.js';

@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import type { Abortable } from '../../platform/async/lazy-abort.js';
+import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import { type Clock, sleep } from '../../platform/time/clock.js';
 

@@ -1,4 +1,4 @@
-import { childPath } from '../../platform/paths.js';
+import { childPath } from '../../platform/zookeeper-paths.js';
 import type { Session } from '../../session/session.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { durationText, printable, printError } from '../process/output.js';

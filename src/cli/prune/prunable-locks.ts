@@ -1,5 +1,5 @@
 import { furtherNames, kindOf } from '../../overview/model/node-kind.js';
-import { parseSeats } from '../../queue/agreed-seat-count.js';
+import { parseSeats } from '../../queue/seat-count-node.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { EXIT, UserError } from '../process/exit-codes.js';

@@ -1,4 +1,4 @@
-import { byPath, childPath } from '../../platform/paths.js';
+import { byPath, childPath } from '../../platform/zookeeper-paths.js';
 import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';

@@ -1,6 +1,6 @@
-import { inOrderOfLeading } from '../../election/candidates/priority.js';
+import { inOrderOfLeading } from '../../election/candidates/order-by-priority.js';
 import type { ElectionView, LeaderView } from '../../overview/model/views.js';
-import { byPath } from '../../platform/paths.js';
+import { byPath } from '../../platform/zookeeper-paths.js';
 import { candidateLine, durationText, printable } from '../process/output.js';
 import { ageMs, heartbeatLine, onSeat, waitingLine } from './print-election.js';
 import { type Column, textTable } from './text-table.js';

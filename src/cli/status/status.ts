@@ -1,9 +1,9 @@
 import { AuthenticationError, describe } from '../../errors.js';
 import type { OverviewState } from '../../overview/model/views.js';
 import { Overview } from '../../overview/overview.js';
-import { LazyAbortController } from '../../platform/async/lazy-abort.js';
+import { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, ignore } from '../../platform/async/promises.js';
-import { systemEnvironment } from '../../platform/environment.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { SeatOptions } from '../options/arguments.js';
 import {
   type ConnectionOptions,
@@ -16,7 +16,7 @@ import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
 import { electionDetails, electionJson, electionTable } from './election-text.js';
-import { ChangeLines, LivePage, type Presentation } from './presentations.js';
+import { ChangeLines, LivePage, type Presentation } from './live-page-and-lines.js';
 import { printElection } from './print-election.js';
 import { readOverview, withHeartbeats } from './read-overview.js';
 

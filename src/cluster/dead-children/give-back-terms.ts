@@ -1,8 +1,8 @@
 import { SuccessorSearch } from '../../election/candidates/find-next-leader.js';
 import type { Successor } from '../../election/candidates/successor.js';
 import { parseRecord, recordPath } from '../../election/record/record.js';
-import { releaseParts } from '../../election/term/record-writes.js';
 import type { ReleasableClaim } from '../../election/term/term.js';
+import { releaseParts } from '../../election/term/transactions.js';
 import { BadVersionError, NoNodeError, SessionExpiredError, ZooKeeperError } from '../../errors.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { parseEntry } from '../../queue/names-and-order.js';

@@ -1,5 +1,5 @@
 import { LeaderElector } from '../../election/elector.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import { checkInstance } from '../../platform/checks.js';
 import { Session } from '../../session/session.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, type ListenerError } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { type Clock, sleep, type Timer } from '../../platform/time/clock.js';
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
@@ -14,8 +14,8 @@ import type {
   KeeperCommand,
   KeeperEvent,
 } from './keeper-messages.js';
-import { PosixSession } from './posix-session.js';
 import { hasVariable, pauseBeforePollMs, readProcesses } from './process-table.js';
+import { PosixSession } from './setsid.js';
 
 /** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */
 export type CommandOutcome =

@@ -1,5 +1,5 @@
 import type { Term } from '../../election/term/term.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 import { killMarginMs } from './command-deadlines.js';

@@ -5,9 +5,9 @@ import {
   type DemotionReason,
   InvalidStateError,
 } from '../../errors.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, ignore } from '../../platform/async/promises.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
 import { retrying } from '../../platform/retry/retrying.js';
 import { type Clock, sleep } from '../../platform/time/clock.js';

@@ -1,4 +1,4 @@
-import type { OpenCandidacy } from './candidacy.js';
+import type { OpenCandidacy } from './supervised-elector.js';
 import type { SupervisorState } from './supervisor-state.js';
 
 /** The condition of a supervisor, for a health check. */

@@ -5,7 +5,7 @@ import {
   checkPositiveMs,
   type OptionsWithin,
 } from '../../platform/checks.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { type Logger, resolveLogger, withFields } from '../../platform/logging/logger.js';
 import {
   RETRY_OPTIONS,

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
-import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/caller-context.js';
+import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/async-context.js';
 import { checkFunction, checkPositiveMs, checkWhole } from '../../platform/checks.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';

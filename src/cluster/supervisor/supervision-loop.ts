@@ -9,7 +9,7 @@ import {
   UnprotectedPathError,
   UnreadableNodeError,
 } from '../../errors.js';
-import { isWithin, runWithin, WorkContext } from '../../platform/async/caller-context.js';
+import { isWithin, runWithin, WorkContext } from '../../platform/async/async-context.js';
 import { deferred } from '../../platform/async/promises.js';
 import { markStopped } from '../../platform/async/start-with-signal.js';
 import { backoffMs } from '../../platform/retry/backoff.js';

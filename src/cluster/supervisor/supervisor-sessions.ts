@@ -1,5 +1,5 @@
 import type { EnsembleResetError } from '../../errors.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { abortable, type Deferred, deferred, ignore } from '../../platform/async/promises.js';
 import { Outage } from '../../session/connection/outage.js';
 import { Session } from '../../session/session.js';

@@ -9,16 +9,22 @@ import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
 import { checkMetadata, checkOptions } from '../../platform/checks.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
-import { mark } from '../../public-class/brand.js';
-import { showAs } from '../../public-class/console-log.js';
+import { mark } from '../../public-class/instance-brand.js';
+import { showAs } from '../../public-class/shown-in-console.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
-import { Candidacy, holdUpOfCandidacy, type OpenCandidacy, termOf, whatIsLeft } from './candidacy.js';
 import type { TermLoss } from './cleanup-hook.js';
 import { type Health, healthOf } from './health.js';
 import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';
+import {
+  Candidacy,
+  holdUpOfCandidacy,
+  type OpenCandidacy,
+  termOf,
+  whatIsLeft,
+} from './supervised-elector.js';
 import { SupervisionLoop } from './supervision-loop.js';
 import { type ElectionSupervisorEvents, type EmitEvent, SUPERVISOR_EVENTS } from './supervisor-events.js';
 import {

@@ -1,14 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { InvalidOptionError, InvalidStateError, WorkerFailedError } from '../../errors.js';
-import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
+import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
-import { type Environment, systemEnvironment } from '../../platform/environment.js';
+import { type Environment, systemEnvironment } from '../../platform/injected-environment.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
 import { sleep } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
-import { mark } from '../../public-class/brand.js';
+import { mark } from '../../public-class/instance-brand.js';
 import type { ElectionRole } from '../dead-children/guarded-process.js';
 import { isChildProcess, SessionGuardian } from '../dead-children/session-guardian.js';
 import {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { describe, WorkerFailedError } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
 import type { Timer } from '../../platform/time/clock.js';
 

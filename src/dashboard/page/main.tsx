@@ -1,8 +1,8 @@
 import { render } from 'preact';
 import type { GroupView } from '../api.js';
+import { SchemeChoice, showInWindow, Ticker } from './browser/color-scheme-and-title.js';
 import { EventStream } from './browser/event-stream.js';
 import { PageStore } from './browser/page-store.js';
-import { SchemeChoice, showInWindow, Ticker } from './browser/window.js';
 import { headlineOf } from './model/alarms.js';
 import { assignSlots } from './model/colors.js';
 import { baseUrlOf } from './model/route.js';

@@ -13,7 +13,7 @@ import type { Session } from '../../session/session.js';
 import type { Watcher } from '../../session/watch-registry.js';
 import { ElectionReader } from '../record/election-reader.js';
 import { mayHavePriority } from './candidate-uuid.js';
-import { preferredSuccessor } from './priority.js';
+import { preferredSuccessor } from './order-by-priority.js';
 import {
   type FirstSuccessor,
   firstSuccessor,

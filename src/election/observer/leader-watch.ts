@@ -1,11 +1,11 @@
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
-import { onStale } from '../../session/observation/observer-lifecycle.js';
+import { onStale } from '../../session/observers/observer-lifecycle.js';
 import type { Session } from '../../session/session.js';
 import { ElectionReader } from '../record/election-reader.js';
-import { isInDoubt, type LeaderSnapshot } from '../record/snapshot.js';
+import { isInDoubt, type LeaderSnapshot } from '../record/read-at-once.js';
 import { lastReadOf, type ObserverState } from './observer-state.js';
 
 /** The observer, as a {@link LeaderWatch} uses it. */

@@ -1,6 +1,6 @@
 import type { EventNames } from '../../platform/safe-emitter.js';
 import type { Candidate } from '../candidates/candidate.js';
-import { isSameLeader, type LeaderSnapshot, leaderOf } from '../record/snapshot.js';
+import { isSameLeader, type LeaderSnapshot, leaderOf } from '../record/read-at-once.js';
 
 /** What an observer has read. It is kept while the observer is blind, so that it shows nothing older after that. */
 interface LastRead {

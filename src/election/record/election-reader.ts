@@ -4,9 +4,9 @@ import { ifThere, type ReadOptions } from '../../session/operations.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from '../candidates/candidate.js';
-import { inOrderOfLeading } from '../candidates/priority.js';
+import { inOrderOfLeading } from '../candidates/order-by-priority.js';
+import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './read-at-once.js';
 import { recordPath, severalSeatsOf } from './record.js';
-import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './snapshot.js';
 
 /** Reads the candidates and the leader of an election from the servers. Writes nothing. */
 export class ElectionReader {

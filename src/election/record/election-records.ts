@@ -1,7 +1,7 @@
 import { NodeExistsError, NoNodeError, SeatsMismatchError } from '../../errors.js';
-import type { Abortable } from '../../platform/async/lazy-abort.js';
+import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { abortable } from '../../platform/async/promises.js';
-import { AgreedNumber, parseSeats } from '../../queue/agreed-seat-count.js';
+import { AgreedNumber, parseSeats } from '../../queue/seat-count-node.js';
 import { ifThere } from '../../session/operations.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';

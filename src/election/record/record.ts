@@ -1,7 +1,7 @@
 import { MOST_SEATS } from '../../platform/checks.js';
 import { parseJsonObject } from '../../platform/json.js';
-import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { parseEntry } from '../../queue/names-and-order.js';
+import { parseSeats } from '../../queue/seat-count-node.js';
 import type { NodeData } from '../../session/protocol/records.js';
 
 /**

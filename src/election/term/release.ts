@@ -2,11 +2,11 @@ import { BadVersionError, NodeLostError, NoNodeError, ZooKeeperError } from '../
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Stat, TransactionPart } from '../../session/protocol/records.js';
-import type { NextLeader } from '../candidates/known-next-leader.js';
+import type { NextLeader } from '../candidates/next-leader-watch.js';
 import type { Successor } from '../candidates/successor.js';
 import { parseRecord, type ReadRecord } from '../record/record.js';
-import { leaveParts, releaseParts } from './record-writes.js';
 import type { Claim } from './term.js';
+import { leaveParts, releaseParts } from './transactions.js';
 
 /** A term that was given back. */
 export interface GivenTerm {

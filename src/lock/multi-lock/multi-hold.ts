@@ -1,9 +1,9 @@
 import { InvalidStateError, LockLostError } from '../../errors.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
-import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
-import { mark } from '../../public-class/brand.js';
-import { showAs } from '../../public-class/console-log.js';
-import type { LockGrant } from '../lock-grant.js';
+import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
+import { mark } from '../../public-class/instance-brand.js';
+import { showAs } from '../../public-class/shown-in-console.js';
+import type { LockGrant } from '../grant-with-holds.js';
 import type { GrantHold, LockHold } from '../lock-hold.js';
 
 /** One hold on several locks together. */

@@ -1,6 +1,6 @@
 import { InvalidOptionError, LockTimeoutError } from '../../errors.js';
-import { mark } from '../../public-class/brand.js';
-import { showAs } from '../../public-class/console-log.js';
+import { mark } from '../../public-class/instance-brand.js';
+import { showAs } from '../../public-class/shown-in-console.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from '../lock.js';
 import type { GrantHold } from '../lock-hold.js';
 import { QueueLock } from '../queue-lock.js';

@@ -1,5 +1,5 @@
-import type { OpenCandidacy } from '../../cluster/supervisor/candidacy.js';
 import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
+import type { OpenCandidacy } from '../../cluster/supervisor/supervised-elector.js';
 import { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../election/elector.js';
 import { ElectedTerm } from '../../election/term/elected-term.js';

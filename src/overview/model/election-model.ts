@@ -1,9 +1,9 @@
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { leaseOf, priorityOf } from '../../election/candidates/candidate-uuid.js';
-import { preferredSuccessor } from '../../election/candidates/priority.js';
+import { preferredSuccessor } from '../../election/candidates/order-by-priority.js';
 import type { ReadRecord } from '../../election/record/record.js';
 import type { QueueEntry } from '../../queue/names-and-order.js';
-import { shownData, shownId } from './limits.js';
+import { shownData, shownId } from './read-limits.js';
 import { MOST_TERMS, SeatTerms } from './terms.js';
 import type { CandidateView, ElectionView, LeaderView, NextView, TermView, TransitionView } from './views.js';
 

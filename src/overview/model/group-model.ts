@@ -1,5 +1,5 @@
 import type { ShardMember } from '../../shards/observer/group-view.js';
-import { shownData, shownId } from './limits.js';
+import { shownData, shownId } from './read-limits.js';
 import type { GroupChange, GroupView, MoveView, TransitionView } from './views.js';
 
 /** A group of shards as it was read. */

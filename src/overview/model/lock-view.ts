@@ -1,6 +1,6 @@
 import type { QueueEntry } from '../../queue/names-and-order.js';
-import { shownData, shownId } from './limits.js';
 import type { NodeKind } from './node-kind.js';
+import { shownData, shownId } from './read-limits.js';
 import type { LockView } from './views.js';
 
 export type LockKind = Extract<NodeKind, { readonly capacity: number }>;

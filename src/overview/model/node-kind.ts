@@ -1,8 +1,8 @@
 import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord } from '../../election/record/record.js';
-import { parseSeats } from '../../queue/agreed-seat-count.js';
 import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
-import { ShardList } from '../../shards/stored/shard-list.js';
+import { parseSeats } from '../../queue/seat-count-node.js';
+import { ShardList } from '../../shards/stored/shard-names.js';
 
 /** The role of a node in Conclave. */
 export type NodeKind =

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { byPath } from '../../platform/paths.js';
+import { byPath } from '../../platform/zookeeper-paths.js';
 import { type ElectionFacts, ElectionModel } from './election-model.js';
 import { type GroupFacts, GroupModel } from './group-model.js';
 import { type LockKind, lockViewOf, type ReadContender } from './lock-view.js';

@@ -1,4 +1,4 @@
-import { OtherClock } from '../../platform/time/other-clock.js';
+import { OtherClock } from '../../platform/time/other-machines-clock.js';
 
 /**
  * The servers' clock. Each sample is a read of a node and the time at which it was written. Only a read right after the write, as of

@@ -1,6 +1,6 @@
 import type { Beginning, ReadRecord } from '../../election/record/record.js';
 import { takeoverDelayMs } from '../../lease/silence.js';
-import { shownId } from './limits.js';
+import { shownId } from './read-limits.js';
 import type { TermView, TransitionView } from './views.js';
 
 /** How many terms of an election are kept. */

@@ -4,11 +4,11 @@ import { parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-orde
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { ReadSeat } from '../model/election-model.js';
-import { LIMITS } from '../model/limits.js';
 import type { NodeKind } from '../model/node-kind.js';
+import { LIMITS } from '../model/read-limits.js';
 import { PacedWatch } from './paced-watch.js';
 import { QueueContents } from './queue-reading.js';
-import type { Reading } from './shared-context.js';
+import type { Reading } from './shared-by-readers.js';
 
 type Election = Extract<NodeKind, { readonly name: 'election' }>;
 

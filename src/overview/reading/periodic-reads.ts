@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { deferred, ignore } from '../../platform/async/promises.js';
-import type { Server } from '../../platform/environment.js';
+import type { Server } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import { openTransport } from '../../session/connection/transport.js';

@@ -1,10 +1,10 @@
 import { parseLockEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
-import { LIMITS } from '../model/limits.js';
 import type { LockKind } from '../model/lock-view.js';
 import type { NodeKind } from '../model/node-kind.js';
-import type { Reading } from './shared-context.js';
+import { LIMITS } from '../model/read-limits.js';
+import type { Reading } from './shared-by-readers.js';
 
 /** The nodes of a queue's contenders. Each is read once, when a listing shows it for the first time. */
 export class QueueContents {

@@ -1,14 +1,14 @@
-import { childPath } from '../../platform/paths.js';
+import { childPath } from '../../platform/zookeeper-paths.js';
 import type { Reply } from '../../session/connection/reply.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
-import { LIMITS } from '../model/limits.js';
 import { furtherNames, kindOf, type NodeKind, OTHER } from '../model/node-kind.js';
+import { LIMITS } from '../model/read-limits.js';
 import { ElectionReading } from './election-reading.js';
 import { GroupFollower } from './group-follower.js';
 import { PacedWatch } from './paced-watch.js';
 import { LockReading } from './queue-reading.js';
-import type { Reading } from './shared-context.js';
+import type { Reading } from './shared-by-readers.js';
 
 /** Reads a node of one kind. The branch itself reads the list of its children. */
 interface KindReading {

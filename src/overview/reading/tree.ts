@@ -3,11 +3,11 @@ import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import { LIMITS } from '../model/limits.js';
 import type { TreeListener } from '../model/overview-model.js';
+import { LIMITS } from '../model/read-limits.js';
 import type { ServerClock } from '../model/server-clock.js';
 import { ReadSlots } from './paced-watch.js';
-import type { Reading } from './shared-context.js';
+import type { Reading } from './shared-by-readers.js';
 import { Branch } from './subtree.js';
 
 /** Follows everything below a root with one session, until that session ends or `stop` is called. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js';
-import { type Abortable, LazyAbortController, onAbort } from './lazy-abort.js';
+import { type Abortable, LazyAbortController, onAbort } from './lazy-abort-controller.js';
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;

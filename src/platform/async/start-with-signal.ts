@@ -1,5 +1,5 @@
 import { checkOptions, checkSignal } from '../checks.js';
-import { onAbort } from './lazy-abort.js';
+import { onAbort } from './lazy-abort-controller.js';
 import { ignore } from './promises.js';
 
 /** The options of a `start()`. */

@@ -2,7 +2,7 @@ import { StopPendingError, type StopWait } from '../../errors.js';
 import { checkMs, checkOptions } from '../checks.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { nextTick } from '../time/timers.js';
-import { LazyAbortController } from './lazy-abort.js';
+import { LazyAbortController } from './lazy-abort-controller.js';
 import { abortable } from './promises.js';
 
 /** The options of a `stop()`. */

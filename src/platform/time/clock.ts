@@ -1,4 +1,4 @@
-import { type Abortable, onAbort } from '../async/lazy-abort.js';
+import { type Abortable, onAbort } from '../async/lazy-abort-controller.js';
 import { systemSources, type TimeSources, UPTIME_MARGIN_MS } from './machine-instant.js';
 import { clearTimeout, setTimeout, timeOfDay } from './timers.js';
 

@@ -1,4 +1,4 @@
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 import { openTransport, type Transport } from '../connection/transport.js';

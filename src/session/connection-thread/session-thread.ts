@@ -1,4 +1,4 @@
-import { systemEnvironment } from '../../platform/environment.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
 import { startThread, ThreadHost } from './host.js';
 import { TurnCounter } from './stall-watch.js';

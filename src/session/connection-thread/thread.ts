@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { LeaseCell } from '../../lease/lease-cell.js';
-import { systemEnvironment } from '../../platform/environment.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
 import { HeldConnection, type HeldConnectionPort } from './held-connection.js';
 import { type FromThread, type ToThread, toSent } from './messages.js';
 

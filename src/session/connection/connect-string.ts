@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { type ConclaveError, InvalidOptionError, NOT_SHOWN } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
-import type { Server } from '../../platform/environment.js';
+import type { Server } from '../../platform/injected-environment.js';
 
 export interface ConnectTarget {
   readonly servers: readonly Server[];

@@ -1,8 +1,8 @@
 import { AuthenticationError, ConnectionLossError, describe } from '../../errors.js';
-import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
+import { type Abortable, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { type Deferred, deferred, microtask } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/lists-and-sets.js';
-import type { Server } from '../../platform/environment.js';
+import type { Server } from '../../platform/injected-environment.js';
 import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
 import type { Given } from '../connection-thread/repeater.js';

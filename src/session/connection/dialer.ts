@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { ConnectTimeoutError, describe } from '../../errors.js';
-import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
+import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { abortable } from '../../platform/async/promises.js';
-import type { Environment, Server } from '../../platform/environment.js';
+import type { Environment, Server } from '../../platform/injected-environment.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { afterPendingInput, sleep } from '../../platform/time/clock.js';

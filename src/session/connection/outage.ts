@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { NoServerError } from '../../errors.js';
-import type { Server } from '../../platform/environment.js';
+import type { Server } from '../../platform/injected-environment.js';
 import { exponentialPauseMs } from '../../platform/retry/backoff.js';
 
 const FIRST_PAUSE_MS = 1000;

@@ -1,7 +1,7 @@
 import { ConnectionLossError, OperationTimeoutError } from '../../errors.js';
 import { ignore } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/lists-and-sets.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
 import { isThrottled } from '../protocol/error-codes.js';

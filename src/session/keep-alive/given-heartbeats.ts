@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Repeats } from '../connection/transport.js';
 import type { Given, RepeatAnswer } from '../connection-thread/repeater.js';
-import { ProofBatch, type ProvenNode } from './proof-batch.js';
+import { ProofBatch, type ProvenNode } from './heartbeat-batch.js';
 
 /** Whether something is held by the node, so that a thread may repeat its heartbeats. */
 export function isHeld({ cells }: ProvenNode): boolean {

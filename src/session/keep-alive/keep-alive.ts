@@ -14,7 +14,7 @@ import type { Connection } from '../connection/connection.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import type { Request } from '../protocol/requests.js';
 import { GivenHeartbeats, isHeld, type StallListener } from './given-heartbeats.js';
-import { ProofBatch, type ProvenNode } from './proof-batch.js';
+import { ProofBatch, type ProvenNode } from './heartbeat-batch.js';
 
 export interface HeartbeatTimes {
   readonly leaseMs: number;

@@ -1,13 +1,13 @@
 import { describe, NodeLostError } from '../../errors.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Contender } from '../../queue/contender.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parsePlan } from '../stored/formats.js';
 import type { GroupPaths } from '../stored/paths.js';
-import type { GroupShards } from '../stored/shard-list.js';
-import { ShardList } from '../stored/shard-list.js';
+import type { GroupShards } from '../stored/shard-names.js';
+import { ShardList } from '../stored/shard-names.js';
 
 /** Listens to a {@link FollowedPlan}. */
 export interface PlanListener {

@@ -1,6 +1,6 @@
 import { candidateUuid } from '../../election/candidates/candidate-uuid.js';
 import { describe, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
-import type { Abortable } from '../../platform/async/lazy-abort.js';
+import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Contender } from '../../queue/contender.js';
 import { joinQueue } from '../../queue/join.js';

@@ -1,5 +1,5 @@
 import { NodeExistsError, NoNodeError } from '../../errors.js';
-import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
+import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
@@ -8,7 +8,7 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type MemberReport, NO_REPORT, serializeReport } from '../stored/formats.js';
 import type { GroupPaths } from '../stored/paths.js';
-import type { GroupShards } from '../stored/shard-list.js';
+import type { GroupShards } from '../stored/shard-names.js';
 
 const NO_DATA = Buffer.alloc(0);
 

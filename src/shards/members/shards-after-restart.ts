@@ -1,6 +1,6 @@
 import { serializeHome } from '../stored/formats.js';
 import { type GroupPaths, uuidOf } from '../stored/paths.js';
-import type { GroupShards } from '../stored/shard-list.js';
+import type { GroupShards } from '../stored/shard-names.js';
 import type { HomeNode } from './join-and-leave.js';
 
 /** What a member says about coming back. */

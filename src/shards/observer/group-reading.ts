@@ -6,7 +6,7 @@ import { hasSession } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseMember, parseOwned } from '../stored/formats.js';
 import type { GroupPaths } from '../stored/paths.js';
-import { ShardList } from '../stored/shard-list.js';
+import { ShardList } from '../stored/shard-names.js';
 import { GroupView } from './group-view.js';
 import { NodeFollower } from './node-follower.js';
 

@@ -1,7 +1,7 @@
 import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
-import { onStale } from '../../session/observation/observer-lifecycle.js';
+import { onStale } from '../../session/observers/observer-lifecycle.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../stored/paths.js';
 import { GroupReading } from './group-reading.js';

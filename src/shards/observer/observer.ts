@@ -6,10 +6,10 @@ import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js
 import { type Logger, withFields } from '../../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
-import { mark } from '../../public-class/brand.js';
-import { showAs } from '../../public-class/console-log.js';
-import { ObserverLife } from '../../session/observation/observer-lifecycle.js';
-import { type ObserverSource, resolveSource } from '../../session/observation/observer-sessions.js';
+import { mark } from '../../public-class/instance-brand.js';
+import { showAs } from '../../public-class/shown-in-console.js';
+import { ObserverLife } from '../../session/observers/observer-lifecycle.js';
+import { type ObserverSource, resolveSource } from '../../session/observers/observer-sessions.js';
 import type { Session } from '../../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 import { EnsembleHistory, type SessionSource } from '../../session/successive-sessions.js';

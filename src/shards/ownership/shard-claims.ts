@@ -1,13 +1,13 @@
 import type { Claim } from '../../election/term/term.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../stored/paths.js';
 import { BlockedShards } from './blocked-shards.js';
-import { OpenClaims } from './open-claims.js';
 import type { SeenRecord, ShardRecords } from './shard-records.js';
+import { OpenClaims } from './unanswered-claims.js';
 
 /** What the claims ask their owner, and tell it. None of it may throw. */
 export interface ShardClaimsPort {

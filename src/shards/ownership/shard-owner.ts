@@ -5,8 +5,8 @@ import { type Deferred, deferred, ignore } from '../../platform/async/promises.j
 import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../stored/paths.js';
-import type { ShardList } from '../stored/shard-list.js';
-import { Publisher } from './publisher.js';
+import type { ShardList } from '../stored/shard-names.js';
+import { Publisher } from './owned-shards-publisher.js';
 import { OwnedShard, type ShardListener } from './shard.js';
 import { ShardClaims } from './shard-claims.js';
 import { ShardRecords } from './shard-records.js';

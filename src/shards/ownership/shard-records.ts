@@ -2,7 +2,7 @@ import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord, type ReadRecord, serializeRecord } from '../../election/record/record.js';
 import type { Claim } from '../../election/term/term.js';
 import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
-import type { Abortable } from '../../platform/async/lazy-abort.js';
+import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { inBatches } from '../../platform/collections/lists-and-sets.js';
 import { sleep } from '../../platform/time/clock.js';

@@ -8,7 +8,7 @@ import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { OpenWork } from '../../lease/unsettled-work.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Clock } from '../../platform/time/clock.js';
-import { showAs } from '../../public-class/console-log.js';
+import { showAs } from '../../public-class/shown-in-console.js';
 
 /**
  * A shard that this process owns: a term of that shard. Ask `isHeld()` right before each action. {@link HeldTerm} says what is guaranteed,

@@ -1,6 +1,6 @@
 import type { Term } from '../../election/term/term.js';
 import { ShardEndedError, TermEndedError } from '../../errors.js';
-import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
+import { type Abortable, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';

@@ -1,5 +1,5 @@
 import { NoNodeError, ZooKeeperError } from '../../errors.js';
-import type { Abortable } from '../../platform/async/lazy-abort.js';
+import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import { inBatches } from '../../platform/collections/lists-and-sets.js';
 import { compareEntries, parseEntry, type QueueEntry } from '../../queue/names-and-order.js';
@@ -19,7 +19,7 @@ import {
   parseReport,
 } from '../stored/formats.js';
 import { type GroupPaths, nodeNameOf, uuidOf } from '../stored/paths.js';
-import type { GroupShards } from '../stored/shard-list.js';
+import type { GroupShards } from '../stored/shard-names.js';
 import type { SeenHome } from './homes.js';
 
 // Of the nodes that are read in one request. Each may have 200 KB of data or more, if shards have long names.

@@ -1,4 +1,4 @@
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import type { Timer } from '../../platform/time/clock.js';
 

@@ -8,7 +8,7 @@ import {
   ShardFailedError,
   WorkOverrunError,
 } from '../../errors.js';
-import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
+import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import {
   abortable,
   type Deferred,

@@ -1,4 +1,4 @@
-import { onAbort } from '../../platform/async/lazy-abort.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 
 /** A shard that is to come from another member. */

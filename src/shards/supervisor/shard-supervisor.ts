@@ -10,10 +10,10 @@ import { InvalidStateError, ShardsMismatchError, type StopWait } from '../../err
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
 import { checkBoolean, checkOptions } from '../../platform/checks.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
-import { mark } from '../../public-class/brand.js';
-import { showAs } from '../../public-class/console-log.js';
+import { mark } from '../../public-class/instance-brand.js';
+import { showAs } from '../../public-class/shown-in-console.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/successive-sessions.js';
 import type { Shard } from '../ownership/shard.js';

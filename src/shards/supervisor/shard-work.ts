@@ -1,6 +1,6 @@
 import { ShardFailedError } from '../../errors.js';
 import { ignore } from '../../platform/async/promises.js';
-import type { Environment } from '../../platform/environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { OwnedShard, Shard } from '../ownership/shard.js';

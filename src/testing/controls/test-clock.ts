@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { types } from 'node:util';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { checkMs } from '../../platform/checks.js';
-import { type Environment, systemEnvironment } from '../../platform/environment.js';
+import { type Environment, systemEnvironment } from '../../platform/injected-environment.js';
 import { type Clock, SystemClock, type Timer } from '../../platform/time/clock.js';
 import { setImmediate } from '../../platform/time/timers.js';
-import { mark } from '../../public-class/brand.js';
-import { showAs } from '../../public-class/console-log.js';
+import { mark } from '../../public-class/instance-brand.js';
+import { showAs } from '../../public-class/shown-in-console.js';
 import { checkWaitOptions, tooLate, type WaitOptions } from './waiting.js';
 
 // After so many turns of the event loop without a byte in transit, all that a timer has started is done.

@@ -8,8 +8,8 @@ import {
 } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
-import { isOfAnotherCopy } from '../../public-class/brand.js';
-import { DIALECTS, type Dialect } from '../state/dialect.js';
+import { isOfAnotherCopy } from '../../public-class/instance-brand.js';
+import { DIALECTS, type Dialect } from '../state/server-release.js';
 
 /** Options of an {@link EmbeddedZooKeeper}. All times are in milliseconds. */
 export interface EmbeddedZooKeeperOptions {

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { WireWriter } from '../../wire/jute.js';
 import { Faults } from '../controls/faults.js';
 import { PASSWORD_BYTES } from '../protocol/op-codes.js';
-import { TRAITS } from '../state/dialect.js';
+import { TRAITS } from '../state/server-release.js';
 import { type Moment, StateMachine } from '../state/state-machine.js';
 import { Connection, type ConnectionHost, type ServerObserver, type Traffic } from './connection.js';
 import type { ResolvedEmbeddedOptions } from './embedded-options.js';

@@ -10,8 +10,8 @@ import type {
   WriteOperation,
 } from '../protocol/requests.js';
 import { authenticate, OPEN_ACL } from './acl.js';
-import type { Traits } from './dialect.js';
 import { read } from './reads.js';
+import type { Traits } from './server-release.js';
 import { type Client, type SessionRecord, SessionTable } from './session-table.js';
 import { type Change, Watches } from './watch-table.js';
 import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';

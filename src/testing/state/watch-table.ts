@@ -1,6 +1,6 @@
 import type { Acl, Identity, WatchEvent } from '../protocol/records.js';
 import { isAllowed } from './acl.js';
-import { TRAITS, type Traits } from './dialect.js';
+import { TRAITS, type Traits } from './server-release.js';
 import { parentOf, visible } from './znode-tree.js';
 
 /** A change of a node, and the access lists that say which clients may learn of it. */

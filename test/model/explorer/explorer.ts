@@ -1,7 +1,7 @@
 import type { FirstSuccessor } from '../../../src/election/candidates/successor.js';
 import * as shippedDecide from '../../../src/election/decide.js';
 import { parseRecord, type SeenRecord } from '../../../src/election/record/record.js';
-import * as shippedTransitions from '../../../src/election/term/record-writes.js';
+import * as shippedTransitions from '../../../src/election/term/transactions.js';
 import { afterRead, type Sign, UNSEEN } from '../../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import type { TransactionPart } from '../../../src/session/protocol/records.js';

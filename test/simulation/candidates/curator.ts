@@ -1,4 +1,4 @@
-import { onAbort } from '../../../src/platform/async/lazy-abort.js';
+import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import type { Contender } from '../../../src/queue/contender.js';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { registerWithGuardian } from '../../../src/cluster/dead-children/guardian-link.js';
 import { LeaderElector } from '../../../src/election/elector.js';
-import { onAbort } from '../../../src/platform/async/lazy-abort.js';
+import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';

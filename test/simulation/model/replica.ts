@@ -2,7 +2,7 @@ import { ERROR_CODES, ErrorReply } from '../../../src/testing/protocol/op-codes.
 import type { Body } from '../../../src/testing/protocol/replies.js';
 import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../src/testing/state/acl.js';
-import { TRAITS } from '../../../src/testing/state/dialect.js';
+import { TRAITS } from '../../../src/testing/state/server-release.js';
 import { type Change, Watches } from '../../../src/testing/state/watch-table.js';
 import {
   type Author,

@@ -1,13 +1,13 @@
-import { onAbort } from '../../../src/platform/async/lazy-abort.js';
+import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { deferred, ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
-import { changePins } from '../../../src/shards/pins.js';
+import { changePins } from '../../../src/shards/pinned-shards.js';
 import { resizeGroup } from '../../../src/shards/shards-of-group.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import type { ShardList } from '../../../src/shards/stored/shard-list.js';
+import type { ShardList } from '../../../src/shards/stored/shard-names.js';
 import type { Random } from '../../support/seeded-random.js';
 import { CONNECT, SILENT, type SimulatedEnvironment } from '../candidates/environment.js';
 import type { Ledger } from '../ledger.js';

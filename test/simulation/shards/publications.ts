@@ -2,7 +2,7 @@ import { parseRecord } from '../../../src/election/record/record.js';
 import { parseEntry } from '../../../src/queue/names-and-order.js';
 import { parseOwned } from '../../../src/shards/stored/formats.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import type { ShardList } from '../../../src/shards/stored/shard-list.js';
+import type { ShardList } from '../../../src/shards/stored/shard-names.js';
 import { GROUP } from './member-process.js';
 
 interface Node {

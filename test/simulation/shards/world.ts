@@ -2,7 +2,7 @@ import { parseLockEntry } from '../../../src/queue/names-and-order.js';
 import { plan } from '../../../src/shards/planner/plan.js';
 import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
 import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../../src/shards/stored/shard-names.js';
 import type { Random } from '../../support/seeded-random.js';
 import { Ensemble } from '../model/ensemble.js';
 import type { Route } from '../network.js';

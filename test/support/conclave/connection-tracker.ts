@@ -1,4 +1,4 @@
-import { type Environment, systemEnvironment } from '../../../src/platform/environment.js';
+import { type Environment, systemEnvironment } from '../../../src/platform/injected-environment.js';
 import { connectStringOf, type Endpoint } from '../servers/ensemble.js';
 
 /** An environment for one session that knows to which server that session is connected. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inject } from 'vitest';
-import { type Environment, systemEnvironment } from '../../../src/platform/environment.js';
+import { type Environment, systemEnvironment } from '../../../src/platform/injected-environment.js';
 import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import { startProxy } from '../faults/start-proxy.js';

@@ -4,7 +4,7 @@ import type { Session } from '../../../src/session/session.js';
 import { ShardObserver } from '../../../src/shards/observer/observer.js';
 import { serializeMember, serializeOwned } from '../../../src/shards/stored/formats.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../../src/shards/stored/shard-names.js';
 
 type Wait = <T>(promise: Promise<T>) => Promise<T>;
 

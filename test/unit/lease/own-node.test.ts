@@ -4,7 +4,7 @@ import { OwnNode } from '../../../src/lease/own-node.js';
 import { Validity } from '../../../src/lease/validity.js';
 import { leaseStart } from '../../../src/platform/time/clock.js';
 import { machineInstantIn } from '../../../src/platform/time/machine-instant.js';
-import type { ProvenNode } from '../../../src/session/keep-alive/proof-batch.js';
+import type { ProvenNode } from '../../../src/session/keep-alive/heartbeat-batch.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 /** A hold of the node, which ends as a term does. */

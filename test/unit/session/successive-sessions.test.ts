@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ignore } from '../../../src/platform/async/promises.js';
-import type { Environment } from '../../../src/platform/environment.js';
+import type { Environment } from '../../../src/platform/injected-environment.js';
 import { reportPauseMs } from '../../../src/session/connection/outage.js';
 import { OwnSessions } from '../../../src/session/successive-sessions.js';
 import { TestClock } from '../../../src/testing/controls/test-clock.js';

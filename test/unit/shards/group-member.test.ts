@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/silence.js';
-import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
+import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
-import { ShardList } from '../../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../../src/shards/stored/shard-names.js';
 import {
   A_WHILE_MS,
   GROUP,

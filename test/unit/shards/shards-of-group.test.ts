@@ -5,7 +5,7 @@ import { ShardObserver } from '../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { resizeGroup, untilGivenBack } from '../../../src/shards/shards-of-group.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../../src/shards/stored/shard-names.js';
 import {
   A_WHILE_MS,
   DELAY_MS,

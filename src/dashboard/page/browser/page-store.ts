@@ -1,4 +1,4 @@
-import { OtherClock } from '../../../platform/time/other-clock.js';
+import { OtherClock } from '../../../platform/time/other-machines-clock.js';
 import type { DashboardChange, DashboardState } from '../../api.js';
 import { applyChange, heartbeatKey, type Model, modelOf } from '../model/apply-change.js';
 import type { StreamListener } from './event-stream.js';

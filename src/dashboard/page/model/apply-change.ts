@@ -1,4 +1,4 @@
-import { byPath } from '../../../platform/paths.js';
+import { byPath } from '../../../platform/zookeeper-paths.js';
 import type { DashboardChange, DashboardState, GroupChange, GroupView, LeaderView } from '../../api.js';
 import { share } from './reuse-unchanged-parts.js';
 

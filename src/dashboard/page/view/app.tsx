@@ -10,8 +10,8 @@ import { ElectionPanel } from './panels/election-panel.js';
 import { GroupPanel } from './panels/group-panel.js';
 import { LockPanel } from './panels/lock-panel.js';
 import { MissingPanel } from './panels/panel.js';
-import { Foreign } from './parts/foreign.js';
-import { Transitions } from './parts/transitions.js';
+import { Transitions } from './parts/list-of-changes.js';
+import { Foreign } from './parts/untrusted-text.js';
 
 const MOST_TRANSITIONS = 25;
 

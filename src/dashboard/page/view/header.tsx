@@ -1,11 +1,11 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { DashboardState, ServerView } from '../../api.js';
-import type { Scheme } from '../browser/window.js';
+import type { Scheme } from '../browser/color-scheme-and-title.js';
 import { type Headline, headlineOf } from '../model/alarms.js';
 import { countText, durationText, timeText } from '../model/format.js';
 import { useIsDark, usePage } from './page-context.js';
-import { Foreign } from './parts/foreign.js';
 import { Ticking } from './parts/ticking.js';
+import { Foreign } from './parts/untrusted-text.js';
 
 const SCHEME_TEXT: Readonly<Record<Scheme, string>> = { auto: '◐ auto', light: '○ light', dark: '● dark' };
 const SIGNS: Readonly<Record<Headline['tone'], string>> = { well: '', warning: '!', alarm: '✕' };

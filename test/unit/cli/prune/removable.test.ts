@@ -5,7 +5,7 @@ import type { ReadNode } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { takeoverDelayMs } from '../../../../src/lease/silence.js';
 import { serializeLastRun } from '../../../../src/node-cron/firing.js';
-import { serializeSeats } from '../../../../src/queue/agreed-seat-count.js';
+import { serializeSeats } from '../../../../src/queue/seat-count-node.js';
 
 const HOUR_MS = 3_600_000;
 const NOW = 1000 * HOUR_MS;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { KeeperHandle } from '../../../../src/cluster/run-command/keeper-handle.js';
-import { systemEnvironment } from '../../../../src/platform/environment.js';
+import { systemEnvironment } from '../../../../src/platform/injected-environment.js';
 import { machineInstantIn } from '../../../../src/platform/time/machine-instant.js';
 
 /** A keeper that is killed in place of starting a command. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { OpenCandidacy } from '../../../../src/cluster/supervisor/candidacy.js';
 import { type Health, healthOf } from '../../../../src/cluster/supervisor/health.js';
+import type { OpenCandidacy } from '../../../../src/cluster/supervisor/supervised-elector.js';
 import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { LeaderElector } from '../../../../src/election/elector.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';

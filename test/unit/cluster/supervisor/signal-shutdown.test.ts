@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type OpenCandidacy, whatIsLeft } from '../../../../src/cluster/supervisor/candidacy.js';
 import { resolveShutdown, SignalShutdown } from '../../../../src/cluster/supervisor/signal-shutdown.js';
+import { type OpenCandidacy, whatIsLeft } from '../../../../src/cluster/supervisor/supervised-elector.js';
 import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { LeaderElector } from '../../../../src/election/elector.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';

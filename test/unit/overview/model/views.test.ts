@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shownData, shownId } from '../../../../src/overview/model/limits.js';
 import { holdersAmong, lockViewOf } from '../../../../src/overview/model/lock-view.js';
+import { shownData, shownId } from '../../../../src/overview/model/read-limits.js';
 import { ServerClock } from '../../../../src/overview/model/server-clock.js';
 import { parseServerStatus } from '../../../../src/overview/reading/periodic-reads.js';
 import type { QueueEntry } from '../../../../src/queue/names-and-order.js';

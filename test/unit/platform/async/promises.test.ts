@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
+import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { abortableLate, deferred } from '../../../../src/platform/async/promises.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { systemEnvironment } from '../../../../src/platform/environment.js';
+import { systemEnvironment } from '../../../../src/platform/injected-environment.js';
 import { resolveLogger } from '../../../../src/platform/logging/logger.js';
 import {
   Dialer,

@@ -4,6 +4,7 @@ import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../sr
 import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
 import type { Connection } from '../../../../src/session/connection/connection.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
+import type { ProvenNode } from '../../../../src/session/keep-alive/heartbeat-batch.js';
 import {
   type AccompanyingReads,
   heartbeatIntervalMs,
@@ -11,7 +12,6 @@ import {
   LateReplies,
   replyWithinMs,
 } from '../../../../src/session/keep-alive/keep-alive.js';
-import type { ProvenNode } from '../../../../src/session/keep-alive/proof-batch.js';
 import { existsRequest, type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { instantAt, msOf } from '../../../support/lease-instant.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
+import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { setUpOwners } from '../../../support/conclave/shard-owners.js';

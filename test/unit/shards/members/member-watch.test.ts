@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
-import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
+import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../../src/platform/async/promises.js';
 import { heartbeatNodeOf } from '../../../../src/queue/names-and-order.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
@@ -9,7 +9,7 @@ import { GroupMember, type GroupMemberListener } from '../../../../src/shards/gr
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
 import { prepareGroup } from '../../../../src/shards/shards-of-group.js';
-import { ShardList } from '../../../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../../../src/shards/stored/shard-names.js';
 import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HomeKeeper } from '../../../../src/shards/members/shards-after-restart.js';
 import { parseHome } from '../../../../src/shards/stored/formats.js';
-import { ShardList } from '../../../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../../../src/shards/stored/shard-names.js';
 import { PATHS } from '../../../support/conclave/group-members.js';
 
 const KNOWN = { list: ShardList.of(8), version: 3 };

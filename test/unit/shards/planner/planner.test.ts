@@ -6,7 +6,7 @@ import type { MemberWatch, SeenMember } from '../../../../src/shards/members/mem
 import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
 import { Planner } from '../../../../src/shards/planner/planner.js';
 import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
-import { ShardList } from '../../../../src/shards/stored/shard-list.js';
+import { ShardList } from '../../../../src/shards/stored/shard-names.js';
 import { A_WHILE_MS, PATHS, SETTLE_MS, startGroup, TIMES } from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 

@@ -7,9 +7,9 @@ import { ageText, countText, nameOf, numberText } from '../../model/format.js';
 import { hashOf, type Kind } from '../../model/route.js';
 import { ownedCounts } from '../../model/shard-grid.js';
 import { usePage } from '../page-context.js';
-import { Foreign } from '../parts/foreign.js';
 import { ShardCanvas } from '../parts/shard-canvas.js';
 import { Ticking } from '../parts/ticking.js';
+import { Foreign } from '../parts/untrusted-text.js';
 
 /** How a kind of card looks. */
 export interface CardKind<View> {

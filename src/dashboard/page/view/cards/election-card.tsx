@@ -12,8 +12,8 @@ import {
   viewBoxOf,
 } from '../../model/timeline.js';
 import { usePage, useTicks } from '../page-context.js';
-import { Foreign } from '../parts/foreign.js';
 import { LeaseBar, Ticking } from '../parts/ticking.js';
+import { Foreign } from '../parts/untrusted-text.js';
 import type { CardKind } from './cards.js';
 
 const MOST_LEADERS = 5;

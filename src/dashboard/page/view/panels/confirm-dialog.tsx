@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Action, carryOut } from '../../browser/actions.js';
 import { nameOf } from '../../model/format.js';
 import { usePage } from '../page-context.js';
-import { Foreign } from '../parts/foreign.js';
+import { Foreign } from '../parts/untrusted-text.js';
 
 type Progress =
   | { readonly kind: 'asking' }

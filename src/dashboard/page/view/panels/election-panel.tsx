@@ -3,9 +3,9 @@ import type { CandidateView, ElectionView, LeaderView, TransitionView } from '..
 import { electionTone } from '../../model/alarms.js';
 import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/format.js';
 import { usePage } from '../page-context.js';
-import { Foreign } from '../parts/foreign.js';
+import { Transitions } from '../parts/list-of-changes.js';
 import { LeaseBar, Ticking } from '../parts/ticking.js';
-import { Transitions } from '../parts/transitions.js';
+import { Foreign } from '../parts/untrusted-text.js';
 import { Panel, Section, useMovingRows } from './panel.js';
 import { TermsTable, TimelineChart } from './terms.js';
 

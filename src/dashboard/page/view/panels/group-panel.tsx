@@ -5,8 +5,8 @@ import { memberStyle } from '../../model/colors.js';
 import { countText, numberText, shortened, timeText, visibleText } from '../../model/format.js';
 import { ownedCounts } from '../../model/shard-grid.js';
 import { useIsDark, usePage } from '../page-context.js';
-import { Foreign } from '../parts/foreign.js';
 import { ShardCanvas } from '../parts/shard-canvas.js';
+import { Foreign } from '../parts/untrusted-text.js';
 import { Panel, Section } from './panel.js';
 
 const STATE_TEXT: Readonly<Record<GroupView['state'], string>> = {

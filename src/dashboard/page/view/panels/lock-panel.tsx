@@ -3,8 +3,8 @@ import type { LockView } from '../../../api.js';
 import { lockTone } from '../../model/alarms.js';
 import { ageText, numberText } from '../../model/format.js';
 import { KIND_TEXT } from '../cards/cards.js';
-import { Foreign } from '../parts/foreign.js';
 import { Ticking } from '../parts/ticking.js';
+import { Foreign } from '../parts/untrusted-text.js';
 import { Panel, Section, useMovingRows } from './panel.js';
 
 const MOST_ROWS = 200;

@@ -4,7 +4,7 @@ import type { Tone } from '../../model/alarms.js';
 import { nameOf } from '../../model/format.js';
 import { hashOf } from '../../model/route.js';
 import { usePage } from '../page-context.js';
-import { Foreign } from '../parts/foreign.js';
+import { Foreign } from '../parts/untrusted-text.js';
 
 /** The frame of the panel that is open beside the cards. */
 export function Panel(props: { path: string; tone: Tone; kind: string; children: ComponentChildren }) {

@@ -11,7 +11,7 @@ import {
   timelinesOf,
 } from '../../model/timeline.js';
 import { usePage, useSecond } from '../page-context.js';
-import { Foreign } from '../parts/foreign.js';
+import { Foreign } from '../parts/untrusted-text.js';
 
 /** The terms in words. Each row has the leader, the term's beginning, length and end, and the time without a leader before it. */
 export function TermsTable({ election }: { election: ElectionView }) {

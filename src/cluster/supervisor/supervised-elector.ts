@@ -1,0 +1,156 @@
+import { LeaderElector } from '../../election/elector.js';
+import type { RejoinBackoff } from '../../election/rejoin-backoff.js';
+import type { Term } from '../../election/term/term.js';
+import { SessionExpiredError, type StopWait } from '../../errors.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
+import { abortable, deferred, ignore } from '../../platform/async/promises.js';
+import type { Session } from '../../session/session.js';
+import { registerWithGuardian } from '../dead-children/guardian-link.js';
+import type { TermLoss } from './cleanup-hook.js';
+import type { Cooldown } from './lost-term-cooldown.js';
+import type { ShutdownProgress } from './signal-shutdown.js';
+import type { EmitEvent } from './supervisor-events.js';
+import type { ResolvedSupervisorOptions } from './supervisor-options.js';
+import type { Participation, SupervisorState } from './supervisor-state.js';
+
+export interface CandidacyPort {
+  readonly emit: EmitEvent;
+  readonly report: (thrown: unknown) => void;
+  /** Called when a term's work has settled, before the term is given back. Must not reject. */
+  beforeRelease(): Promise<void> | undefined;
+}
+
+/** How long the candidate stays out of the election after what it has lost. Both outlive a candidacy. */
+export interface Pauses {
+  readonly cooldown: Cooldown;
+  readonly backoff: RejoinBackoff;
+}
+
+/** One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was lost. */
+export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
+  readonly session: Session;
+  readonly elector: LeaderElector;
+  /** The term that was lost. Known once its work has settled. */
+  #lost: TermLoss | undefined;
+  /** Whether the session ended, or the elector couldn't go on, before the supervisor was stopped. */
+  #hasEndedByItself = false;
+
+  constructor(
+    session: Session,
+    { path, id, candidacy, guardian, logger }: ResolvedSupervisorOptions,
+    { cooldown, backoff }: Pauses,
+    port: CandidacyPort,
+  ) {
+    this.session = session;
+    this.elector = new LeaderElector(session, path, { ...candidacy, id, logger });
+    this.elector.useBackoff(backoff);
+    if (guardian) registerWithGuardian(session, this.elector);
+    this.#relay(cooldown, port);
+    this.elector.beforeRelease(async (term, lostFor) => {
+      // The clean-up of a shutdown comes after the clean-up of the loss.
+      if (lostFor === undefined) return await port.beforeRelease();
+      this.#lost = { term, reason: lostFor };
+      void this.elector.withdraw(); // It mustn't join again before the clean-up. Never rejects.
+    });
+  }
+
+  /**
+   * The loss of a candidacy that the supervisor is leaving; `undefined` if it was only stopped. Read it before this process
+   * closes the session.
+   */
+  get loss(): TermLoss | undefined {
+    const { ended } = this.session;
+    const term = this.#lost?.term;
+    if (ended.reason instanceof SessionExpiredError) return { term, reason: 'session-expired' };
+    if (this.#lost !== undefined) return this.#lost;
+    return ended.aborted || this.#hasEndedByItself ? { term, reason: 'stopped' } : undefined;
+  }
+
+  /** Resolves once it has a place in the queue. @throws as `LeaderElector.start` does */
+  start(): Promise<void> {
+    return this.elector.start();
+  }
+
+  withdraw(): Promise<void> {
+    return this.elector.withdraw();
+  }
+
+  /**
+   * Resolves when the session has ended, when a term is lost and its work has settled, when the elector has stopped by itself
+   * since it can't take part in this election, or at `stop`.
+   *
+   * If the term was lost with no server in reach, the next server says whether the session has expired as well. A supervisor
+   * that is stopped doesn't wait for that.
+   */
+  async untilEnded(stop: AbortSignal): Promise<void> {
+    const { session, elector } = this;
+    const ended = deferred();
+    const unsubscribe = [onAbort(session.ended, ended.resolve), onAbort(stop, ended.resolve)];
+    elector.once('stopped', ended.resolve);
+    if (elector.state.name !== 'stopped') await ended.promise;
+    elector.off('stopped', ended.resolve);
+    for (const each of unsubscribe) each();
+    if (this.#lost !== undefined && session.state.name === 'suspended')
+      await abortable(session.whenConnected(), session.ended, stop).catch(ignore); // `loss` says what has come of it.
+    this.#hasEndedByItself = !stop.aborted;
+  }
+
+  #relay(cooldown: Cooldown, { emit, report }: CandidacyPort): void {
+    const { clock } = this.session;
+    let electedAt = 0;
+    this.elector
+      .on('waiting', (place) => emit('waiting', place))
+      .on('elected', (term) => {
+        electedAt = clock.now();
+        emit('elected', term);
+      })
+      .on('demoted', (term, reason) => {
+        const { sessionTimeoutMs } = this.session;
+        cooldown.termEnded({ reason, lastedMs: clock.now() - electedAt, sessionTimeoutMs });
+        emit('demoted', term, reason);
+      })
+      .on('error', report);
+    this.session.on('expired', () => emit('expired')); // The elector may have left by then.
+  }
+}
+
+/** The elector of a candidacy that is under way, and the session that it belongs to. */
+export interface OpenCandidacy {
+  readonly elector: LeaderElector;
+  readonly session: Session;
+}
+
+/** The term that a supervisor in that state leads, or whose work still has to settle. */
+export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined {
+  if (!('participation' in state)) return undefined;
+  const elector = state.participation.elector.state;
+  return 'term' in elector ? elector.term : undefined;
+}
+
+/** The reason why the stop of a candidacy isn't done yet. */
+export function holdUpOfCandidacy({ elector }: OpenCandidacy): StopWait {
+  const hasLeft = elector.state.name === 'stopped' || elector.state.name === 'expired';
+  return hasLeft ? { by: 'servers', what: 'the session still has to be closed' } : elector.holdUp;
+}
+
+/** What a shutdown that hangs waits for, in words. */
+export function whatIsLeft(progress: ShutdownProgress, state: SupervisorState<OpenCandidacy>): string {
+  if (state.name === 'cleaning') return "the supervisor's clean-up hook still runs";
+  switch (progress) {
+    case 'settling': {
+      const term = termOf(state);
+      return term === undefined
+        ? 'the election still has to be left'
+        : `the work of term ${term.number} still runs`;
+    }
+    case 'cleaning':
+      return 'the clean-up of the shutdown still runs';
+    case 'leaving': {
+      const elector = 'participation' in state ? state.participation.elector.state : undefined;
+      const released = elector === undefined || elector.name === 'stopped' || elector.name === 'expired';
+      return released
+        ? 'the session still has to be closed'
+        : 'the place in the election still has to be given back';
+    }
+  }
+}

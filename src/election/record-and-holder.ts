@@ -1,0 +1,248 @@
+import { NoNodeError, type ZooKeeperError } from '../errors.js';
+import { afterRead, type Sign, UNSEEN } from '../lease/silence.js';
+import type { Abortable } from '../platform/async/lazy-abort-controller.js';
+import { ignore } from '../platform/async/promises.js';
+import type { Contender } from '../queue/contender.js';
+import { heartbeatNodeOf } from '../queue/names-and-order.js';
+import { isOwnerless, orUnreadable } from '../queue/ownerless-contenders.js';
+import type { AccompanyingRead, AccompanyingReads } from '../session/keep-alive/keep-alive.js';
+import { NodeWatch } from '../session/node-watch.js';
+import { isNoAuth } from '../session/protocol/error-codes.js';
+import type { NodeData, Stat } from '../session/protocol/records.js';
+import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
+import { isVacant, type KnownRecord } from './decide.js';
+import type { ElectionRecords } from './record/election-records.js';
+import { parseRecord, type SeenRecord } from './record/record.js';
+
+/** The candidate for which a record is followed. */
+export interface FollowedRecordHost {
+  readonly contender: Contender;
+  readonly records: ElectionRecords;
+  /** More is known, or less. */
+  changed(): void;
+  /** The holder's node can't be watched. */
+  failed(reason: unknown): void;
+}
+
+/**
+ * All that one candidate knows of one record and of the candidate that the record names, and the reads that show it. It decides nothing. No
+ * decision rests on a single read, either: the servers refuse a claim if the record has changed or the holder has sent another heartbeat.
+ */
+export class FollowedRecord implements AccompanyingReads {
+  readonly seat: number;
+  readonly path: string;
+  readonly host: FollowedRecordHost;
+  #record: SeenRecord | undefined;
+  /** The transaction that wrote the record which the next fields are about. They are kept while the record is read again. */
+  #zxid: bigint | undefined;
+  /** The connection over which that record was read last. Its server has the holder's creation, so a missing node is gone there. */
+  #shownOn: number | undefined;
+  #holder: Sign = UNSEEN;
+  #isProtected = false;
+  #isHolderThere = false;
+  #holderWatch: NodeWatch | undefined;
+  /** How often something has happened that may have changed the record: a read that was sent before that doesn't count. */
+  #changes = 0;
+  #changedAt: number;
+  /** See {@link formerEndedAt}. */
+  #formerEndedAt = 0;
+  #isFollowed = false;
+
+  /** @param first - the record as it was read before the candidate joined */
+  constructor(host: FollowedRecordHost, seat: number, first?: SeenRecord) {
+    this.host = host;
+    this.seat = seat;
+    this.path = host.records.pathOf(seat);
+    this.#changedAt = this.#session.clock.now();
+    if (first !== undefined) this.learn(first);
+  }
+
+  get known(): KnownRecord {
+    const placeLost = this.host.records.isPlaceLost(this.seat);
+    return { record: this.#record, holder: this.#holder, isProtected: this.#isProtected, placeLost };
+  }
+
+  /** Whether the holder's node was there when it was read last, and is watched since. */
+  get isHolderThere(): boolean {
+    return this.#isHolderThere;
+  }
+
+  /** When the record changed last, as far as the candidate knows, by the session's clock. */
+  get changedAt(): number {
+    return this.#changedAt;
+  }
+
+  /**
+   * Since when the holder that the former record named was gone, or silent, as far as the candidate knows, by the session's clock. At the
+   * latest since the record changed.
+   */
+  get formerEndedAt(): number {
+    return this.#formerEndedAt;
+  }
+
+  /** Something has happened that may have changed the record. */
+  mayHaveChanged(): void {
+    this.#record = undefined;
+    this.#changes++;
+    this.#changedAt = this.#session.clock.now();
+    this.host.changed();
+  }
+
+  /** The record has this value since. */
+  learn(seen: SeenRecord): void {
+    if (seen.zxid !== this.#zxid) {
+      this.#zxid = seen.zxid;
+      if (this.#record !== undefined) this.#changedAt = this.#session.clock.now(); // A read has shown that, and no event.
+      this.#formerEndedAt = this.#holder.name === 'unseen' ? this.#changedAt : this.#holder.since;
+      this.#holder = UNSEEN;
+      this.#isProtected = false;
+      this.#unwatchHolder();
+    }
+    const { value } = seen;
+    if (seen.connection !== this.#shownOn) {
+      // In a restored backup the holder's node may be there again. Only a read behind the record's shows whether it is gone.
+      if (this.#holder.name === 'gone' && value.state === 'held') this.#holder = UNSEEN;
+      this.#unwatchHolder();
+      this.#shownOn = seen.connection;
+    }
+    this.#record = seen;
+    // A leader may hold it that acts on its lease.
+    if (value.state !== 'held' && !isVacant(value, this.known.placeLost) && this.#holder === UNSEEN)
+      this.#holder = { name: 'gone', since: this.#session.clock.now() };
+    this.host.changed();
+  }
+
+  /**
+   * Reads the record, and again if it may have changed meanwhile.
+   * @throws as `ElectionRecords.read` does
+   */
+  async look(signal: Abortable): Promise<void> {
+    for (;;) {
+      const changes = this.#changes;
+      const seen = await this.host.records.read(this.seat, signal);
+      if (changes === this.#changes) return this.learn(seen);
+    }
+  }
+
+  /** The servers have refused a claim: there was another heartbeat, or another write. The next claim takes a whole delay again. */
+  claimRefused(): void {
+    if (this.#holder.name === 'beating') this.#holder = UNSEEN;
+    this.mayHaveChanged();
+  }
+
+  /** The servers don't let this candidate delete the holder's nodes: it waits for the end of the holder's session. */
+  protect(): void {
+    this.#isProtected = true;
+    this.mayHaveChanged();
+  }
+
+  /**
+   * Reads the holder's heartbeat node with each heartbeat of the session, four times in a lease.
+   * @param soon - the first time at once: the candidate has become the next in line
+   */
+  follow(soon: boolean): void {
+    if (this.#isFollowed && !soon) return;
+    this.#isFollowed = true;
+    this.#session.keepAlive.addReads(this, soon);
+  }
+
+  unfollow(): void {
+    if (this.#isFollowed) this.#session.keepAlive.removeReads(this);
+    this.#isFollowed = false;
+  }
+
+  /** Watches the holder's node until it is gone. For a candidate that is the first in the queue: it watches no other node. */
+  watchHolder(): void {
+    const value = this.#record?.value;
+    if (this.#holderWatch !== undefined || this.#holder.name === 'gone' || value?.state !== 'held') return;
+    const { node } = value;
+    const path = `${this.#queue}/${node}`;
+    const shownOn = this.#shownOn;
+    const gone = () => {
+      this.#unwatchHolder();
+      const { clock, connectionNumber } = this.#session;
+      // A server that is behind doesn't have the node yet, unless it has shown the record before it was asked for the node.
+      if (shownOn === connectionNumber) this.#holder = { name: 'gone', since: clock.now() };
+      this.mayHaveChanged(); // The holder may have released the term, and its node went with that release.
+    };
+    const read = ({ stat }: NodeData) => {
+      if (isOwnerless(this.#session, this.#queue, node, stat)) return gone();
+      this.#isHolderThere = true;
+      this.host.changed();
+    };
+    const failed = (error: unknown) => this.host.failed(orUnreadable(error, this.#session.absolute(path)));
+    this.#holderWatch = new NodeWatch(this.#session, path, { read, gone, failed });
+  }
+
+  stop(): void {
+    this.#changes++; // A read that is under way doesn't count any more: its answer could make the candidate follow again.
+    this.unfollow();
+    this.#unwatchHolder();
+  }
+
+  /**
+   * @internal An answer counts only while the same is known of the record. After a change of the connection the record is read again.
+   * The versions that were seen before count further only if it is still the same.
+   */
+  nextRead(): AccompanyingRead {
+    const record = this.#record;
+    const { connectionNumber: connection, clock } = this.#session;
+    if (record?.value.state !== 'held' || record.connection !== connection || this.#holder.name === 'gone')
+      return this.readOfRecord();
+    const readAt = clock.now();
+    const path = this.#session.absolute(`${this.#queue}/${heartbeatNodeOf(record.value.node)}`);
+    const seen = (stat: Stat | undefined) => {
+      if (this.#record === record) {
+        this.#holder = afterRead(this.#holder, stat, { readAt, now: clock.now(), connection });
+        this.host.changed();
+      }
+    };
+    return {
+      request: existsRequest(path),
+      answered: (stat) => seen(stat as Stat),
+      refused: (error) => {
+        if (this.#record !== record) return;
+        if (isNoAuth(error)) this.#isProtected = true; // Only the end of the holder's session shows its end.
+        if (!(error instanceof NoNodeError)) return;
+        seen(undefined);
+        this.mayHaveChanged(); // The holder has probably released the term.
+      },
+    };
+  }
+
+  /** A read of the record. @param then - called with the answer, if it counts */
+  readOfRecord(then: (record: SeenRecord) => void = ignore): AccompanyingRead {
+    const changes = this.#changes;
+    const { connectionNumber: connection } = this.#session;
+    return {
+      request: getDataRequest(this.#session.absolute(this.path), false),
+      answered: (node) => {
+        if (changes !== this.#changes) return;
+        const { data, stat } = node as NodeData;
+        const seen = {
+          ...{ value: parseRecord(data, stat.version), version: stat.version },
+          ...{ zxid: stat.mzxid, connection },
+        };
+        this.learn(seen);
+        then(seen);
+      },
+      refused: (error: ZooKeeperError) => {
+        if (error instanceof NoNodeError && changes === this.#changes) this.mayHaveChanged();
+      },
+    };
+  }
+
+  #unwatchHolder(): void {
+    this.#holderWatch?.stop();
+    this.#holderWatch = undefined;
+    this.#isHolderThere = false;
+  }
+
+  get #session() {
+    return this.host.contender.session;
+  }
+
+  get #queue(): string {
+    return this.host.contender.queue;
+  }
+}

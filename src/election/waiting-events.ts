@@ -1,0 +1,64 @@
+import type { QueuePosition } from '../queue/turn-wait.js';
+import type { Session } from '../session/session.js';
+import type { ReadRecord } from './record/record.js';
+import type { FollowedRecord } from './record-and-holder.js';
+
+/** Receives the reports of a candidate that waits. */
+export interface WaitListener {
+  /** The candidate has this position, and the servers will notify it of a change. */
+  onWaiting(position: QueuePosition): void;
+  /** No node is left to wait for: the candidate claims, or waits out a lease that may last. */
+  onClaiming(): void;
+  /** It waits, or has waited, for the end of the lease of a leader that ended without a release. */
+  onTakeoverWait(): void;
+}
+
+const CLAIMING = 'claiming';
+
+/** Reports each change of a candidate's wait once. */
+export class WaitReports {
+  readonly #listener: WaitListener;
+  readonly #logger: Session['logger'];
+  /** What was reported last. */
+  #told: string | undefined;
+  /** The record that was waited out last, by the transaction that wrote it. */
+  #waitedOut: bigint | undefined;
+
+  constructor(listener: WaitListener, logger: Session['logger']) {
+    this.#listener = listener;
+    this.#logger = logger;
+  }
+
+  claiming(): void {
+    if (this.#told === CLAIMING) return;
+    this.#told = CLAIMING;
+    this.#listener.onClaiming();
+  }
+
+  /** @param isNew - whether it is to be reported also if the candidate has the same position as before */
+  waiting(position: QueuePosition, isNew = false): void {
+    const told = `${position.position} ${position.ahead}`;
+    if (this.#told === told && !isNew) return;
+    this.#told = told;
+    this.#listener.onWaiting(position);
+  }
+
+  /** The candidate waits out the lease of a leader whose node is gone, or of a record that can't be read, for `ms` more milliseconds. */
+  waitingOut({ path, known: { record } }: FollowedRecord, ms: number): void {
+    this.claiming();
+    if (record === undefined || this.#waitedOut === record.zxid) return;
+    this.#waitedOut = record.zxid;
+    this.#listener.onTakeoverWait();
+    this.#logUncleanEnd(path, record.value, ms);
+  }
+
+  #logUncleanEnd(path: string, record: ReadRecord, waitMs: number): void {
+    if (record.state === 'unreadable')
+      this.#logger.warn({ path }, "the election record can't be read: assuming that a leader holds it");
+    if (record.state !== 'held') return;
+    this.#logger.info(
+      { term: record.term, formerLeader: record.id ?? record.node, waitMs: Math.round(waitMs) },
+      'the former leader ended uncleanly: waiting for its lease to end',
+    );
+  }
+}

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
+import { changePins, readPins } from '../../../src/shards/pinned-shards.js';
+import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../support/conclave/group-members.js';
+
+async function setUp() {
+  const group = await startGroup();
+  const { clock, join, open } = group;
+  const members = [await join('a'), await join('b'), await join('c')] as const;
+  await clock.advance(A_WHILE_MS);
+  const operator = await open(TIMES);
+  const pin = (shard: string, member: string) =>
+    clock.advanceUntil(changePins(operator, PATHS, (pins) => pins.set(shard, member)));
+  const unpin = (shard: string) =>
+    clock.advanceUntil(
+      changePins(operator, PATHS, (pins) => {
+        pins.delete(shard);
+        return pins;
+      }),
+    );
+  return { ...group, members, operator, pin, unpin };
+}
+
+describe('a pin', () => {
+  it('moves its shard at once, and one for it if the member has its part, and nothing else', async () => {
+    const { clock, members, pin, ownersOf, expectAllOwnedOnce } = await setUp();
+    const told = members.map((each) => each.told.length);
+    const [shard] = members[0].member.owned.map(({ id }) => id) as [string];
+    expect(await pin(shard, 'b')).toEqual(new Map([[shard, 'b']]));
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf(shard)).toEqual(['b']);
+    expectAllOwnedOnce();
+    const since = members.flatMap((each, at) => each.told.slice(told[at]));
+    expect(since.length).toBeLessThanOrEqual(4);
+  });
+
+  it('holds until it is taken back, over the end of the planner and of the member', async () => {
+    const { clock, members, join, pin, unpin, ownersOf } = await setUp();
+    const [planner, second] = members;
+    await pin('0', 'b');
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(planner.member.leave());
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('0')).toEqual(['b']);
+    await clock.advanceUntil(second.member.leave());
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('0')).toEqual(['c']);
+    const again = await join('b');
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('0')).toEqual(['b']);
+    expect(await unpin('0')).toEqual(new Map());
+    await clock.advance(A_WHILE_MS);
+    expect(again.told.filter((each) => each.startsWith('moved'))).toEqual([]);
+  });
+
+  it('doesn’t hold as long as its member drains, or refuses the shard', async () => {
+    const { clock, members, pin, ownersOf } = await setUp();
+    await pin('0', 'b');
+    await clock.advance(A_WHILE_MS);
+    members[1].member.report({ refused: ['0'] });
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('0')).not.toEqual(['b']);
+    members[1].member.report({ refused: [] });
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('0')).toEqual(['b']);
+    members[1].member.report({ draining: true });
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('0')).not.toEqual(['b']);
+    members[1].member.report({ draining: false });
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('0')).toEqual(['b']);
+  });
+
+  it('is heard of also after its node was deleted', async () => {
+    const { clock, operator, pin, ownersOf } = await setUp();
+    await clock.advanceUntil(operator.remove(PATHS.pins));
+    await clock.advance(10);
+    await pin('7', 'a');
+    await clock.advance(TIMES.leaseMs + A_WHILE_MS);
+    expect(ownersOf('7')).toEqual(['a']);
+    await pin('7', 'b');
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf('7')).toEqual(['b']);
+  });
+});
+
+describe('the pins of a group', () => {
+  it('are what was written, and none at first', async () => {
+    const { clock, operator, pin } = await setUp();
+    expect(await clock.advanceUntil(readPins(operator, PATHS))).toEqual(new Map());
+    await pin('0', 'a');
+    await pin('1', 'nobody yet');
+    expect(await clock.advanceUntil(readPins(operator, PATHS))).toEqual(
+      new Map([
+        ['0', 'a'],
+        ['1', 'nobody yet'],
+      ]),
+    );
+  });
+
+  it('lose none of two changes at one time, nor a change whose reply is lost', async () => {
+    const { clock, server, open, operator } = await setUp();
+    const other = await open(TIMES);
+    server.swallowReply('setData', { path: PATHS.pins, times: 1 });
+    const changes = [operator, other].map((session, at) =>
+      changePins(session, PATHS, (pins) => pins.set(String(at), 'a')),
+    );
+    await clock.advanceUntil(Promise.all(changes));
+    const pins = await clock.advanceUntil(readPins(operator, PATHS));
+    expect([...pins.keys()].sort()).toEqual(['0', '1']);
+  });
+
+  it('aren’t written if they are as they are to be', async () => {
+    const { clock, operator, pin } = await setUp();
+    await pin('0', 'a');
+    const { stat } = await clock.advanceUntil(operator.getData(PATHS.pins));
+    await pin('0', 'a');
+    expect((await clock.advanceUntil(operator.getData(PATHS.pins))).stat.version).toBe(stat.version);
+  });
+
+  it('are refused for a shard that the group hasn’t, for an empty id, and where there is no group', async () => {
+    const { clock, operator, pin } = await setUp();
+    await expect(pin('8', 'a')).rejects.toThrow(InvalidOptionError);
+    await expect(pin('8', 'a')).rejects.toThrow(
+      'shard is "8": expected a shard of the group, which has 8 shards',
+    );
+    await expect(pin('7', '')).rejects.toThrow(InvalidOptionError);
+    expect(await clock.advanceUntil(readPins(operator, PATHS))).toEqual(new Map());
+    const nowhere = () =>
+      clock.advanceUntil(changePins(operator, new GroupPaths('/nowhere'), (pins) => pins.set('7', 'a')));
+    await expect(nowhere()).rejects.toThrow(InvalidStateError);
+    await expect(nowhere()).rejects.toThrow('/nowhere is not a group of shards');
+  });
+
+  it('aren’t overwritten where another client has written something else, which the planner reports', async () => {
+    const { clock, members, operator, pin } = await setUp();
+    await clock.advanceUntil(operator.setData(PATHS.pins, Buffer.from('{"pins":1}')));
+    await expect(pin('7', 'a')).rejects.toThrow(InvalidStateError);
+    await clock.advance(A_WHILE_MS);
+    expect(members[0].errors.splice(0).map(String)).toEqual([
+      `Error: ${PATHS.pins} holds no pins: another client has written it`,
+    ]);
+    await clock.advanceUntil(operator.setData(PATHS.pins, Buffer.alloc(0)));
+    await pin('7', 'a');
+  });
+});
