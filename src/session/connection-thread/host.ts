@@ -69,7 +69,12 @@ export class ThreadHost {
     running.sockets.set(id, socket);
     socket.once('close', () => this.#closed(running, id));
     running.worker.ref();
-    this.#post(running, { ...opening, kind: 'open', id, at: machineInstantIn(() => 0) }, answerWithinMs);
+    try {
+      this.#post(running, { ...opening, kind: 'open', id, at: machineInstantIn(() => 0) }, answerWithinMs);
+    } catch (error) {
+      // An option of TLS can't be cloned: it has changed since the session checked it.
+      microtask(() => socket.fail(failure(describe(error), error)));
+    }
     return socket;
   }
 

@@ -60,8 +60,8 @@ type State =
   | {
       readonly name: 'on';
       readonly given: Given;
-      /** Whether the newest answer to a heartbeat confirmed all that it proves. */
-      readonly isTrusted: boolean;
+      /** The nodes of which the main thread has sent no heartbeat that was confirmed since one was not. */
+      readonly doubted: ReadonlySet<number>;
       readonly heartbeatAt: number;
       readonly writtenAt: number;
     }
@@ -76,6 +76,7 @@ interface Sent {
 }
 
 const OFF: State = { name: 'off' };
+const NONE: ReadonlySet<number> = new Set();
 const LAST_THREAD_XID = 2 ** 31 - 1;
 const [LENGTH_BYTES, XID_OFFSET, BODY_OFFSET] = [4, 4, 8];
 const [PING_XID, PING_OPCODE] = [-2, 11];
@@ -125,8 +126,9 @@ export class Repeater {
     }
     this.#learnVersions(given);
     const now = this.#port.now();
-    const fresh = { isTrusted: true, heartbeatAt: now, writtenAt: now };
-    this.#state = { ...fresh, ...before, name: 'on', given };
+    const fresh = { heartbeatAt: now, writtenAt: now };
+    const doubted = before.name === 'on' ? only(before.doubted, idsOf(given.heartbeats)) : NONE;
+    this.#state = { ...fresh, ...before, name: 'on', given, doubted };
   }
 
   /** The main thread writes whole frames. To be called before they are written: leases count from this call. */
@@ -192,9 +194,11 @@ export class Repeater {
     const outcomes = committedOutcomes(reply);
     const isConfirmed = outcomes !== undefined && this.#confirm(sent, outcomes);
     if (this.#state.name === 'on') {
-      // What only the thread has sent restores no trust: the main thread has to find out what was wrong.
-      const isTrusted = isConfirmed && (this.#state.isTrusted || !isOwn(xid));
-      this.#state = { ...this.#state, isTrusted };
+      const { doubted } = this.#state;
+      const ids = idsOf([sent.heartbeat]);
+      // A heartbeat of the thread clears no doubt: the main thread has to find out what was wrong.
+      if (!isConfirmed) this.#state = { ...this.#state, doubted: new Set([...doubted, ...ids]) };
+      else if (!isOwn(xid)) this.#state = { ...this.#state, doubted: without(doubted, ids) };
     }
     if (!isOwn(xid)) this.#port.answered(this.#port.now() - sent.sentAt);
     else this.#port.repeated({ zxid: zxidOf(reply), versions: versionsIn(outcomes ?? [], sent.heartbeat) });
@@ -209,7 +213,7 @@ export class Repeater {
 
   /** The heartbeats that may be repeated now. */
   get #repeatable(): readonly GivenHeartbeat[] {
-    if (this.#state.name !== 'on' || !this.#state.isTrusted) return [];
+    if (this.#state.name !== 'on' || this.#state.doubted.size > 0) return [];
     return this.#state.given.heartbeats.filter(({ isForHeld }) => isForHeld);
   }
 
@@ -278,6 +282,18 @@ function versionsIn(outcomes: readonly PartOutcome[], { nodes }: GivenHeartbeat)
 
 function zxidOf(reply: Buffer): bigint {
   return reply.length < REPLY_HEADER_BYTES ? 0n : reply.readBigInt64BE(ZXID_OFFSET);
+}
+
+function idsOf(heartbeats: readonly GivenHeartbeat[]): ReadonlySet<number> {
+  return new Set(heartbeats.flatMap(({ nodes }) => nodes.map(({ id }) => id)));
+}
+
+function only(ids: ReadonlySet<number>, among: ReadonlySet<number>): ReadonlySet<number> {
+  return ids.size === 0 ? NONE : new Set([...ids].filter((id) => among.has(id)));
+}
+
+function without(ids: ReadonlySet<number>, others: ReadonlySet<number>): ReadonlySet<number> {
+  return ids.size === 0 ? NONE : new Set([...ids].filter((id) => !others.has(id)));
 }
 
 function isOwn(xid: number): boolean {

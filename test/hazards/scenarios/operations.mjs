@@ -8,7 +8,6 @@ import { nextEvent } from '../support/next-event.mjs';
 
 /** @import { Scenario } from '../support/contract.js' */
 
-const LAST_XID = 2 ** 31 - 1;
 // A container's owner is the smallest of all numbers.
 const CONTAINER_OWNER = -(2n ** 63n);
 
@@ -114,9 +113,10 @@ export const operations = [
         },
       });
       const client = await world.open(server.connectString);
-      await client.countRequestsFrom(LAST_XID - 1);
+      const { lastXid } = client;
+      await client.countRequestsFrom(lastXid - 1);
       for (let request = 0; request < 4; request++) await client.exists('/a');
-      assert.deepEqual(xids, [LAST_XID - 1, LAST_XID, 1, 2]);
+      assert.deepEqual(xids, [lastXid - 1, lastXid, 1, 2]);
     },
   },
   {

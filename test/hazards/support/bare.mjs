@@ -124,6 +124,11 @@ class BareClient {
     return this.#create(`${path}/lock-`, Buffer.alloc(0), 'ephemeral-sequential');
   }
 
+  /** There is no number after it in 32 bits. */
+  get lastXid() {
+    return 2 ** 31 - 1;
+  }
+
   /** @param {number} xid */
   async countRequestsFrom(xid) {
     this.#client.connectionManager.xid = xid;

@@ -92,6 +92,11 @@ class ConclaveClient {
     return new DistributedLock(this.#session, path).acquire();
   }
 
+  /** The numbers above it are for heartbeats that a thread sends. */
+  get lastXid() {
+    return 0x6fff_ffff;
+  }
+
   /** @param {number} xid */
   countRequestsFrom(xid) {
     return setPrivate(this.#session, '#connection.#xid', xid - 1); // It holds the last one that was used.

@@ -44,6 +44,8 @@ export interface Client {
   hold(path: string): Promise<Held>;
   /** Takes a place in a queue, which is a sequential node below `path`, by the client's own way to survive a lost reply. */
   enqueue(path: string): Promise<unknown>;
+  /** The highest number that it gives a request. */
+  readonly lastXid: number;
   /** Numbers requests from here on. */
   countRequestsFrom(xid: number): Promise<void>;
   once(event: ClientEvent, listener: () => void): void;

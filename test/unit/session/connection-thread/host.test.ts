@@ -172,6 +172,23 @@ describe('the host of the thread', () => {
     socket.destroy();
   });
 
+  it('reports as a lost connection that the thread can not be given it, and lets the process exit', async () => {
+    const { open, worker } = setUp();
+    const first = open();
+    worker().says({ kind: 'closed', id: 1 });
+    worker().postMessage = () => {
+      throw new Error('a function could not be cloned');
+    };
+    const { heard } = open();
+    await settle();
+    expect(heard).toEqual([
+      'error the thread that holds the connection has failed: a function could not be cloned',
+      'close',
+    ]);
+    expect(first.heard).toEqual(['close']);
+    expect(worker().isReferenced).toBe(false);
+  });
+
   it('replaces a thread that does not answer', async () => {
     const { clock, workers, open, worker } = setUp();
     const { socket, heard } = open();

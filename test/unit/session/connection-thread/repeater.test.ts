@@ -234,6 +234,23 @@ describe('a repeated heartbeat', () => {
     isTheLast((xid) => reply(xid, { body: Buffer.from([1, 2, 3]) }));
   });
 
+  it('that is refused is the last one until one for the same nodes is confirmed, whatever came of others on their way', () => {
+    const [refusedOne, other] = [
+      heartbeatOf([node(1, HELD)], true),
+      heartbeatOf([node(2, '/other/leader')], true),
+    ];
+    const { time, filter, mainWrites, beat } = setUpServed([refusedOne, other]);
+    mainWrites(withXid(refusedOne, 5), withXid(other, 6));
+    filter.push(refused(5));
+    filter.push(committed(6, [1]));
+    time.ms = REPEAT_MS;
+    expect(beat()).toEqual([]);
+    mainWrites(withXid(refusedOne, 7));
+    filter.push(committed(7, [1]));
+    time.ms = 2 * REPEAT_MS;
+    expect(beat()).toHaveLength(2);
+  });
+
   it('uses no xid of the main thread, whatever their number', () => {
     const heartbeat = heartbeatOf([node(1, HELD, { isRaised: false })], true);
     const { time, filter, beat } = setUpServed([heartbeat]);
