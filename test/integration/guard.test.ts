@@ -225,9 +225,10 @@ describe('conclave guard', () => {
 
   it('does not wait for what a program leaves behind', async () => {
     const runner = guard(script('sleep 60 & echo $!; exit 4'));
-    const [code] = await once(runner.process, 'exit');
-    expect(code).toBe(4);
-    process.kill(Number(runner.stdout), 'SIGKILL');
+    const ended = once(runner.process, 'exit');
+    await printed(runner, '\n');
+    onTestFinished(() => void process.kill(Number(runner.stdout), 'SIGKILL'));
+    expect((await ended)[0]).toBe(4);
   });
 });
 

@@ -93,9 +93,21 @@ export const STALL_MUTANTS = [
     name: 'repeat-after-a-refusal',
     what: 'the thread goes on with a heartbeat that was refused',
     danger: 'it hides from the main thread and from operators that the node is gone',
-    edits: [inRepeater("this.#state.name !== 'on' || !this.#state.isTrusted", "this.#state.name !== 'on'")],
+    edits: [
+      inRepeater("this.#state.name !== 'on' || this.#state.doubted.size > 0", "this.#state.name !== 'on'"),
+    ],
     file: REPEATER,
     test: 'a repeated heartbeat > that is refused is the last one until the main thread has sent one that is confirmed',
+  },
+  {
+    name: 'repeat-trusts-by-another',
+    what: 'the answer to a heartbeat for other nodes ends the doubt about one that was refused',
+    danger: 'a heartbeat is repeated of which the main thread has yet to find out what is wrong',
+    edits: [
+      inRepeater('doubted: without(doubted, ids)', 'doubted: ids.size > 0 ? NONE : without(doubted, ids)'),
+    ],
+    file: REPEATER,
+    test: 'a repeated heartbeat > that is refused is the last one until one for the same nodes is confirmed, whatever came of others on their way',
   },
   {
     name: 'repeat-lease-from-reply',
