@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { LeaderElector, Session } from 'conclave';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 
-const LEASE_MS = 500;
-const BLOCKS_MS = 3000;
+const LEASE_MS = 1500;
+const BLOCKS_MS = 5000;
 
 async function main() {
   if (process.send !== undefined) {
