@@ -31,7 +31,7 @@ export abstract class Validity {
   readonly #unsubscribe: () => void;
   #over: Promise<void> | undefined; // Made when it is asked for: most holds are never asked.
   #timer: Timer | undefined;
-  #shared: SharedLease | undefined; // Made when it is asked for.
+  #shared: SharedLease | undefined; // Made when it is asked for, or first of all if another thread sends heartbeats.
 
   /** @param node - a node that isn't lost. A caller that has awaited anything has to check that again */
   constructor(node: OwnNode, clock: Clock) {

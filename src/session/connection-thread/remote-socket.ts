@@ -13,7 +13,8 @@ export class RemoteSocket extends EventEmitter implements ConnectionSocket {
   readonly #id: number;
   readonly #post: Post;
   #repeats: Repeats | undefined;
-  #hasEnded = false;
+  /** `destroyed`: the thread has yet to report the end. Messages that were on their way mean nothing then, as with a `net.Socket`. */
+  #state: 'open' | 'destroyed' | 'ended' = 'open';
 
   constructor(id: number, post: Post) {
     super();
@@ -22,24 +23,26 @@ export class RemoteSocket extends EventEmitter implements ConnectionSocket {
   }
 
   write(bytes: Uint8Array | string): void {
-    if (this.#hasEnded) return;
+    if (this.#state !== 'open') return;
     // In memory of its own, because a small buffer shares its memory with others, and all of it would be sent.
     const copy = new Uint8Array(Buffer.from(bytes));
     this.#post({ kind: 'write', id: this.#id, bytes: copy }, [copy.buffer]);
   }
 
   destroy(): void {
-    if (!this.#hasEnded) this.#post({ kind: 'destroy', id: this.#id });
+    if (this.#state !== 'open') return;
+    this.#state = 'destroyed';
+    this.#post({ kind: 'destroy', id: this.#id });
   }
 
   give(given: Given | undefined, repeats: Repeats): void {
     this.#repeats = repeats;
-    if (!this.#hasEnded) this.#post({ kind: 'give', id: this.#id, given });
+    if (this.#state === 'open') this.#post({ kind: 'give', id: this.#id, given });
   }
 
   /** The thread has reported something about this socket. */
   take(message: Exclude<FromThread, { kind: 'here' }>): void {
-    if (this.#hasEnded) return;
+    if (this.#state === 'ended' || (this.#state === 'destroyed' && message.kind !== 'closed')) return;
     switch (message.kind) {
       case 'connected':
         return void this.emit('connect');
@@ -58,13 +61,13 @@ export class RemoteSocket extends EventEmitter implements ConnectionSocket {
 
   /** The thread has ended, so the connection is lost. */
   fail(error: Error): void {
-    if (this.#hasEnded) return;
+    if (this.#state === 'ended') return;
     this.emit('error', error);
     this.#end();
   }
 
   #end(): void {
-    this.#hasEnded = true;
+    this.#state = 'ended';
     this.emit('close');
   }
 }

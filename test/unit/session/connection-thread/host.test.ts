@@ -189,6 +189,18 @@ describe('the host of the thread', () => {
     expect(worker().isReferenced).toBe(false);
   });
 
+  it('passes on nothing to a connection that was destroyed but its end: no handshake is written any more', () => {
+    const { open, worker } = setUp();
+    const { socket, heard } = open();
+    socket.once('connect', () => socket.write(Buffer.from('handshake')));
+    socket.destroy();
+    worker().says({ kind: 'connected', id: 1 });
+    worker().says({ kind: 'data', id: 1, bytes: new Uint8Array(Buffer.from('late')) });
+    worker().says({ kind: 'closed', id: 1 });
+    expect(heard).toEqual(['close']);
+    expect(worker().got.map(({ kind }) => kind)).not.toContain('write');
+  });
+
   it('replaces a thread that does not answer', async () => {
     const { clock, workers, open, worker } = setUp();
     const { socket, heard } = open();
