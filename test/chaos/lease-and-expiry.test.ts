@@ -253,6 +253,7 @@ async function handovers(fault: Fault, leaseMs: number) {
     const handover = nextEvent(second, 'elected').then(() => ({ at: clock.now(), held: term.isHeld() }));
     await second.start();
     const [{ ahead }] = await queued;
+    expect(term.isHeld(), 'a lease that ended before the fault').toBe(true);
     return { heldUntil: watchHeld(term), handover, ...(await watchNode(waiting, `${path}/${ahead}`)) };
   });
   await fault.strike(cast);

@@ -2,12 +2,12 @@ import { type EventSource, recordEvents, nextEvent as within } from '../../src/t
 
 export { recordEvents };
 
-/** As `nextEvent` of `conclave/testing`, for so long as the machine of the tests may be busy. */
+/** As `nextEvent` of `conclave/testing`, for so long as the machine of the tests may be busy, and less than a test may take: so its error is seen. */
 export function nextEvent<Args extends unknown[] = unknown[]>(
   source: EventSource,
   event: string,
 ): Promise<Args> {
-  return within<Args>(source, event, { timeoutMs: 60_000 });
+  return within<Args>(source, event, { timeoutMs: 45_000 });
 }
 
 /** Acts, and resolves with the arguments of the next such event from then on. */

@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fourLetterWord } from './four-letter-word.mjs';
 
 const MAIN_CLASS = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
-const START_WITHIN_MS = 60_000;
+// Less than a test may take, so that its error, with the server's log, is seen.
+const START_WITHIN_MS = 45_000;
 
 /**
  * The place where a server runs, if it isn't 127.0.0.1 of this machine.
