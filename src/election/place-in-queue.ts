@@ -10,7 +10,6 @@ import { awaitTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertised-data.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
-import { SuccessorSearch } from './candidates/find-next-leader.js';
 import { NextLeader } from './candidates/next-leader-watch.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import {
@@ -56,7 +55,6 @@ export interface NextStep {
 export class Place implements FollowedRecordHost {
   readonly contender: Contender;
   readonly #host: PlaceHost;
-  readonly #search: SuccessorSearch;
   readonly #next: NextLeader;
   readonly #requestHandler: RequestHandler;
   readonly #claims: Claims;
@@ -74,19 +72,13 @@ export class Place implements FollowedRecordHost {
   #unsubscribe: () => void = ignore;
   #release: Release | undefined;
 
-  private constructor(
-    host: PlaceHost,
-    contender: Contender,
-    search: SuccessorSearch,
-    record: SeenRecord | undefined,
-  ) {
+  private constructor(host: PlaceHost, contender: Contender, record: SeenRecord | undefined) {
     const { session, options, records } = host;
     this.contender = contender;
     this.#host = host;
-    this.#search = search;
-    this.#next = new NextLeader(contender, search);
+    this.#next = new NextLeader(contender);
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
-    this.#claims = new Claims(contender, search, host);
+    this.#claims = new Claims(contender, this.#next.search, host);
     this.#reports = new WaitReports(host, options.logger);
     this.#followed = Array.from(
       { length: records.seats },
@@ -102,7 +94,6 @@ export class Place implements FollowedRecordHost {
   static async join(host: PlaceHost, signal: Abortable): Promise<Place> {
     const { session, path, options, records, advertisement } = host;
     const { revision } = advertisement;
-    const search = new SuccessorSearch(session, path);
     if (session.state.name !== 'connected') await session.whenConnected(signal); // The servers grant the lease with the connection.
     const { leaseMs, environment } = session; // The lease never gets longer.
     const silentMs = options.takeover === 'session' ? session.sessionTimeoutMs : undefined;
@@ -113,12 +104,12 @@ export class Place implements FollowedRecordHost {
     try {
       const [contender, record] = await abortable(Promise.all([joining, preparing]), signal);
       advertisement.created(revision);
-      return new Place(host, contender, search, record);
+      return new Place(host, contender, record);
     } catch (error) {
       // There may be no node, or the session may be over.
       await host.untilLeft(
         joining
-          .then((contender) => leaveQueue(contender, new NextLeader(contender, search), recordIn(host)))
+          .then((contender) => leaveQueue(contender, new NextLeader(contender), recordIn(host)))
           .catch(ignore),
       );
       throw error;
@@ -338,7 +329,7 @@ export class Place implements FollowedRecordHost {
 
   /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
   find(candidate: string): Promise<MarkedSuccessor> {
-    return this.#search.named(candidate, this.contender.entry);
+    return this.#next.search.named(candidate, this.contender.entry);
   }
 
   /**
