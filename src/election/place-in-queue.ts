@@ -28,7 +28,7 @@ import { type Beginning, recordPath, type SeenRecord } from './record/record.js'
 import { FollowedRecord, type FollowedRecordHost } from './record-and-holder.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
-import { type GivenTerm, leaveQueue, Release } from './term/release.js';
+import { type GivenTerm, leaveQueue, releaseTerm } from './term/release.js';
 import type { Claim, TermOrigin } from './term/term.js';
 import { type WaitListener, WaitReports } from './waiting-events.js';
 
@@ -70,7 +70,8 @@ export class Place implements FollowedRecordHost {
   /** Aborts when the candidate no longer waits for a term, with the reason if there is one. */
   readonly #ended = new LazyAbortController<unknown>();
   #unsubscribe: () => void = ignore;
-  #release: Release | undefined;
+  /** Given once the servers have answered the release of the term. */
+  given: GivenTerm | undefined;
 
   private constructor(host: PlaceHost, contender: Contender, record: SeenRecord | undefined) {
     const { session, options, records } = host;
@@ -339,13 +340,10 @@ export class Place implements FollowedRecordHost {
   async release(claim: Claim, named?: MarkedSuccessor): Promise<void> {
     const isHandedOver = this.#host.options.seats === 1; // With several seats the queue alone decides which candidate leads next.
     const successor = isHandedOver ? (named ?? (await this.#next.find())) : undefined;
-    this.#release = new Release(this.contender, claim, this.#next);
-    void this.#release.give(successor);
-  }
-
-  /** Given once the servers have answered the release of the term. */
-  get given(): GivenTerm | undefined {
-    return this.#release?.given;
+    const giving = async () => {
+      this.given = await releaseTerm(this.contender, claim, this.#next, successor);
+    };
+    void this.contender.leave(giving); // Never rejects.
   }
 
   /** Gives the place back, unless that has been done together with the term. Never rejects. */
