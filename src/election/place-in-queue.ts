@@ -10,7 +10,6 @@ import { awaitTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertised-data.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
-import { SuccessorSearch } from './candidates/find-next-leader.js';
 import { NextLeader } from './candidates/next-leader-watch.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import {
@@ -29,7 +28,7 @@ import { type Beginning, recordPath, type SeenRecord } from './record/record.js'
 import { FollowedRecord, type FollowedRecordHost } from './record-and-holder.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
-import { type GivenTerm, leaveQueue, Release } from './term/release.js';
+import { type GivenTerm, leaveQueue, releaseTerm } from './term/release.js';
 import type { Claim, TermOrigin } from './term/term.js';
 import { type WaitListener, WaitReports } from './waiting-events.js';
 
@@ -56,7 +55,6 @@ export interface NextStep {
 export class Place implements FollowedRecordHost {
   readonly contender: Contender;
   readonly #host: PlaceHost;
-  readonly #search: SuccessorSearch;
   readonly #next: NextLeader;
   readonly #requestHandler: RequestHandler;
   readonly #claims: Claims;
@@ -72,21 +70,16 @@ export class Place implements FollowedRecordHost {
   /** Aborts when the candidate no longer waits for a term, with the reason if there is one. */
   readonly #ended = new LazyAbortController<unknown>();
   #unsubscribe: () => void = ignore;
-  #release: Release | undefined;
+  /** Given once the servers have answered the release of the term. */
+  given: GivenTerm | undefined;
 
-  private constructor(
-    host: PlaceHost,
-    contender: Contender,
-    search: SuccessorSearch,
-    record: SeenRecord | undefined,
-  ) {
+  private constructor(host: PlaceHost, contender: Contender, record: SeenRecord | undefined) {
     const { session, options, records } = host;
     this.contender = contender;
     this.#host = host;
-    this.#search = search;
-    this.#next = new NextLeader(contender, search);
+    this.#next = new NextLeader(contender);
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
-    this.#claims = new Claims(contender, search, host);
+    this.#claims = new Claims(contender, this.#next.search, host);
     this.#reports = new WaitReports(host, options.logger);
     this.#followed = Array.from(
       { length: records.seats },
@@ -102,7 +95,6 @@ export class Place implements FollowedRecordHost {
   static async join(host: PlaceHost, signal: Abortable): Promise<Place> {
     const { session, path, options, records, advertisement } = host;
     const { revision } = advertisement;
-    const search = new SuccessorSearch(session, path);
     if (session.state.name !== 'connected') await session.whenConnected(signal); // The servers grant the lease with the connection.
     const { leaseMs, environment } = session; // The lease never gets longer.
     const silentMs = options.takeover === 'session' ? session.sessionTimeoutMs : undefined;
@@ -113,12 +105,12 @@ export class Place implements FollowedRecordHost {
     try {
       const [contender, record] = await abortable(Promise.all([joining, preparing]), signal);
       advertisement.created(revision);
-      return new Place(host, contender, search, record);
+      return new Place(host, contender, record);
     } catch (error) {
       // There may be no node, or the session may be over.
       await host.untilLeft(
         joining
-          .then((contender) => leaveQueue(contender, new NextLeader(contender, search), recordIn(host)))
+          .then((contender) => leaveQueue(contender, new NextLeader(contender), recordIn(host)))
           .catch(ignore),
       );
       throw error;
@@ -338,7 +330,7 @@ export class Place implements FollowedRecordHost {
 
   /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
   find(candidate: string): Promise<MarkedSuccessor> {
-    return this.#search.named(candidate, this.contender.entry);
+    return this.#next.search.named(candidate, this.contender.entry);
   }
 
   /**
@@ -348,13 +340,10 @@ export class Place implements FollowedRecordHost {
   async release(claim: Claim, named?: MarkedSuccessor): Promise<void> {
     const isHandedOver = this.#host.options.seats === 1; // With several seats the queue alone decides which candidate leads next.
     const successor = isHandedOver ? (named ?? (await this.#next.find())) : undefined;
-    this.#release = new Release(this.contender, claim, this.#next);
-    void this.#release.give(successor);
-  }
-
-  /** Given once the servers have answered the release of the term. */
-  get given(): GivenTerm | undefined {
-    return this.#release?.given;
+    const giving = async () => {
+      this.given = await releaseTerm(this.contender, claim, this.#next, successor);
+    };
+    void this.contender.leave(giving); // Never rejects.
   }
 
   /** Gives the place back, unless that has been done together with the term. Never rejects. */

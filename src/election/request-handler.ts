@@ -1,6 +1,7 @@
 import { InvalidStateError, LeadError, NoCandidateError } from '../errors.js';
 import type { NodeContent } from '../lease/own-node.js';
-import { type Clock, sleep } from '../platform/time/clock.js';
+import { abortable, settledWithin } from '../platform/async/promises.js';
+import type { Clock } from '../platform/time/clock.js';
 import type { Contender } from '../queue/contender.js';
 import type { Session } from '../session/session.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
@@ -117,19 +118,11 @@ async function stepsDown(
   onFailure: (cause: unknown) => void,
 ): Promise<boolean> {
   if (onRevoke === undefined) return true;
-  const decided = new AbortController();
-  const decision = (async () => (await onRevoke(revocation)) !== false)().catch((cause: unknown) => {
-    onFailure(cause);
-    return true;
-  });
-  const ended = AbortSignal.any([decided.signal, revocation.term.signal]);
-  const graceOver = sleep(clock, revocation.graceMs, ended).then(
-    () => true,
-    () => true, // The policy has decided, or the term has ended for another reason. Nothing is left to decide.
-  );
-  try {
-    return await Promise.race([decision, graceOver]);
-  } finally {
-    decided.abort();
-  }
+  let stays = false;
+  const deciding = (async () => {
+    stays = (await onRevoke(revocation)) === false;
+  })().catch(onFailure);
+  // The end of the term for another reason leaves nothing to decide.
+  await settledWithin(clock, abortable(deciding, revocation.term.signal), revocation.graceMs);
+  return !stays;
 }

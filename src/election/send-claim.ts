@@ -27,8 +27,6 @@ export class Claims {
   readonly #contender: Contender;
   readonly #search: SuccessorSearch;
   readonly #host: ClaimsHost;
-  readonly #options: ClaimsHost['options'];
-  readonly #records: ElectionRecords;
   /** The record for which a preferred candidate was last looked for. */
   #preferredAt: bigint | undefined;
 
@@ -36,8 +34,6 @@ export class Claims {
     this.#contender = contender;
     this.#search = search;
     this.#host = host;
-    this.#options = host.options;
-    this.#records = host.records;
   }
 
   /**
@@ -58,15 +54,15 @@ export class Claims {
       if (session.connectionNumber !== over.connection) return of.mayHaveChanged();
       const { leaseMs, sessionTimeoutMs: silentMs } = session;
       const held = {
-        ...{ term: nextTerm(over), id: this.#options.id, began: beginning(over, entry.node, instead) },
+        ...{ term: nextTerm(over), id: this.#host.options.id, began: beginning(over, entry.node, instead) },
         ...{ node: entry.node, leaseMs },
-        ...(this.#options.takeover === 'session' && { silentMs }),
+        ...(this.#host.options.takeover === 'session' && { silentMs }),
       };
       const claiming = node.prove([...deletions, claimParts({ path: of.path, version: over.version }, held)]);
       // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
       const reply = await abortableLate(session.clock, claiming, leaseMs, signal);
       const seen = seenAfter({ state: 'held', ...held }, reply, over.connection);
-      this.#records.noteClaim(of.seat);
+      this.#host.records.noteClaim(of.seat);
       of.learn(seen);
     } catch (error) {
       if (isNoAuth(error) && holder !== undefined && instead !== undefined) this.#reportProtected(of);
@@ -93,7 +89,8 @@ export class Claims {
     signal: Abortable,
   ): Promise<boolean> {
     const { session, node, entry, queue } = this.#contender;
-    if (this.#records.seats > 1 || (instead === undefined && this.#preferredAt === over.zxid)) return false;
+    if (this.#host.records.seats > 1 || (instead === undefined && this.#preferredAt === over.zxid))
+      return false;
     this.#preferredAt = over.zxid;
     try {
       const preferred = await abortable(this.#search.preferredTo(this.#contender, holder.node), signal);
@@ -117,14 +114,14 @@ export class Claims {
   #reportTakeover({ term, id, node }: HeldRecord, { since }: Beating): void {
     this.#host.onTakeoverWait();
     const silentMs = Math.round(this.#contender.session.clock.now() - since);
-    this.#options.logger.info(
+    this.#host.options.logger.info(
       { term, formerLeader: id ?? node, silentMs },
       'no heartbeat from the leader for longer than its lease: taking over',
     );
   }
 
   #reportProtected(of: FollowedRecord): void {
-    this.#options.logger.warn(
+    this.#host.options.logger.warn(
       { path: this.#contender.session.absolute(this.#contender.queue) },
       "this session may not delete the leader's node: waiting for the end of the leader's session",
     );

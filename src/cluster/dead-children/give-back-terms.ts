@@ -143,7 +143,7 @@ async function release(
       `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. The process that reported it is faulty, or isn't allowed to report it`,
     );
   await after;
-  // As in `Release`: on another connection the record may be a restored backup's, at that version by a later claim.
+  // As in `releaseTerm`: on another connection the record may be a restored backup's, at that version by a later claim.
   if (connection === undefined || session.connectionNumber !== connection) return 'again';
   // The heartbeat node goes with the session, which is closed next.
   const deletion = { kind: 'delete', path: claim.node, version: check.nodeVersion } as const;

@@ -3,7 +3,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Watcher } from '../../session/watch-registry.js';
-import type { ListedSuccessor, SuccessorSearch } from './find-next-leader.js';
+import { type ListedSuccessor, SuccessorSearch } from './find-next-leader.js';
 import type { Successor } from './successor.js';
 
 /**
@@ -14,16 +14,16 @@ import type { Successor } from './successor.js';
  * since, the leader lists it at the release. So a candidate counts if the leader's session was notified of it before that.
  */
 export class NextLeader implements Watcher {
+  readonly search: SuccessorSearch;
   readonly #leader: Contender;
-  readonly #search: SuccessorSearch;
   #listed: ListedSuccessor | undefined;
   /** A listing that was sent before a change doesn't count. */
   #changes = 0;
   #timer: Timer | undefined;
 
-  constructor(leader: Contender, search: SuccessorSearch) {
+  constructor(leader: Contender) {
+    this.search = new SuccessorSearch(leader.session, leader.queue);
     this.#leader = leader;
-    this.#search = search;
   }
 
   /** The leader leads from now on. */
@@ -50,7 +50,7 @@ export class NextLeader implements Watcher {
     if (this.#leader.node.isGone) return; // There is nothing to hand over, and the end of that node wouldn't end the watch.
     const changes = this.#changes;
     try {
-      const listed = this.#search.listed(this.#leader.entry, await this.#search.listAndWatch(this));
+      const listed = this.search.listed(this.#leader.entry, await this.search.listAndWatch(this));
       if (changes === this.#changes) this.#listed = listed;
     } catch (error) {
       if (isUnanswered(error)) this.changed(); // After a refusal, the release finds that it may not list the queue.
@@ -67,8 +67,8 @@ export class NextLeader implements Watcher {
     if (session.state.name !== 'connected' || node.isGone) return undefined;
     let successor: Successor | undefined;
     const searching = async () => {
-      if (refused?.isFirst === false) successor = await this.#search.again(refused.node);
-      successor ??= await this.#search.next(entry, refused === undefined ? this.#listed : undefined);
+      if (refused?.isFirst === false) successor = await this.search.again(refused.node);
+      successor ??= await this.search.next(entry, refused === undefined ? this.#listed : undefined);
     };
     await settledWithin(session.clock, searching(), session.leaseMs / 2);
     return successor;

@@ -8,17 +8,7 @@ import { withRequest } from '../requests/candidate-request.js';
 /**
  * The writes of an election, as parts of transactions: nothing else writes a record. Each expects the version of the record that its
  * sender has seen, so for each version the servers carry out one of them.
- *
- * |           | the sender's own nodes | the former holder                            | the new holder       | the record   |
- * |-----------|------------------------|----------------------------------------------|----------------------|--------------|
- * | claim     | proof                  | –                                            | –                    | held by it   |
- * | takeover  | proof                  | deletes its heartbeat node at a version, and its own | –            | held by it   |
- * | pass on   | check                  | as claim or takeover                         | its node is written  | held by that |
- * | hand over | deletes both           | –                                            | check, or is written | held by that |
- * | release   | deletes both           | –                                            | –                    | vacant       |
- * | leave     | deletes both           | –                                            | –                    | check        |
- *
- * See README.md of the election.
+ * README.md of the election has them in one table.
  */
 
 /** A record that is about to be written: its path, and the version that it must have. */
