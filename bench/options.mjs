@@ -8,6 +8,7 @@ export const ROWS = /** @type {const} */ ([
   'herd',
   'guarded-failover',
   'host-failover',
+  'blocked-leader',
   'false-takeovers',
   'memory',
   'idle',
@@ -20,7 +21,7 @@ export const ROWS = /** @type {const} */ ([
 
 export const HELP = `Compares Conclave with other clients, on ZooKeeper servers of its own.
 
-  npm run bench                        everything: 105 to 115 minutes
+  npm run bench                        everything: 116 to 126 minutes
   npm run bench -- --quick             a first impression
   npm run bench -- --only handover     only these rows, separated by commas: ${ROWS.join(', ')}
 

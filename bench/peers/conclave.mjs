@@ -6,9 +6,12 @@ import { failLoudly, obey } from './protocol.mjs';
 const client =
   (contend) =>
   /** @type {import('./protocol.mjs').Open} */
-  async (connect, sessionTimeoutMs, { leaseMs, ...options }) => {
-    const lease = typeof leaseMs === 'number' ? { leaseMs } : {};
-    const session = await Session.connect(connect, { sessionTimeoutMs, ...lease });
+  async (connect, sessionTimeoutMs, { leaseMs, maxStallMs, ...options }) => {
+    const session = await Session.connect(connect, {
+      sessionTimeoutMs,
+      ...(typeof leaseMs === 'number' && { leaseMs }),
+      ...(typeof maxStallMs === 'number' && { maxStallMs }),
+    });
     return { contender: (path) => contend(session, path, options), close: () => session.close() };
   };
 

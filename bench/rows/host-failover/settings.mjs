@@ -12,7 +12,7 @@ import { ETCD } from '../../harness/contestants.mjs';
  * @property {number} sessionMs
  * @property {string} contestant its name in `bench/harness/contestants.mjs`
  * @property {string} who the name in tables
- * @property {{ leaseMs?: number, takeover?: 'session', settleMs?: number }} [options] other than Conclave's defaults;
+ * @property {{ leaseMs?: number, maxStallMs?: number, takeover?: 'session', settleMs?: number }} [options] other than Conclave's defaults;
  *   `settleMs`: how long a leader's work goes on after its term
  */
 
@@ -48,10 +48,11 @@ export const WAYS = [undefined, { takeover: 'session' }];
  * @returns {Setting}
  */
 export function ofConclave(fault, sessionMs, options) {
-  const { leaseMs, takeover, settleMs } = options ?? {};
+  const { leaseMs, maxStallMs, takeover, settleMs } = options ?? {};
   const who = [
     'Conclave',
     ...(leaseMs === undefined ? [] : [`lease ${leaseMs / 1000} s`]),
+    ...(maxStallMs === undefined ? [] : ['maxStallMs']),
     ...(takeover === undefined ? [] : [`takeover: '${takeover}'`]),
     ...(settleMs === undefined ? [] : ['its work goes on']),
   ].join(', ');

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { isMet } from '../../harness/finding.mjs';
+import type { Blocked } from './blocks.mjs';
+import { ofConclave } from '../host-failover/settings.mjs';
+import { COLUMNS, type Measured, report } from './report.mjs';
+import { LEASE_MS, SESSION_MS } from './settings.mjs';
+
+const answers = (denied: number, leastMs: number, firstDeniedAt?: number): Blocked['main'] => ({
+  asked: 1000,
+  denied,
+  leastMs,
+  firstDeniedAt,
+});
+const kept: Blocked = {
+  way: 'with',
+  leaseMs: LEASE_MS,
+  blockMs: 5000,
+  main: answers(0, 331),
+  thread: answers(0, 330),
+  kept: true,
+  deniedAfterMs: undefined,
+  replacedAfterMs: undefined,
+};
+const lost: Blocked = {
+  ...kept,
+  way: 'without',
+  main: answers(900, 0.2, 500),
+  thread: answers(910, 0.1, 500),
+  kept: false,
+  deniedAfterMs: 500,
+  replacedAfterMs: 620.4,
+};
+const rounds = (without: number, beside: number) => ({ without: [[without], [without]], with: [[beside]] });
+const measured: Measured = {
+  blocks: [lost, kept],
+  hangs: [
+    { ...lost, way: 'with', deniedAfterMs: 2400, replacedAfterMs: 2600 },
+    { ...lost, way: 'with', deniedAfterMs: 2500, replacedAfterMs: 2700 },
+  ],
+  nexts: { without: [1157], with: [1100, 1200] },
+  failovers: [
+    {
+      fault: 'killed',
+      way: 'with',
+      setting: ofConclave('killed', SESSION_MS, { leaseMs: LEASE_MS, maxStallMs: 25_000 }),
+      rounds: [[600, 640], [620]],
+      alreadyLost: 0,
+      failures: [],
+    },
+  ],
+  busy: [
+    { blockMs: 700, forMs: 1000, way: 'without', lost: 4, ledShare: 0.2 },
+    { blockMs: 700, forMs: 1000, way: 'with', lost: 0, ledShare: 0.99 },
+  ],
+  collections: [{ way: 'with', tookMs: 388, kept: true }],
+  costs: {
+    startMs: rounds(26, 71),
+    rssMb: rounds(51, 62),
+    cpuPercent: rounds(1.1, 1.9),
+    isHeldUs: rounds(2.4, 2.9),
+    readUs: rounds(58, 152),
+    cycleUs: rounds(303, 491),
+    handoverUs: rounds(2200, 3300),
+  },
+};
+
+describe('the report of blocked leaders', () => {
+  it('sets the same without the option beside that with it', () => {
+    const { table } = report(measured);
+    const lines = new Map(table.map(([what, ...figures]) => [what, figures]));
+    expect(lines.get('blocked 5 s, lease 0.5 s: least `remainingMs()`')).toEqual([0, 330]);
+    expect(lines.get('blocked 5 s, lease 0.5 s: the term was kept')).toEqual(['no', 'yes']);
+    expect(lines.get('blocked 5 s, lease 0.5 s: another led after, ms')).toEqual([620, 'never']);
+    expect(lines.get('kill -9: another led after, p50, longest ms')).toEqual(['–', '620, 640']);
+    expect(table.filter((cells) => cells.length !== COLUMNS.length)).toEqual([]);
+  });
+
+  it('meets its bars by what was measured with the option', () => {
+    expect(report(measured).bars.filter((bar) => !isMet(bar))).toEqual([]);
+  });
+
+  it.each<[string, Partial<Measured>, string]>([
+    ['an answer was `false`', { blocks: [{ ...kept, thread: answers(1, 330) }] }, 'answers `false`'],
+    ['a lease was nearly over', { blocks: [{ ...kept, main: answers(0, 199) }] }, 'least `remainingMs()`'],
+    ['a term was lost', { blocks: [{ ...kept, kept: false }] }, 'terms lost'],
+    ['nobody replaced a process that hangs', { hangs: [kept] }, 'another leads'],
+    ['the thread takes too much memory', { costs: { ...measured.costs, rssMb: rounds(51, 68) } }, 'memory'],
+  ])('misses a bar if %s', (_, change, bar) => {
+    const missed = report({ ...measured, ...change }).bars.filter((each) => !isMet(each));
+    expect(missed.map(({ what }) => what).join()).toContain(bar);
+  });
+
+  it('compares leases that outlast the blocks with the same without the option', () => {
+    const busy = measured.busy.map((each) => ({ ...each, blockMs: 300, lost: 1 }));
+    expect(report({ ...measured, busy }).bars.find(({ what }) => what.includes('300 ms'))).toMatchObject({
+      measured: 1,
+      bar: 1,
+    });
+  });
+});
