@@ -68,7 +68,7 @@ export function report(measured) {
       ),
     ],
     bars: barsOf(measured),
-    notes: NOTES,
+    notes: [...NOTES, ...notesOfFailovers(measured.failovers)],
     data: measured,
   };
 }
@@ -83,6 +83,17 @@ const NOTES = [
   `The heap is collected at once, by \`gc()\`, with a lease of ${HEAP.leaseMs} ms.`,
   'Reads, lock cycles and handovers have sessions of 10 minutes, so that no heartbeat is sent meanwhile.',
 ];
+
+/** What the failovers' times leave out. @param {readonly Beside[]} failovers */
+function notesOfFailovers(failovers) {
+  return failovers.flatMap(({ fault, way, alreadyLost, failures }) => {
+    const which = `${WORDS[fault]}, ${way} \`maxStallMs\``;
+    return [
+      ...(alreadyLost > 0 ? [`${which}: ${alreadyLost} terms had ended before their leader failed.`] : []),
+      ...failures.map((failure) => `${which}: a round is left out: ${failure.split('\n', 1)[0]}`),
+    ];
+  });
+}
 
 /**
  * @template T

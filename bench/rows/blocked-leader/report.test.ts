@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isMet } from '../../harness/finding.mjs';
-import type { Blocked } from './blocks.mjs';
 import { ofConclave } from '../host-failover/settings.mjs';
+import type { Blocked } from './blocks.mjs';
 import { COLUMNS, type Measured, report } from './report.mjs';
 import { LEASE_MS, SESSION_MS } from './settings.mjs';
 
@@ -96,5 +96,17 @@ describe('the report of blocked leaders', () => {
       measured: 1,
       bar: 1,
     });
+  });
+
+  it('says which failovers are left out', () => {
+    const [failover] = measured.failovers;
+    const failovers = [
+      { ...failover, alreadyLost: 3, failures: ['no server\nat all'] },
+    ] as Measured['failovers'];
+    const { notes } = report({ ...measured, failovers });
+    expect(notes.slice(-2)).toEqual([
+      'kill -9, with `maxStallMs`: 3 terms had ended before their leader failed.',
+      'kill -9, with `maxStallMs`: a round is left out: no server',
+    ]);
   });
 });
