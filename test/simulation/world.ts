@@ -417,7 +417,7 @@ export class World extends SimulatedWorld {
       clock.thaw();
       clock.endStall();
       clock.goOn();
-      host.candidate.environment.thread?.machine.endStall();
+      host.candidate.environment.thread?.heal();
       host.parent?.environment.clock.thaw();
       if (clock.isDead) this.replace(host);
     }

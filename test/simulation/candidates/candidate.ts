@@ -312,7 +312,8 @@ export abstract class Candidate {
     const thread = this.environment.clock.newThread('work');
     const cell = new LeaseCell(memory, thread.sources);
     const { ledger, scheduler, resource, checker, leaseMs, sessionTimeoutMs } = this.surroundings;
-    const everyMs = leaseMs ?? sessionTimeoutMs / 3;
+    // A process that stops is looked at two seconds later. By then its thread has asked.
+    const everyMs = Math.min(leaseMs ?? sessionTimeoutMs / 3, 1500);
     const actOrEnd = () => {
       const { isActing } = this;
       if (!cell.isHeld()) {

@@ -120,6 +120,12 @@ export class SimulatedThread extends EventEmitter {
     };
   }
 
+  /** All works again. */
+  heal(): void {
+    this.machine.endStall();
+    for (const port of [this.#down, this.#up]) port.slowBy = 0;
+  }
+
   #post(message: FromThread): void {
     const copy = structuredClone(message);
     this.#up.send(this.machine, this.#main, () => {
