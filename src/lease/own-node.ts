@@ -162,7 +162,7 @@ export class OwnNode implements ProvenNode, NodeListener {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
     if (this.#cells !== undefined) {
-      const until = machineInstantIn(() => this.#lease.remainingMs());
+      const until = machineInstantIn(() => this.#lease.remainingMs(), this.#session.clock.sources);
       forEachOf(this.#cells, (cell) => cell.extend(until));
     }
     forEachOf(this.#onConfirmed, (listener) => listener());

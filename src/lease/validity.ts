@@ -96,8 +96,9 @@ export abstract class Validity {
 
   /** Another thread sends heartbeats while this one stands still, and extends the lease. So the cell is made before anything is held. */
   #shareWithRepeater(node: OwnNode): SharedLease {
-    const cell = new LeaseCell();
-    cell.extend(machineInstantIn(() => node.remainingMs()));
+    const { sources } = this.#clock;
+    const cell = new LeaseCell(undefined, sources);
+    cell.extend(machineInstantIn(() => node.remainingMs(), sources));
     // It notices that another thread has found the lease over.
     const leave = node.whenConfirmed(() => void this.isHeld());
     return { cell, leave, letGo: node.hold(cell) };

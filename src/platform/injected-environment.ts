@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
+import type { Worker } from 'node:worker_threads';
 import { type Clock, SystemClock } from './time/clock.js';
 
 /** One server of an ensemble. */
@@ -24,6 +25,8 @@ export interface Environment {
    * Instead of emitting `data` it may give the bytes that arrive to `reader`, in memory that the reader may keep.
    */
   openSocket(server: Server, reader?: Reader): Socket;
+  /** @internal Starts the thread that holds the connections of sessions with `maxStallMs`. @default Node's, for the machine's environment */
+  startThread?(): Worker;
 }
 
 /** Receives the bytes that arrive at a socket. */

@@ -49,7 +49,7 @@ async function silenceLeader(world: World): Promise<void> {
   world.beginCalm();
 }
 
-async function untilReplaced(world: World, host: Host, delayMs: number): Promise<void> {
+export async function untilReplaced(world: World, host: Host, delayMs: number): Promise<void> {
   const { hosts, scheduler, ledger } = world;
   const { seat, id, leadingNode } = host.candidate;
   // A process that others hear, and that hears nothing, joins again. Its priority may get it the term, which has to be taken from it again.
@@ -109,7 +109,10 @@ function isNextStanding({ hosts, queue }: World): boolean {
 }
 
 /** How many candidates come before the first that takes over from that leader by lease; `undefined` if none does. */
-function rankOfFirstToFollow(world: World, { candidate: { seat, leadingNode } }: Host): number | undefined {
+export function rankOfFirstToFollow(
+  world: World,
+  { candidate: { seat, leadingNode } }: Host,
+): number | undefined {
   const record = world.record(seat);
   if (record.state !== 'held' || record.silentMs !== undefined || !leadingNode?.endsWith(record.node))
     return undefined;

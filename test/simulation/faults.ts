@@ -16,6 +16,7 @@ import {
   stopAndReplace,
   type WeighedFault,
 } from './disturbances.js';
+import { STALL_FAULTS } from './stall-faults.js';
 import { TAKEOVER_FAULTS } from './takeover-faults.js';
 import type { FaultRate, Host, ObserverHost, World } from './world.js';
 
@@ -271,13 +272,15 @@ function byWeight(faults: readonly WeighedFault[]): WeighedFault[] {
 }
 
 const OF_LOCKS = /lock/;
+const TAKEOVERS = byWeight([
+  ...FAULTS.filter(([name]) => !OF_LOCKS.test(name)),
+  ...TAKEOVER_FAULTS.flatMap((each) => Array<WeighedFault>(TAKEOVER_FAULTS_MORE_OFTEN).fill(each)),
+]);
 const BY_WEIGHT: Record<FaultRate, readonly WeighedFault[]> = {
   few: byWeight([...FAULTS, ...TAKEOVER_FAULTS]),
   many: byWeight([...FAULTS, ...TAKEOVER_FAULTS]),
-  takeover: byWeight([
-    ...FAULTS.filter(([name]) => !OF_LOCKS.test(name)),
-    ...TAKEOVER_FAULTS.flatMap((each) => Array<WeighedFault>(TAKEOVER_FAULTS_MORE_OFTEN).fill(each)),
-  ]),
+  takeover: TAKEOVERS,
+  stalls: [...TAKEOVERS, ...byWeight(STALL_FAULTS)],
 };
 const SHORTEST_MS = 100;
 const LONGEST_MS = 60_000;

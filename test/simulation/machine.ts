@@ -5,6 +5,7 @@ import {
   SystemClock,
   type Timer,
 } from '../../src/platform/time/clock.js';
+import type { TimeSources } from '../../src/platform/time/machine-instant.js';
 import type { Random } from '../support/seeded-random.js';
 import type { ClockFaults } from './clock-faults.js';
 import type { Happening, Scheduler } from './scheduler.js';
@@ -33,9 +34,15 @@ interface RunningTimer extends Timer {
  * With {@link ClockFaults} its clock is the shipped one, made of two sources, and the process may stand still right after any
  * reading of either. What it does after that in the same go happens later by that pause. Its machine may be suspended with it: its
  * monotonic clock and its timers then stop, and its uptime goes on.
+ *
+ * Its main thread may have threads beside it, see {@link Machine.newThread}: event loops of their own, which read the same clock. One event
+ * loop may stand still alone. They are frozen, suspended and killed together.
  */
 export class Machine implements Clock {
   readonly name: string;
+  /** The main thread of the process: itself, unless it is a thread. */
+  readonly process: Machine;
+  readonly #threads = new Set<Machine>();
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #rate: number;
@@ -44,7 +51,12 @@ export class Machine implements Clock {
   readonly #hasPromises: boolean;
   readonly #timers = new Set<RunningTimer>();
   #due: Due[] = [];
-  #state: 'running' | 'frozen' | 'dead' = 'running';
+  #isDead = false;
+  /** Why it stands still: its process does, or this event loop alone. */
+  readonly #halts = new Set<'frozen' | 'stalled'>();
+  /** Since when it stands still, if it does, by the clock on the wall. */
+  #haltedAt = 0;
+  #pausedAt = 0;
   #frozenAt = 0;
   #frozenMs = 0;
   #runsSince: number;
@@ -58,6 +70,7 @@ export class Machine implements Clock {
   #isWatched = false;
   readonly #faults: ClockFaults | undefined;
   readonly #readings: SystemClock | undefined;
+  readonly sources: TimeSources;
 
   /** @param rate - how fast its clock runs: 1 is right. @param faults - without them its clock has one source */
   constructor(
@@ -67,35 +80,62 @@ export class Machine implements Clock {
     random: Random,
     hasPromises: boolean,
     faults?: ClockFaults,
+    process?: Machine,
   ) {
+    this.process = process ?? this;
     this.name = name;
     this.#rate = rate;
     this.#scheduler = scheduler;
     this.#random = random;
-    this.#originMs = random.between(0, 1e6);
+    this.#originMs = process === undefined ? random.between(0, 1e6) : process.#originMs;
     this.#hasPromises = hasPromises;
     this.#runsSince = scheduler.now;
     this.#faults = faults;
+    const monotonicMs = () => this.#read(this.#monotonicMs());
+    this.sources = { monotonicMs };
     if (faults === undefined) return;
     const { stepMs } = faults;
-    this.#readings = new SystemClock({
-      monotonicMs: () => this.#read(this.#monotonicMs()),
-      uptime: { stepMs, readMs: () => this.#read(Math.floor(this.#uptimeMs() / stepMs) * stepMs) },
-    });
+    const readMs = () => this.#read(Math.floor(this.#uptimeMs() / stepMs) * stepMs);
+    this.sources = { monotonicMs, uptime: { stepMs, readMs } };
+    this.#readings = new SystemClock(this.sources);
+  }
+
+  /** A thread of this process, which runs from now on. */
+  newThread(name: string): Machine {
+    const [scheduler, random, faults] = [this.#scheduler, this.#random, this.#faults];
+    const thread = new Machine(`${this.name}: ${name}`, this.#rate, scheduler, random, true, faults, this);
+    this.#threads.add(thread);
+    return thread;
+  }
+
+  /** How many threads run beside the main thread. */
+  get threads(): number {
+    return this.#threads.size;
+  }
+
+  get #loops(): readonly Machine[] {
+    return [this, ...this.#threads];
   }
 
   /** Whether it stands still, for any reason. */
   get isFrozen(): boolean {
-    return this.#state === 'frozen' || this.#scheduler.now < this.#pausedUntil;
+    return this.#halts.size > 0 || this.#scheduler.now < this.#pausedUntil;
   }
 
   get isDead(): boolean {
-    return this.#state === 'dead';
+    return this.#isDead;
   }
 
   /** For how long it has been frozen so far, by its own clock. */
   get frozenMs(): number {
-    return this.#frozenMs + (this.#state === 'frozen' ? this.#monotonicMs() - this.#frozenAt : 0);
+    return this.#frozenMs + (this.#halts.size > 0 ? this.#monotonicMs() - this.#frozenAt : 0);
+  }
+
+  /** Since when it has stood still, by the clock on the wall: now, if it runs. */
+  get standsSince(): number {
+    const { now } = this.#scheduler;
+    const since = this.#halts.size > 0 ? this.#haltedAt : now;
+    return now < this.#pausedUntil ? Math.min(since, this.#pausedAt) : since;
   }
 
   /** Since when it runs, by the clock on the wall. */
@@ -105,7 +145,7 @@ export class Machine implements Clock {
 
   /** How many timers are running. */
   get timers(): number {
-    return this.#timers.size;
+    return this.#loops.reduce((sum, each) => sum + each.#timers.size, 0);
   }
 
   now(): number {
@@ -141,14 +181,17 @@ export class Machine implements Clock {
   }
 
   #monotonicMs(): number {
-    const underWay = this.#suspendedAt === undefined ? 0 : this.#wallMs - this.#suspendedAt;
-    return this.#uptimeMs() - this.#suspendedMs - underWay * this.#rate;
+    const suspendedAt = this.process.#suspendedAt;
+    const underWay = suspendedAt === undefined ? 0 : this.#wallMs - suspendedAt;
+    return this.#uptimeMs() - this.process.#suspendedMs - underWay * this.#rate;
   }
 
   /** After a reading, the process stands still now and then before it goes on with the value. */
   #read(ms: number): number {
-    const pauseMs = this.#isWatched || this.#state !== 'running' ? 0 : (this.#faults?.pauseMs() ?? 0);
+    const pauseMs =
+      this.#isWatched || this.#isDead || this.#halts.size > 0 ? 0 : (this.#faults?.pauseMs() ?? 0);
     if (pauseMs === 0) return ms;
+    if (this.#scheduler.now >= this.#pausedUntil) this.#pausedAt = this.#scheduler.now;
     this.#pausedUntil = this.#wallMs + pauseMs;
     this.#frozenMs += pauseMs * this.#rate;
     this.#scheduler.at(this.#pausedUntil, () => this.#goOnAfterPause());
@@ -156,7 +199,7 @@ export class Machine implements Clock {
   }
 
   #goOnAfterPause(): void {
-    if (this.#scheduler.now < this.#pausedUntil || this.#state !== 'running') return;
+    if (this.#scheduler.now < this.#pausedUntil || this.#isDead || this.#halts.size > 0) return;
     this.#handleWhatIsDue();
   }
 
@@ -202,29 +245,50 @@ export class Machine implements Clock {
   }
 
   freeze(): void {
-    if (this.#state !== 'running') return;
-    this.#state = 'frozen';
-    this.#frozenAt = this.#monotonicMs();
+    if (this.#isDead || this.#halts.has('frozen')) return;
+    const loops = this.#loops;
+    for (const each of loops) each.#halt('frozen');
     // What it does after a pause is done already, by the time of then.
-    if (this.#scheduler.now < this.#pausedUntil || this.#faults?.suspends() !== true) return;
+    const isInPause = loops.some((each) => this.#scheduler.now < each.#pausedUntil);
+    if (isInPause || this.#faults?.suspends() !== true) return;
     this.#suspendedAt = this.#scheduler.now;
-    for (const { happening } of this.#timers) happening.cancelled = true;
+    for (const each of loops) for (const { happening } of each.#timers) happening.cancelled = true;
+  }
+
+  /** This event loop stands still, and no other one of the process. */
+  stall(): void {
+    if (!this.#isDead) this.#halt('stalled');
+  }
+
+  endStall(): void {
+    this.#goOnFrom('stalled');
+  }
+
+  #halt(why: 'frozen' | 'stalled'): void {
+    if (this.#halts.size === 0) this.#frozenAt = this.#monotonicMs();
+    if (this.#halts.size === 0) this.#haltedAt = this.#scheduler.now;
+    this.#halts.add(why);
+  }
+
+  #goOnFrom(why: 'frozen' | 'stalled'): void {
+    if (this.#isDead || !this.#halts.delete(why) || this.#halts.size > 0) return;
+    this.#frozenMs += this.#monotonicMs() - this.#frozenAt;
+    if (this.#scheduler.now >= this.#pausedUntil) this.#handleWhatIsDue();
   }
 
   #resume(suspendedAt: number): void {
     const ms = this.#scheduler.now - suspendedAt;
     this.#suspendedAt = undefined;
     this.#suspendedMs += ms * this.#rate;
-    for (const timer of this.#timers)
-      timer.happening = this.#scheduler.at(timer.happening.at + ms, timer.happening.task);
+    for (const each of this.#loops)
+      for (const timer of each.#timers)
+        timer.happening = this.#scheduler.at(timer.happening.at + ms, timer.happening.task);
   }
 
   thaw(): void {
-    if (this.#state !== 'frozen') return;
-    this.#state = 'running';
+    if (this.#isDead || !this.#halts.has('frozen')) return;
     if (this.#suspendedAt !== undefined) this.#resume(this.#suspendedAt);
-    this.#frozenMs += this.#monotonicMs() - this.#frozenAt;
-    if (this.#scheduler.now >= this.#pausedUntil) this.#handleWhatIsDue();
+    for (const each of this.#loops) each.#goOnFrom('frozen');
   }
 
   /** It runs again. */
@@ -259,28 +323,21 @@ export class Machine implements Clock {
   }
 
   kill(): void {
-    this.#state = 'dead';
+    for (const thread of this.#threads) thread.kill();
+    this.process.#threads.delete(this);
+    this.#isDead = true;
+    this.#halts.clear();
     this.#due = [];
     for (const { happening } of this.#timers) happening.cancelled = true;
     this.#timers.clear();
   }
 
   #happens(kind: Due['kind'], task: () => void): void {
-    switch (this.#state) {
-      case 'dead':
-        return;
-      case 'frozen':
-        this.#due.push({ kind, task });
-        return;
-      case 'running':
-        if (this.#scheduler.now < this.#pausedUntil) {
-          this.#due.push({ kind, task });
-          return;
-        }
-        if (this.#hasPromises) this.#scheduler.followUp();
-        if (this.#interruption === undefined) task();
-        else this.#interrupt(this.#interruption, task);
-    }
+    if (this.#isDead) return;
+    if (this.isFrozen) return void this.#due.push({ kind, task });
+    if (this.#hasPromises) this.#scheduler.followUp();
+    if (this.#interruption === undefined) task();
+    else this.#interrupt(this.#interruption, task);
   }
 
   #interrupt(interruption: Interruption, task: () => void): void {

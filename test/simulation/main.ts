@@ -16,7 +16,7 @@ const HELP = `npm run simulate -- [options]
   --hours H      simulate H hours, in worlds of one or two each (default 10)
   --from N       the first seed; each world has the next one (default: by the time of day)
   --rules R      ${RULES.join(', ')} (default shipped)
-  --faults F     ${FAULT_RATES.join(' or ')} (default few); or shards: a world with a group of shards
+  --faults F     ${FAULT_RATES.join(', ')} (default few); or shards: a world with a group of shards
   --workers N    how many processes (default: one for each processor)
 
 Seeds that violate the shipped rules are written to FAILING_SEEDS, if that is set.`;

@@ -24,6 +24,8 @@ export class Link {
   #cutAt: number | undefined;
   /** How much longer each packet takes than usual, in milliseconds. */
   slowBy = 0;
+  /** Whether packets are lost now and then. */
+  losesPackets = true;
 
   constructor(scheduler: Scheduler, random: Random) {
     this.#scheduler = scheduler;
@@ -60,7 +62,7 @@ export class Link {
 
   #delayMs(): number {
     const random = this.#random.next();
-    const lossMs = random < LOSS ? this.#random.between(200, 800) : 0;
+    const lossMs = this.losesPackets && random < LOSS ? this.#random.between(200, 800) : 0;
     return FASTEST_MS + random * USUAL_MS + lossMs + this.slowBy * (0.5 + random);
   }
 

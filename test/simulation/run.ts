@@ -4,6 +4,7 @@ import type { Violation } from './ledger.js';
 import { goBy, type Rules } from './rules.js';
 import { playShards } from './shards/play.js';
 import { ShardWorld } from './shards/world.js';
+import { drillOfStalls } from './stall-faults.js';
 import { type FaultRate, World } from './world.js';
 
 /** The run: the same values give the same run again. */
@@ -29,12 +30,18 @@ export interface Report {
 
 const HOUR_MS = 3_600_000;
 /** With `few`, half of all calms are longer than half a minute, and some last an hour. */
-const LONGEST_CALM_MS: Record<FaultRate, number> = { few: HOUR_MS, many: 20_000, takeover: 20_000 };
+const LONGEST_CALM_MS: Record<FaultRate, number> = {
+  few: HOUR_MS,
+  many: 20_000,
+  takeover: 20_000,
+  stalls: 60_000,
+};
 /** How many faults at once, at most, and for how long. A fault that should hit a takeover needs a leader and a next in line. */
 const EPISODES: Record<FaultRate, { readonly faults: number; readonly longestMs: number }> = {
   few: { faults: 4, longestMs: 90_000 },
   many: { faults: 4, longestMs: 90_000 },
   takeover: { faults: 2, longestMs: 40_000 },
+  stalls: { faults: 2, longestMs: 40_000 },
 };
 const LOOK_EVERY_MS = 250;
 /** By then sessions and work that overruns have ended, and so have the longest waits for locks and uses of locks. */
@@ -89,7 +96,7 @@ async function play(world: World, lengthMs: number, faultRate: FaultRate): Promi
     await scheduler.sleep(faults.spread(200, LONGEST_CALM_MS[faultRate]));
     checkCalm(world);
     replaceWhoGaveUp(world);
-    if (world.isWell) await drill(world);
+    if (world.isWell) await (world.maxStallMs === undefined ? drill : drillOfStalls)(world);
   }
   await end(world);
 }

@@ -19,6 +19,7 @@ import type { Route } from './network.js';
 import { recoveryBoundMs, servedBoundMs, staleBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Place, SimulatedWorld } from './simulated-world.js';
+import { checkKept } from './stall-faults.js';
 
 const CANDIDATES = 3;
 /** The seats of the elections that have several: one of three candidates waits. */
@@ -49,15 +50,17 @@ const LOOK_EVERY_MS = 2000;
  * How much goes wrong. `many` means about 300 faults an hour and short sessions: an hour of computing finds most this way.
  * `few` means about 20 an hour and mostly long sessions: an hour of computing simulates most hours this way, and candidates are left
  * alone for long enough to show problems that build up slowly. `takeover` means as many faults as `many`, most of them at the moments
- * at which one candidate takes over from another, and no locks.
+ * at which one candidate takes over from another, and no locks. `stalls` means the same faults as `takeover`, and as many about main threads
+ * that stand still while a thread repeats their heartbeats.
  */
-export const FAULT_RATES = ['few', 'many', 'takeover'] as const;
+export const FAULT_RATES = ['few', 'many', 'takeover', 'stalls'] as const;
 export type FaultRate = (typeof FAULT_RATES)[number];
 
 /** The session timeout, in ticks: an ensemble grants 2 to 20. */
 const SESSION_TICKS: Record<FaultRate, readonly number[]> = {
   many: [3, 5, 10, 15],
   takeover: [3, 5, 10, 15],
+  stalls: [3, 5, 10, 15],
   few: [...Array(1).fill(3), ...Array(3).fill(5), ...Array(10).fill(10), ...Array(26).fill(20)],
 };
 
@@ -68,6 +71,7 @@ const TAKEOVERS = ['lease', 'lease', 'lease', 'mixed', 'session'] as const;
 const SHORT_LEASES: Record<FaultRate, { readonly chance: number; readonly leastMs: number }> = {
   many: { chance: 0.5, leastMs: 300 },
   takeover: { chance: 0.5, leastMs: 300 },
+  stalls: { chance: 0.5, leastMs: 300 },
   few: { chance: 0.2, leastMs: 2000 },
 };
 
@@ -83,6 +87,8 @@ export class World extends SimulatedWorld {
   readonly isGuarded: boolean;
   readonly faultRate: FaultRate;
   readonly surroundings: Surroundings;
+  /** For how long main threads may stand still; `undefined` if no thread repeats heartbeats. */
+  readonly maxStallMs: number | undefined;
   /** How long it may take from the end of all faults until there is a leader. */
   readonly recoveryBoundMs: number;
   readonly #kind: 'supervised' | 'elector' | 'curator';
@@ -166,7 +172,9 @@ export class World extends SimulatedWorld {
       committedLeaders,
       staleMs: staleBoundMs(times),
       observes,
+      checkKept: (candidate, until) => checkKept(this, candidate, until),
     };
+    this.maxStallMs = faultRate === 'stalls' ? setup.spread(1.1, 12) * leaseMs : undefined;
     this.hosts = Array.from({ length: CANDIDATES }, (_, index) => {
       const routes = this.newRoutes();
       return { index, routes, candidate: this.#newCandidate(index, routes), parent: undefined };
@@ -349,10 +357,12 @@ export class World extends SimulatedWorld {
       id: this.nextName('process'),
       priority: this.#priorities ? random.below(3) : 0,
       takeover: this.#takeovers === 'mixed' ? random.pick(['lease', 'session']) : this.#takeovers,
+      maxStallMs: this.maxStallMs !== undefined && random.chance(0.8) ? this.maxStallMs : undefined,
       environment,
       random,
       surroundings: this.surroundings,
     };
+    if (setup.maxStallMs !== undefined) environment.allowThread(random);
     environment.onClaim = () => this.onClaim(this.hosts[index] as Host);
     switch (this.#kind) {
       case 'supervised':
@@ -405,7 +415,9 @@ export class World extends SimulatedWorld {
     for (const host of this.hosts) {
       const { clock } = host.candidate.environment;
       clock.thaw();
+      clock.endStall();
       clock.goOn();
+      host.candidate.environment.thread?.heal();
       host.parent?.environment.clock.thaw();
       if (clock.isDead) this.replace(host);
     }

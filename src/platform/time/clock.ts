@@ -48,6 +48,8 @@ export interface Clock {
   date(): Date;
   /** Runs `task` once, `ms` milliseconds from now or later. */
   after(ms: number, task: () => void, options?: TimerOptions): Timer;
+  /** @internal The clocks of which it is made, which all threads of the process read. @default the machine's */
+  readonly sources?: TimeSources;
 }
 
 declare const leaseTime: unique symbol;

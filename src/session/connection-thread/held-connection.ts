@@ -10,7 +10,7 @@ import { looksEveryMs, StallWatch } from './stall-watch.js';
 /** What a connection needs of its thread. */
 export interface HeldConnectionPort {
   /** The machine's, because leases count by its clocks. */
-  readonly environment: Environment;
+  readonly environment: Pick<Environment, 'clock' | 'openSocket'>;
   extend(cell: SharedArrayBuffer, until: MachineInstant): void;
   post(message: FromThread, transferred?: ArrayBuffer[]): void;
 }
@@ -43,11 +43,15 @@ export class HeldConnection {
   ) {
     this.#id = id;
     this.#port = port;
-    this.#watch = new StallWatch(turns, maxStallMs, this.#now() + msUntil(at));
+    this.#watch = new StallWatch(
+      turns,
+      maxStallMs,
+      this.#now() + msUntil(at, port.environment.clock.sources),
+    );
     this.#looksEveryMs = looksEveryMs(maxStallMs);
     this.#repeater = new Repeater({
       now: () => this.#now(),
-      instantIn: (ms) => machineInstantIn(() => ms),
+      instantIn: (ms) => machineInstantIn(() => ms, port.environment.clock.sources),
       write: (frame) => void this.#socket.write(frame),
       extend: port.extend,
       answered: (tookMs) => port.post({ kind: 'answered', id, tookMs }),

@@ -70,7 +70,11 @@ export class ThreadHost {
     socket.once('close', () => this.#closed(running, id));
     running.worker.ref();
     try {
-      this.#post(running, { ...opening, kind: 'open', id, at: machineInstantIn(() => 0) }, answerWithinMs);
+      this.#post(
+        running,
+        { ...opening, kind: 'open', id, at: machineInstantIn(() => 0, this.#clock.sources) },
+        answerWithinMs,
+      );
     } catch (error) {
       // An option of TLS can't be cloned: it has changed since the session checked it.
       microtask(() => socket.fail(failure(describe(error), error)));

@@ -1,15 +1,16 @@
-import { systemEnvironment } from '../../platform/injected-environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
 import { startThread, ThreadHost } from './host.js';
 import { TurnCounter } from './stall-watch.js';
 
-/** One for the process. */
-const host = new ThreadHost(systemEnvironment.clock, startThread);
+/** One for each environment, so one for the process. */
+const hosts = new WeakMap<Environment, ThreadHost>();
 
 /** How long the thread may take to show that it lives, in session timeouts. */
 const ANSWERS_WITHIN = 1 / 3;
 
 export interface SessionThreadOptions {
+  readonly environment: Environment;
   readonly maxStallMs: number;
   readonly sessionTimeoutMs: number;
   /** Options that can be cloned; `undefined` for plain TCP. */
@@ -20,23 +21,33 @@ export interface SessionThreadOptions {
 export class SessionThread {
   readonly #options: SessionThreadOptions;
   readonly #turns: TurnCounter;
+  readonly #host: ThreadHost;
 
   constructor(options: SessionThreadOptions) {
     this.#options = options;
-    this.#turns = new TurnCounter(systemEnvironment.clock, options.maxStallMs);
+    this.#turns = new TurnCounter(options.environment.clock, options.maxStallMs);
     this.#turns.start();
-    host.join(this);
+    this.#host = hostOf(options.environment);
+    this.#host.join(this);
   }
 
   open(endpoint: Endpoint): Transport {
     const { maxStallMs, tls, sessionTimeoutMs } = this.#options;
     const opening = { endpoint, tls, maxStallMs, turns: this.#turns.memory };
-    return { socket: host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN), ready: 'connect' };
+    return { socket: this.#host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN), ready: 'connect' };
   }
 
   /** The session has ended. It opens no more connections, but for one that closes it. */
   end(): void {
     this.#turns.stop();
-    host.leave(this);
+    this.#host.leave(this);
   }
+}
+
+function hostOf(environment: Environment): ThreadHost {
+  const known = hosts.get(environment);
+  if (known !== undefined) return known;
+  const host = new ThreadHost(environment.clock, () => environment.startThread?.() ?? startThread());
+  hosts.set(environment, host);
+  return host;
 }

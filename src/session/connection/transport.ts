@@ -50,7 +50,7 @@ const NO_READER: Reader = { read: ignore };
  */
 export function openTransport(
   { server, address }: Endpoint,
-  environment: Environment,
+  environment: Pick<Environment, 'openSocket'>,
   tls: ConnectionOptions | undefined,
 ): Transport {
   const at = { host: address, port: server.port };

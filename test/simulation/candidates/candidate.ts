@@ -1,8 +1,11 @@
+import { isLoss } from '../../../src/election/term/loss.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
+import { LeaseCell } from '../../../src/lease/lease-cell.js';
 import type { OwnNode } from '../../../src/lease/own-node.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../../src/platform/time/clock.js';
+import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
 import type { Session } from '../../../src/session/session.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { CheckedObserver } from '../checked-observer.js';
@@ -38,6 +41,8 @@ export interface Surroundings {
   readonly committedLeaders: CommittedLeaders;
   /** How long an observer may show a former leader, at most. */
   readonly staleMs: number;
+  /** Called when a thread has extended a lease. */
+  readonly checkKept: (candidate: Candidate, until: MachineInstant) => void;
   /** Whether supervised candidates observe the election too, with their supervisor's sessions. */
   readonly observes: boolean;
 }
@@ -48,6 +53,8 @@ export interface CandidateSetup {
   readonly priority: number;
   /** Its way of takeover: how it follows a silent leader, and how others follow it. */
   readonly takeover: 'lease' | 'session';
+  /** For how long its main thread may stand still; `undefined` if no thread holds its connections. */
+  readonly maxStallMs: number | undefined;
   readonly environment: SimulatedEnvironment;
   readonly random: Random;
   readonly surroundings: Surroundings;
@@ -59,8 +66,12 @@ export function joinOptions({ priority, takeover, surroundings: { seats } }: Can
 }
 
 /** The times of its sessions. */
-export function sessionTimes({ sessionTimeoutMs, leaseMs }: Surroundings) {
-  return { sessionTimeoutMs, ...(leaseMs !== undefined && { leaseMs }) };
+export function sessionTimes({ maxStallMs, surroundings: { sessionTimeoutMs, leaseMs } }: CandidateSetup) {
+  return {
+    sessionTimeoutMs,
+    ...(leaseMs !== undefined && { leaseMs }),
+    ...(maxStallMs !== undefined && { maxStallMs }),
+  };
 }
 
 /** Leaders write a node and delete it in the same transaction, so that it isn't in the way of the next write. */
@@ -71,6 +82,8 @@ interface Leadership {
   readonly node: OwnNode;
   /** Of the ensemble, in which the term was claimed. */
   readonly life: number;
+  /** What other threads see of its lease, if a thread repeats its heartbeats. */
+  readonly cell: LeaseCell | undefined;
 }
 
 /** One process that joins the election and does a leader's work, as an application would. */
@@ -85,6 +98,10 @@ export abstract class Candidate {
   #overrunningSince: number | undefined;
   #hookSince: number | undefined;
   #busyMs = 0;
+  /** Whether another thread acts at this moment. */
+  #isWorking = false;
+  /** How many terms it has lost against its will. */
+  losses = 0;
 
   constructor(setup: CandidateSetup) {
     this.setup = setup;
@@ -96,6 +113,10 @@ export abstract class Candidate {
     this.environment.onConfirmed = () => {
       checker.checkActing();
       lockChecker.check();
+    };
+    this.environment.onExtended = (until) => {
+      this.surroundings.checkKept(this, until);
+      checker.checkActing();
     };
     this.environment.onTermTaken = (how) => ledger.count(how);
     this.environment.onUnwanted = () =>
@@ -123,11 +144,21 @@ export abstract class Candidate {
   /** Whether it leads and its lease lasts, whether or not it runs: looked at from outside, without being asked. */
   get isActing(): boolean {
     if (this.#leadership === undefined || this.isDead) return false;
-    const { term, node } = this.#leadership;
+    const { term, node, cell } = this.#leadership;
     const { clock } = this.environment;
     // A term that ended after a pause of this process has ended only then.
-    const hasEnded = term.signal.aborted && clock.sendsLaterByMs === 0;
-    return !hasEnded && clock.watched(() => node.isHeld());
+    const isOver = term.signal.aborted || cell?.reason !== undefined;
+    const hasEnded = isOver && clock.sendsLaterByMs === 0;
+    return this.#isWorking || (!hasEnded && clock.watched(() => node.isHeld()));
+  }
+
+  get maxStallMs(): number | undefined {
+    return this.setup.maxStallMs;
+  }
+
+  /** The term that it leads, or that it has led and that hasn't been reported as ended. */
+  get term(): Term | undefined {
+    return this.#leadership?.term;
   }
 
   /** The life of the ensemble in which it leads. */
@@ -194,8 +225,11 @@ export abstract class Candidate {
     const node = this.environment.nodes.get(ELECTION) as OwnNode;
     // The newest write that was committed while the node was there: the claim.
     const life = lifeAt(this.environment.provenAt.get(node) ?? 0);
-    this.#leadership = { term, node, life };
+    const memory = this.setup.maxStallMs === undefined ? undefined : term.handle().lease;
+    const cell = memory && new LeaseCell(memory, this.environment.clock.sources);
+    this.#leadership = { term, node, life, cell };
     checker.elected(term, life);
+    if (memory !== undefined) this.#workInThread(term, memory);
   }
 
   protected demoted(term: Term, reason: DemotionReason): void {
@@ -204,6 +238,7 @@ export abstract class Candidate {
       ledger.violate('demoted', `${this.id} was demoted from a term that it didn't lead`);
     if (!term.signal.aborted) ledger.violate('demoted', `${this.id} was demoted before its signal aborted`);
     ledger.count(`demoted: ${reason}`);
+    if (isLoss(reason)) this.losses++;
     this.#leadership = undefined;
   }
 
@@ -213,6 +248,7 @@ export abstract class Candidate {
     const { clock, wires } = this.environment;
     const found: string[] = [];
     if (clock.timers > 0) found.push(`${clock.timers} timers of ${this.id}`);
+    if (clock.threads > 0) found.push(`${clock.threads} threads of ${this.id}`);
     if (wires.size > 0) found.push(`${wires.size} sockets of ${this.id}`);
     if (this.#leadership !== undefined) found.push(`${this.id} was elected and never demoted`);
     return found;
@@ -254,6 +290,11 @@ export abstract class Candidate {
   #asks(term: Term): boolean {
     const { isActing } = this;
     const isHeld = term.isHeld();
+    if (isHeld && this.#toldFalse === term)
+      this.surroundings.ledger.violate(
+        'lease',
+        `${this.leadershipName} is told true, and a thread of it was told false`,
+      );
     // The lease may have ended while the process stood still within the question.
     if (isHeld !== isActing && (isHeld || !this.environment.clock.isFrozen))
       this.surroundings.ledger.violate(
@@ -261,6 +302,38 @@ export abstract class Candidate {
         `${this.leadershipName} is told ${isHeld}, and shows ${isActing}`,
       );
     return isHeld;
+  }
+
+  /** The term that wasn't held when a thread asked. */
+  #toldFalse: Term | undefined;
+
+  /** A thread that computes for the term. It acts now and then, each time after it has asked the cell, until the term isn't held. */
+  #workInThread(term: Term, memory: SharedArrayBuffer): void {
+    const thread = this.environment.clock.newThread('work');
+    const cell = new LeaseCell(memory, thread.sources);
+    const { ledger, scheduler, resource, checker, leaseMs, sessionTimeoutMs } = this.surroundings;
+    // A process that stops is looked at two seconds later. By then its thread has asked.
+    const everyMs = Math.min(leaseMs ?? sessionTimeoutMs / 3, 1500);
+    const actOrEnd = () => {
+      const { isActing } = this;
+      if (!cell.isHeld()) {
+        this.#toldFalse = term;
+        return thread.kill();
+      }
+      if (!isActing)
+        ledger.violate('lease', `a thread of ${this.leadershipName} is told true, and its lease is over`);
+      if (this.#toldFalse === term)
+        ledger.violate('lease', `a thread of ${this.leadershipName} is told true after false`);
+      ledger.count(
+        `acts of threads, ${this.environment.clock.isFrozen ? 'in a stall' : 'with the main thread'}`,
+      );
+      this.#isWorking = true;
+      checker.checkActing();
+      this.#isWorking = false;
+      scheduler.after(thread.sendsLaterByMs + this.random.between(0, 20), () => resource.write(term.token));
+      thread.after(everyMs * this.random.between(0.05, 0.6), actOrEnd);
+    };
+    thread.after(everyMs * this.random.between(0.05, 0.6), actOrEnd);
   }
 
   /** Writes in ZooKeeper, guarded by its term if it leads. */

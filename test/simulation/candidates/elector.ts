@@ -46,7 +46,7 @@ export class ElectorCandidate extends Candidate {
     const { environment } = this;
     this.#opening = new AbortController();
     const options = {
-      ...sessionTimes(this.surroundings),
+      ...sessionTimes(this.setup),
       ...{ environment, signal: this.#opening.signal, logger: SILENT },
     };
     const session = await this.expect('connect', Session.connect(CONNECT, options));

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Worker } from 'node:worker_threads';
 import type { GuardianLink } from '../../../src/cluster/dead-children/guardian-link.js';
 import { Place } from '../../../src/election/place-in-queue.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
@@ -6,12 +7,14 @@ import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import type { Server as Address, Environment } from '../../../src/platform/injected-environment.js';
 import type { Logger } from '../../../src/platform/logging/logger.js';
 import { isLater, type LeaseInstant } from '../../../src/platform/time/clock.js';
+import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
 import { Session } from '../../../src/session/session.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { Machine } from '../machine.js';
 import { type Listening, Wire } from '../model/socket.js';
 import type { Route } from '../network.js';
 import type { Scheduler } from '../scheduler.js';
+import { SimulatedThread } from './thread.js';
 
 export const CONNECT = '10.0.0.0:2181,10.0.0.1:2181,10.0.0.2:2181';
 
@@ -48,6 +51,12 @@ export class SimulatedEnvironment implements Environment {
   onClaim: () => void = () => undefined;
   /** Called when a term begins, or an attempt at one has ended, with the way and the outcome. */
   onTermTaken: (how: string) => void = () => undefined;
+  /** The thread that holds its connections, if one does. */
+  thread: SimulatedThread | undefined;
+  /** Only of a process that may have such a thread. */
+  startThread?: () => Worker;
+  /** Called when that thread has extended a lease until then. */
+  onExtended: (until: MachineInstant) => void = () => undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
   readonly #servers: readonly Listening[];
@@ -70,17 +79,30 @@ export class SimulatedEnvironment implements Environment {
     this.#scheduler = scheduler;
   }
 
+  /** From now on sessions may have `maxStallMs`. */
+  allowThread(random: Random): void {
+    this.startThread = () => {
+      this.thread = new SimulatedThread(this, this.#scheduler, random);
+      return this.thread as unknown as Worker;
+    };
+  }
+
   resolve(host: string): Promise<readonly string[]> {
     return Promise.reject(new Error(`${host} is no address`));
   }
 
-  openSocket({ host }: Address): Socket {
+  openSocket(server: Address): Socket {
+    return this.openWire(this.clock, server).socket as unknown as Socket;
+  }
+
+  /** A connection that the main thread holds, or a thread of the process. */
+  openWire(holder: Machine, { host }: Address): Wire {
     const index = Number(host.slice(host.lastIndexOf('.') + 1));
     const forget = (closed: Wire) => this.wires.delete(closed);
     const server = this.#servers[index] as Listening;
-    const wire = new Wire(this.clock, server, this.#routes[index] as Route, this.#scheduler, forget);
+    const wire = new Wire(holder, server, this.#routes[index] as Route, this.#scheduler, forget);
     this.wires.add(wire);
-    return wire.socket as unknown as Socket;
+    return wire;
   }
 }
 

@@ -33,7 +33,7 @@ export class SupervisedCandidate extends Candidate {
       id,
       ...joinOptions(setup),
       logger: SILENT,
-      session: { ...sessionTimes(this.surroundings), environment },
+      session: { ...sessionTimes(setup), environment },
       lead: (term) => this.lead(term),
       cleanup: async (loss) => {
         this.#beginCleaning(loss);

@@ -41,7 +41,7 @@ export class ServerConnection implements Client {
 
   /** The process at the other end. */
   get process(): Machine {
-    return this.#wire.client;
+    return this.#wire.client.process;
   }
 
   notify(event: WatchEvent): void {

@@ -56,15 +56,20 @@ export class ClientSocket {
     if (!this.#open) return this;
     this.#open = false;
     this.#wire.closeAtClient();
+    if (this.#wire.isOfThread) this.#wire.later(() => this.#emit('close'));
     return this;
   }
 
   /** Something has come from the network. */
   happens(event: 'connect' | 'data' | 'error' | 'close', argument?: unknown): void {
     if (!this.#open) return;
+    this.#emit(event, argument);
+    if (event === 'close' || (event === 'error' && this.#wire.isOfThread)) this.destroy();
+  }
+
+  #emit(event: string, argument?: unknown): void {
     for (const listener of this.#listeners.get(event) ?? [])
       (listener as (argument: unknown) => void)(argument);
-    if (event === 'close') this.destroy();
   }
 }
 
@@ -111,6 +116,16 @@ export class Wire {
   /** The process at the client's end. */
   get client(): Machine {
     return this.#client;
+  }
+
+  /** Whether a thread of the process holds it. Such a socket emits `close` at its end, as Node's do: the main thread needs no such event. */
+  get isOfThread(): boolean {
+    return this.#client !== this.#client.process;
+  }
+
+  /** Something happens at the client's end, soon. */
+  later(task: () => void): void {
+    this.#scheduler.after(0, () => this.#client.receive(task));
   }
 
   /** Where it goes. */
