@@ -1,6 +1,7 @@
 import type { DemotionReason, ShardEndReason } from '../base-errors.js';
 import {
   type MachineInstant,
+  machineInstantIn,
   msUntil,
   systemSources,
   type TimeSources,
@@ -71,6 +72,22 @@ export class LeaseCell {
   extend({ monotonicMs, uptimeMs }: MachineInstant): void {
     this.#raise(UPTIME, uptimeMs);
     this.#raise(MONOTONIC, monotonicMs);
+  }
+
+  /**
+   * As {@link extend}, by the time that is left of the lease by the session's clock. A lease that is over extends nothing, also not to this
+   * instant: after a suspension of the machine, an earlier end by the monotonic clock may still be ahead, and an end by the up time counts
+   * for a little longer, as its steps demand.
+   * @param remainingMs - 0 if the lease is over
+   * @throws InvalidStateError if threads share no clock
+   */
+  extendBy(remainingMs: () => number): void {
+    let leftMs = 0;
+    const until = machineInstantIn(() => {
+      leftMs = remainingMs();
+      return leftMs;
+    }, this.#sources);
+    if (leftMs > 0) this.extend(until);
   }
 
   #raise(place: number, ms: number | undefined): void {

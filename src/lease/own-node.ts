@@ -11,7 +11,6 @@ import {
 } from '../platform/collections/lists-and-sets.js';
 import type { LeaseInstant } from '../platform/time/clock.js';
 import { sleep } from '../platform/time/clock.js';
-import { machineInstantIn } from '../platform/time/machine-instant.js';
 import type { Reply } from '../session/connection/reply.js';
 import type { ProvenNode } from '../session/keep-alive/heartbeat-batch.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
@@ -161,10 +160,7 @@ export class OwnNode implements ProvenNode, NodeListener {
   extendLease(sentAt: LeaseInstant): void {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
-    if (this.#cells !== undefined) {
-      const until = machineInstantIn(() => this.#lease.remainingMs(), this.#session.clock.sources);
-      forEachOf(this.#cells, (cell) => cell.extend(until));
-    }
+    forEachOf(this.#cells, (cell) => cell.extendBy(() => this.#lease.remainingMs()));
     forEachOf(this.#onConfirmed, (listener) => listener());
   }
 

@@ -2,7 +2,6 @@ import { type HoldEndReason, InvalidStateError, NodeLostError, SessionClosedErro
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { ignore } from '../platform/async/promises.js';
 import { type Clock, SystemClock, type Timer } from '../platform/time/clock.js';
-import { machineInstantIn } from '../platform/time/machine-instant.js';
 import { nextTick } from '../platform/time/timers.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
 import { type EndReason, LeaseCell } from './lease-cell.js';
@@ -96,9 +95,8 @@ export abstract class Validity {
 
   /** Another thread sends heartbeats while this one stands still, and extends the lease. So the cell is made before anything is held. */
   #shareWithRepeater(node: OwnNode): SharedLease {
-    const { sources } = this.#clock;
-    const cell = new LeaseCell(undefined, sources);
-    cell.extend(machineInstantIn(() => node.remainingMs(), sources));
+    const cell = new LeaseCell(undefined, this.#clock.sources);
+    cell.extendBy(() => node.remainingMs());
     // It notices that another thread has found the lease over.
     const leave = node.whenConfirmed(() => void this.isHeld());
     return { cell, leave, letGo: node.hold(cell) };
@@ -117,17 +115,16 @@ export abstract class Validity {
       throw new InvalidStateError(
         'handle() needs the clock of the machine, which all threads can read: this session has a clock of its own, by `session.environment`',
       );
-    const end = () => machineInstantIn(() => this.#node.remainingMs(), clock.sources);
-    const first = end();
     const cell = new LeaseCell(undefined, clock.sources);
+    const extend = () => cell.extendBy(() => this.#node.remainingMs());
+    extend(); // First, because it may throw.
     const shared: SharedLease = { cell, leave: ignore, letGo: ignore };
     this.#shared = shared;
     if (endedFor !== undefined) cell.end(endedFor);
     else if (this.isHeld()) {
-      cell.extend(first);
       // It also notices that another thread has found the lease over.
       shared.leave = this.#node.whenConfirmed(() => {
-        if (this.isHeld()) cell.extend(end());
+        if (this.isHeld()) extend();
       });
     }
     return cell;

@@ -34,12 +34,21 @@ export const HANDLE_MUTANTS = [
     edits: [
       {
         file: 'lease/validity.ts',
-        from: 'machineInstantIn(() => this.#node.remainingMs(), clock.sources)',
-        to: 'machineInstantIn(() => this.#node.leaseMs, clock.sources)',
+        from: 'cell.extendBy(() => this.#node.remainingMs())',
+        to: 'cell.extendBy(() => this.#node.leaseMs)',
       },
     ],
     file: HANDLE,
     test: 'the handle of a term > is one frozen plain object, whose copies in other threads stand for the term',
+  },
+  {
+    name: 'cell-revived',
+    what: 'the late reply to a heartbeat whose lease is over extends the cell to this instant',
+    danger:
+      'after a suspension of the machine, other threads hold the term again for as long as the steps of the up time',
+    edits: [inCell('if (leftMs > 0) this.extend(until);', 'this.extend(until);')],
+    file: CELL,
+    test: 'the cell of a term > stays over when a late reply comes after the machine was suspended, though no thread has asked meanwhile',
   },
   {
     name: 'cell-lapse-forgotten',

@@ -54,6 +54,15 @@ describe('the cell of a term', () => {
     expect(reader().remainingMs()).toBeCloseTo(599.75, 3);
   });
 
+  it('stays over when a late reply comes after the machine was suspended, though no thread has asked meanwhile', () => {
+    const { clock, cell, extend, reader } = machine();
+    extend(1000);
+    clock.suspendedMs += 1500;
+    cell.extendBy(() => 0); // By the session's clock, which counts the suspension, the lease of the answered heartbeat is over.
+    expect(reader().remainingMs()).toBe(0);
+    expect(reader().reason).toBe('lease-expired');
+  });
+
   it('is over when the machine has been suspended for longer than the lease', () => {
     const { clock, extend, reader } = machine();
     extend(1000);
