@@ -67,6 +67,7 @@ export class ServerSearch {
   readonly #options: ResolvedSessionOptions;
   readonly #dialer: Dialer;
   readonly #outage: Outage;
+  readonly #thread: SessionThread | undefined;
   /** Ends the search. Without it, the search goes on after the session's end until a server has closed the session. */
   readonly #abandonment = new LazyAbortController<Error>();
   #identity: Identity;
@@ -87,10 +88,12 @@ export class ServerSearch {
     this.#session = session;
     this.#options = options;
     this.#outage = outage;
+    this.#thread = thread;
     this.#identity = newIdentity(options, credentials);
     const onTried = () => this.#reportOutage(servers.length);
     const { environment, tls, logger } = options;
-    const open = (endpoint: Endpoint) => thread?.open(endpoint) ?? openTransport(endpoint, environment, tls);
+    const open = (endpoint: Endpoint) =>
+      thread?.open(endpoint, servers) ?? openTransport(endpoint, environment, tls);
     this.#dialer = new Dialer({ servers, environment, open, logger, outage, onTried });
   }
 
@@ -165,7 +168,9 @@ export class ServerSearch {
    */
   wasTaken(reason: Error): boolean {
     if (!(reason instanceof SessionGoneError && reason.moved)) return false;
-    const { handshakeLostAt } = this.#dialer;
+    // A stand-in of the thread has sent a handshake as well.
+    const stoodInAt = this.#thread?.stoodInAt ?? Number.NEGATIVE_INFINITY;
+    const handshakeLostAt = Math.max(this.#dialer.handshakeLostAt, stoodInAt);
     const isExplained =
       handshakeLostAt > this.#explainedMoveBy ||
       this.#clock.now() - handshakeLostAt <= this.#identity.sessionTimeoutMs;

@@ -42,8 +42,9 @@ export interface SessionOptions {
    * collection for example, it sends the newest heartbeat for what is held.
    *
    * Guaranteed: a shorter stall costs nothing that is held, if the thread runs within half of a lease, the servers answer, and the
-   * connection lasts. `isHeld()` stays right in a stall, in all threads. The thread sends nothing for an event loop that hasn't turned for
-   * 9/8 of this time, or this time and a second if that is less. Then what is held is taken over as from a process that hangs.
+   * connection lasts, or the thread replaces it within the lease. `isHeld()` stays right in a stall, in all threads. The thread sends
+   * nothing for an event loop that hasn't turned for 9/8 of this time, or this time and a second if that is less. Then what is held is
+   * taken over as from a process that hangs.
    *
    * Not guaranteed: that a blocked event loop hears anything. Signals, `stop()` and deadlines wait for it, and a process that hangs leads
    * for so much longer. A candidate that is blocked doesn't claim.

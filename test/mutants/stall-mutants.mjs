@@ -14,6 +14,20 @@ const inHost = (from, to) => ({ file: 'session/connection-thread/host.ts', from,
 /** Wrong versions of the thread that sends heartbeats while the main thread stands still. @type {readonly Mutant[]} */
 export const STALL_MUTANTS = [
   {
+    name: 'stand-in-without-end',
+    what: 'the main thread hears that a connection is lost, and does not end the one that stands in for it',
+    danger: "the stand-in outlives the main thread's next connection, and repeats what is no longer held",
+    edits: [
+      {
+        file: 'session/connection-thread/remote-socket.ts',
+        from: "return this.#post({ kind: 'destroy', id: this.#id });",
+        to: 'return this.#end();',
+      },
+    ],
+    file: HOST,
+    test: 'a connection that the thread has lost > is given up as soon as this thread hears of it, and ends when no other one stands in for it any more',
+  },
+  {
     name: 'stall-without-end',
     what: 'the thread sends heartbeats whether or not the loop of the main thread turns',
     danger: 'a process that hangs leads for ever',

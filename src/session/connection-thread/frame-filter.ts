@@ -5,7 +5,7 @@ export type Handling = 'pass' | 'pass-and-show' | 'keep';
 
 /** What the filter asks, and what it says. All calls are made within {@link FrameFilter.push} or {@link FrameFilter.end}. */
 export interface FilteredStream {
-  /** What happens to the frame that begins with this xid. Asked once for each frame but the first, in their order. */
+  /** What happens to the frame that begins with this xid. Asked once for each frame but the first, in their order. The first one passes. */
   handlingOf(xid: number): Handling;
   /** The next bytes for the main thread. */
   pass(bytes: Buffer): void;
@@ -14,6 +14,8 @@ export interface FilteredStream {
    * passes.
    */
   show(frame: Buffer): void;
+  /** As {@link show}, of the first frame. */
+  showFirst(frame: Buffer): void;
   /** The peer doesn't send frames. Nothing is asked or shown any more: all bytes pass. */
   unreadable(): void;
 }
@@ -23,7 +25,7 @@ type State =
   | { readonly name: 'between'; readonly held: Buffer }
   | {
       readonly name: 'within';
-      readonly handling: Handling;
+      readonly handling: Handling | 'first';
       readonly leftBytes: number;
       /** The frame's bytes so far, unless it only passes. */
       readonly pieces: readonly Buffer[];
@@ -74,7 +76,10 @@ export class FrameFilter {
         this.#state = { name: 'within', handling, leftBytes: leftBytes - piece.length, pieces: all };
       } else {
         this.#state = BETWEEN;
-        if (handling !== 'pass') this.#stream.show(Buffer.concat(all).subarray(LENGTH_BYTES));
+        if (handling === 'pass') continue;
+        const frame = Buffer.concat(all).subarray(LENGTH_BYTES);
+        if (handling === 'first') this.#stream.showFirst(frame);
+        else this.#stream.show(frame);
       }
     }
     pass();
@@ -99,8 +104,9 @@ export class FrameFilter {
     }
     const hasXid = !this.#isFirst && length >= XID_BYTES;
     if (hasXid && there < LENGTH_BYTES + XID_BYTES) return heldBack();
+    const other = this.#isFirst ? 'first' : 'pass';
     this.#isFirst = false;
-    const handling = hasXid ? this.#stream.handlingOf(bytes.readInt32BE(at + LENGTH_BYTES)) : 'pass';
+    const handling = hasXid ? this.#stream.handlingOf(bytes.readInt32BE(at + LENGTH_BYTES)) : other;
     return { name: 'within', handling, leftBytes: LENGTH_BYTES + length, pieces: [] };
   }
 }

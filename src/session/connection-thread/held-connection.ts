@@ -3,21 +3,23 @@ import type { Timer } from '../../platform/time/clock.js';
 import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 import { openTransport, type Transport } from '../connection/transport.js';
 import { FrameFilter } from './frame-filter.js';
-import { type FromThread, type Opening, toSent } from './messages.js';
+import { type Introduced, Introduction } from './introduction.js';
+import { type FromThread, type Opening, type SentError, toSent } from './messages.js';
 import { type Given, Repeater } from './repeater.js';
 import { looksEveryMs, StallWatch } from './stall-watch.js';
+import { inOrder, StandIn } from './stand-in.js';
 
 /** What a connection needs of its thread. */
 export interface HeldConnectionPort {
   /** The machine's, because leases count by its clocks. */
-  readonly environment: Pick<Environment, 'clock' | 'openSocket'>;
+  readonly environment: Pick<Environment, 'clock' | 'openSocket' | 'random'>;
   extend(cell: SharedArrayBuffer, until: MachineInstant): void;
   post(message: FromThread, transferred?: ArrayBuffer[]): void;
 }
 
 /**
  * One connection as the thread holds it: a socket, the filter of what arrives, and the repeater, which sends the newest heartbeat of the
- * main thread while that one stands still. It ends with its socket.
+ * main thread while that one stands still. If the socket is lost, another connection may stand in for it until the main thread destroys it.
  */
 export class HeldConnection {
   readonly #id: number;
@@ -29,19 +31,21 @@ export class HeldConnection {
   readonly #filter: FrameFilter;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
+  readonly #opening: Opening;
+  readonly #introduction = new Introduction();
+  #error: SentError | undefined; // It's reported with the end, because the main thread gives the connection up when it gets it.
+  #standIn: StandIn | undefined; // From the loss of the socket.
+  #isDestroyed = false;
   #hasEnded = false;
 
   /**
    * @param at - when the main thread has asked for the connection
    * @throws the error of Node's TLS, if it refuses the options
    */
-  constructor(
-    id: number,
-    { endpoint, tls, maxStallMs, turns }: Opening,
-    at: MachineInstant,
-    port: HeldConnectionPort,
-  ) {
+  constructor(id: number, opening: Opening, at: MachineInstant, port: HeldConnectionPort) {
+    const { endpoint, tls, maxStallMs, turns } = opening;
     this.#id = id;
+    this.#opening = opening;
     this.#port = port;
     this.#watch = new StallWatch(
       turns,
@@ -52,7 +56,7 @@ export class HeldConnection {
     this.#repeater = new Repeater({
       now: () => this.#now(),
       instantIn: (ms) => machineInstantIn(() => ms, port.environment.clock.sources),
-      write: (frame) => void this.#socket.write(frame),
+      write: (frame) => void (this.#standIn ?? this.#socket).write(frame),
       extend: port.extend,
       answered: (tookMs) => port.post({ kind: 'answered', id, tookMs }),
       repeated: (answer) => port.post({ kind: 'repeated', id, answer }),
@@ -61,6 +65,7 @@ export class HeldConnection {
       handlingOf: (xid) => this.#repeater.handlingOf(xid),
       pass: (bytes) => this.#pass(bytes),
       show: (frame) => this.#repeater.show(frame),
+      showFirst: (frame) => this.#introduction.answered(frame),
       unreadable: () => this.#repeater.unreadable(),
     });
     const { socket, ready, incoming } = openTransport(endpoint, port.environment, tls);
@@ -68,13 +73,16 @@ export class HeldConnection {
     if (incoming !== undefined) incoming.reader = { read: (bytes) => this.#read(bytes) };
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.once(ready, () => port.post({ kind: 'connected', id }));
-    socket.on('error', (error) => port.post({ kind: 'failed', id, error: toSent(error) }));
-    socket.on('close', () => this.#end());
+    socket.on('error', (error) => {
+      this.#error ??= toSent(error);
+    });
+    socket.on('close', () => this.#lose());
   }
 
   write(bytes: Uint8Array): void {
-    if (this.#hasEnded) return;
+    if (this.#hasEnded || this.#standIn !== undefined) return;
     const frames = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#introduction.writing(frames);
     this.#repeater.writing(frames);
     this.#socket.write(frames);
     this.#arm();
@@ -87,8 +95,10 @@ export class HeldConnection {
   }
 
   destroy(): void {
+    this.#isDestroyed = true;
     this.#repeater.give(undefined);
     this.#socket.destroy();
+    if (this.#standIn !== undefined) this.#end();
   }
 
   #now(): number {
@@ -101,12 +111,44 @@ export class HeldConnection {
     this.#arm();
   }
 
+  #lose(): void {
+    this.#filter.end();
+    const given = this.#repeater.continued;
+    if (this.#isDestroyed || given === undefined || this.#introduce() === undefined) return this.#end();
+    const { endpoint, servers, tls } = this.#opening;
+    const { environment } = this.#port;
+    this.#standIn = new StandIn({
+      environment,
+      tls,
+      servers: inOrder(servers, endpoint.server, environment.random()),
+      times: given,
+      introduce: () => this.#introduce(),
+      introducing: () => this.#port.post({ kind: 'stands-in', id: this.#id }),
+      serves: () => {
+        this.#repeater.reconnected();
+        this.#look();
+      },
+      answered: (frame) => {
+        if (this.#repeater.handlingOf(frame.readInt32BE(0)) === 'keep') this.#repeater.show(frame);
+        this.#arm();
+      },
+    });
+    this.#port.post({ kind: 'lost', id: this.#id });
+  }
+
+  /** What another server may be shown in place of the main thread. */
+  #introduce(): Introduced | undefined {
+    if (this.#repeater.continued === undefined || !this.#watch.turnsAt(this.#now())) return undefined;
+    return this.#introduction.frames(this.#repeater.lastZxid);
+  }
+
   #end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#standIn?.end();
     this.#repeater.give(undefined);
     this.#timer?.clear();
-    this.#filter.end();
+    if (this.#error !== undefined) this.#port.post({ kind: 'failed', id: this.#id, error: this.#error });
     this.#port.post({ kind: 'closed', id: this.#id });
   }
 
@@ -129,7 +171,7 @@ export class HeldConnection {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#now();
     const mainTurns = this.#watch.turnsAt(now);
-    this.#repeater.beat(mainTurns);
+    if (this.#standIn?.serves ?? true) this.#repeater.beat(mainTurns);
     if (mainTurns) this.#arm();
     else if (this.#repeater.isOn) this.#armFor(now + this.#looksEveryMs, now);
   }

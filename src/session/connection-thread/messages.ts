@@ -1,3 +1,4 @@
+import type { Server } from '../../platform/injected-environment.js';
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import type { Endpoint, TlsOptions } from '../connection/transport.js';
 import type { Given, RepeatAnswer } from './repeater.js';
@@ -5,6 +6,8 @@ import type { Given, RepeatAnswer } from './repeater.js';
 /** How a connection is opened, and what its session allows the thread. */
 export interface Opening {
   readonly endpoint: Endpoint;
+  /** All servers, of which the thread may choose another one while the main thread stands still. */
+  readonly servers: readonly Server[];
   /** `undefined` for plain TCP. */
   readonly tls: TlsOptions | undefined;
   readonly maxStallMs: number;
@@ -32,6 +35,10 @@ export type FromThread =
   | { readonly kind: 'answered'; readonly id: number; readonly tookMs: number }
   /** A heartbeat of the thread was answered. */
   | { readonly kind: 'repeated'; readonly id: number; readonly answer: RepeatAnswer }
+  /** The connection is lost. Until the main thread destroys it, another one may stand in for it. */
+  | { readonly kind: 'lost'; readonly id: number }
+  /** The thread shows the session to another server, which may have it from now on. */
+  | { readonly kind: 'stands-in'; readonly id: number }
   | { readonly kind: 'failed'; readonly id: number; readonly error: SentError }
   /** The last one of a connection. */
   | { readonly kind: 'closed'; readonly id: number }

@@ -111,6 +111,7 @@ export class Repeater {
   readonly #pings: ('main' | 'own')[] = [];
   /** The newest version of each node that an answer has shown. */
   #versions = new Map<number, number>();
+  #lastZxid = 0n;
 
   constructor(port: RepeaterPort) {
     this.#port = port;
@@ -149,6 +150,27 @@ export class Repeater {
   /** Whether a server serves the session, so that {@link beat} may have something to send. */
   get isOn(): boolean {
     return this.#state.name === 'on';
+  }
+
+  /**
+   * What another connection may go on with; `undefined` after a heartbeat that wasn't confirmed. Then the main thread has to find out
+   * what was wrong: another process may have taken the session.
+   */
+  get continued(): Given | undefined {
+    return this.#state.name === 'on' && this.#state.doubted.size === 0 ? this.#state.given : undefined;
+  }
+
+  /** The newest transaction that the answer to a heartbeat has shown. */
+  get lastZxid(): bigint {
+    return this.#lastZxid;
+  }
+
+  /** Another connection takes the place of the lost one. What was unanswered stays so, and something is due at once. */
+  reconnected(): void {
+    this.#unanswered.clear();
+    this.#pings.length = 0;
+    const longAgo = Number.NEGATIVE_INFINITY;
+    if (this.#state.name === 'on') this.#state = { ...this.#state, heartbeatAt: longAgo, writtenAt: longAgo };
   }
 
   /** When {@link beat} has something to send, if the main thread sends nothing before; `Infinity` while an answer is outstanding. */
@@ -192,6 +214,8 @@ export class Repeater {
     if (sent === undefined) return; // A ping of the thread.
     this.#unanswered.delete(xid);
     const outcomes = committedOutcomes(reply);
+    const zxid = zxidOf(reply);
+    if (zxid > this.#lastZxid) this.#lastZxid = zxid;
     const isConfirmed = outcomes !== undefined && this.#confirm(sent, outcomes);
     if (this.#state.name === 'on') {
       const { doubted } = this.#state;
@@ -201,7 +225,7 @@ export class Repeater {
       else if (!isOwn(xid)) this.#state = { ...this.#state, doubted: without(doubted, ids) };
     }
     if (!isOwn(xid)) this.#port.answered(this.#port.now() - sent.sentAt);
-    else this.#port.repeated({ zxid: zxidOf(reply), versions: versionsIn(outcomes ?? [], sent.heartbeat) });
+    else this.#port.repeated({ zxid, versions: versionsIn(outcomes ?? [], sent.heartbeat) });
   }
 
   /** The peer sends no frames: no reply can be told from another. */

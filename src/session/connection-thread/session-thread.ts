@@ -1,4 +1,4 @@
-import type { Environment } from '../../platform/injected-environment.js';
+import type { Environment, Server } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
 import { startThread, ThreadHost } from './host.js';
 import { TurnCounter } from './stall-watch.js';
@@ -22,6 +22,7 @@ export class SessionThread {
   readonly #options: SessionThreadOptions;
   readonly #turns: TurnCounter;
   readonly #host: ThreadHost;
+  #stoodInAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionThreadOptions) {
     this.#options = options;
@@ -31,10 +32,20 @@ export class SessionThread {
     this.#host.join(this);
   }
 
-  open(endpoint: Endpoint): Transport {
+  /** @param servers - those that the thread may choose from if the connection is lost in a stall */
+  open(endpoint: Endpoint, servers: readonly Server[]): Transport {
     const { maxStallMs, tls, sessionTimeoutMs } = this.#options;
-    const opening = { endpoint, tls, maxStallMs, turns: this.#turns.memory };
-    return { socket: this.#host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN), ready: 'connect' };
+    const opening = { endpoint, servers, tls, maxStallMs, turns: this.#turns.memory };
+    const socket = this.#host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN);
+    socket.on('stands-in', () => {
+      this.#stoodInAt = this.#options.environment.clock.now();
+    });
+    return { socket, ready: 'connect' };
+  }
+
+  /** When this thread last heard that the other one has shown the session to a server, which may have it now. */
+  get stoodInAt(): number {
+    return this.#stoodInAt;
   }
 
   /** The session has ended. It opens no more connections, but for one that closes it. */

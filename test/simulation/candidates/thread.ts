@@ -62,7 +62,7 @@ export class SimulatedThread extends EventEmitter {
     const begin = () => {
       const { sources } = this.machine;
       this.#connections = new HeldConnections({
-        environment: { clock: this.machine, openSocket },
+        environment: { clock: this.machine, openSocket, random: () => random.next() },
         extend: (cell, until) => {
           new LeaseCell(cell, sources).extend(until);
           environment.onExtended(until);

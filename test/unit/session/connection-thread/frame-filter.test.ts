@@ -31,6 +31,7 @@ function filtered(handlingOf: (xid: number) => Handling) {
     },
     pass: (bytes) => void passed.push(bytes),
     show: (frame) => void shown.push({ frame, after: Buffer.concat(passed).length }),
+    showFirst: () => undefined,
     unreadable: () => void unreadable++,
   });
   return {

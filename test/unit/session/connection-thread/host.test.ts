@@ -8,6 +8,7 @@ import { settle } from '../../../support/waiting.mjs';
 
 const OPENING = {
   endpoint: { server: { host: 'fake', port: 1 }, address: '127.0.0.1' },
+  servers: [{ host: 'fake', port: 1 }],
   tls: undefined,
   maxStallMs: 10_000,
   turns: new SharedArrayBuffer(4),
@@ -62,6 +63,22 @@ function setUp() {
   const worker = (at = 0) => workers[at] as FakeWorker;
   return { clock, workers, host, session, open, worker };
 }
+
+describe('a connection that the thread has lost', () => {
+  it('is given up as soon as this thread hears of it, and ends when no other one stands in for it any more', () => {
+    const { open, worker } = setUp();
+    const { socket, heard } = open();
+    const repeated: unknown[] = [];
+    socket.give(undefined, { answered: () => undefined, repeated: (answer) => repeated.push(answer) });
+    worker().says({ kind: 'lost', id: 1 });
+    expect(worker().got.at(-1)).toEqual({ kind: 'destroy', id: 1 });
+    worker().says({ kind: 'repeated', id: 1, answer: { zxid: 7n, versions: [] } });
+    expect(repeated).toHaveLength(1);
+    expect(heard).toEqual([]);
+    worker().says({ kind: 'closed', id: 1 });
+    expect(heard).toEqual(['close']);
+  });
+});
 
 describe('the host of the thread', () => {
   it("starts it without the application's options of Node, and with the rest of the environment", () => {
