@@ -13,7 +13,7 @@ interface Running {
   readonly sockets: Map<number, RemoteSocket>;
   /** When it reported something last. A thread that is starting is waited for: Node reports it if that fails. */
   heardAt: number;
-  asked: Timer | undefined;
+  asked: { readonly dueAt: number; readonly timer: Timer } | undefined;
 }
 
 /** How much of the time for an answer passes before the host asks the thread again. */
@@ -108,18 +108,24 @@ export class ThreadHost {
   }
 
   #askIfSilent(running: Running, withinMs: number): void {
-    if (running.asked !== undefined) return;
-    if (this.#clock.now() - running.heardAt < withinMs * ASKED_AFTER) return;
-    running.worker.postMessage({ kind: 'ask' } satisfies ToThread);
-    running.asked = afterPendingInput(this.#clock, withinMs, () =>
+    const now = this.#clock.now();
+    const dueAt = now + withinMs;
+    if (running.asked === undefined) {
+      if (now - running.heardAt < withinMs * ASKED_AFTER) return;
+      running.worker.postMessage({ kind: 'ask' } satisfies ToThread);
+    } else if (running.asked.dueAt <= dueAt) return;
+    // The session with the shortest time for an answer decides.
+    running.asked?.timer.clear();
+    const timer = afterPendingInput(this.#clock, withinMs, () =>
       this.#fail(running, `it did not answer within ${Math.round(withinMs)} ms`),
     );
+    running.asked = { dueAt, timer };
   }
 
   #take(running: Running, message: FromThread): void {
     if (this.#state !== running) return;
     running.heardAt = this.#clock.now();
-    running.asked?.clear();
+    running.asked?.timer.clear();
     running.asked = undefined;
     if (message.kind !== 'here') running.sockets.get(message.id)?.take(message);
   }
@@ -143,7 +149,7 @@ export class ThreadHost {
 
   #end(running: Running): void {
     this.#state = { name: 'none' };
-    running.asked?.clear();
+    running.asked?.timer.clear();
     running.worker.unref();
     void running.worker.terminate();
   }

@@ -67,7 +67,7 @@ export class RemoteSocket extends EventEmitter implements ConnectionSocket {
   /** The thread has ended, so the connection is lost. */
   fail(error: Error): void {
     if (this.#state === 'ended') return;
-    this.emit('error', error);
+    if (this.#state === 'open') this.emit('error', error);
     this.#end();
   }
 

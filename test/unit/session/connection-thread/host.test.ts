@@ -51,8 +51,8 @@ function setUp() {
   const session = {};
   host.join(session);
   /** Opens a connection, and keeps what its socket emits. */
-  const open = () => {
-    const socket = host.open(OPENING, WITHIN_MS);
+  const open = (answerWithinMs = WITHIN_MS) => {
+    const socket = host.open(OPENING, answerWithinMs);
     const heard: string[] = [];
     socket.on('connect', () => heard.push('connect'));
     socket.on('data', (bytes: Buffer) => heard.push(`data ${bytes}`));
@@ -122,6 +122,26 @@ describe('the host of the thread', () => {
     expect(worker().isReferenced).toBe(false);
     open();
     expect(worker().isReferenced).toBe(true);
+  });
+
+  it('gives a thread that does not answer the time of the session that allows it the shortest, though another one has asked before', async () => {
+    const { clock, open, worker } = setUp();
+    const [patient, hasty] = [open(20 * WITHIN_MS), open(WITHIN_MS)];
+    worker().says({ kind: 'here' });
+    await clock.advance(10 * WITHIN_MS);
+    for (const { socket } of [patient, hasty]) socket.write('a frame');
+    expect(worker().got.filter(({ kind }) => kind === 'ask')).toHaveLength(1);
+    await clock.advance(WITHIN_MS + 1);
+    expect(hasty.heard.at(-1)).toBe('close');
+    expect(patient.heard.at(-1)).toBe('close');
+  });
+
+  it('reports no error of the thread for a connection that was destroyed, as a socket does', () => {
+    const { open, worker } = setUp();
+    const { socket, heard } = open();
+    socket.destroy();
+    worker().emit('error', new Error('out of memory'));
+    expect(heard).toEqual(['close']);
   });
 
   it('passes on what the thread reports, each to its connection, and nothing after its end', () => {
