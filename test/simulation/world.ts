@@ -273,6 +273,7 @@ export class World extends SimulatedWorld {
 
   /** A process has stopped by itself. Checks that it has left nothing behind, and puts another one in its place. */
   retire(host: Host): void {
+    host.candidate.endWorker();
     for (const each of host.candidate.leftovers)
       this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
     host.candidate.environment.clock.kill();

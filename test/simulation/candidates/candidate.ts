@@ -13,6 +13,7 @@ import type { FencedResource, LeadershipChecker } from '../checker.js';
 import type { CommittedLeaders } from '../committed-leaders.js';
 import type { Ledger } from '../ledger.js';
 import type { LockChecker } from '../lock-checker.js';
+import type { Machine } from '../machine.js';
 import type { Rules } from '../rules.js';
 import type { Scheduler } from '../scheduler.js';
 import type { SimulatedEnvironment } from './environment.js';
@@ -307,9 +308,18 @@ export abstract class Candidate {
   /** The term that wasn't held when a thread asked. */
   #toldFalse: Term | undefined;
 
+  /** The application's thread that computed for the newest term. */
+  #worker: Machine | undefined;
+
+  /** The application ends the thread that may still compute, because it hasn't asked since the term ended. */
+  endWorker(): void {
+    this.#worker?.kill();
+  }
+
   /** A thread that computes for the term. It acts now and then, each time after it has asked the cell, until the term isn't held. */
   #workInThread(term: Term, memory: SharedArrayBuffer): void {
     const thread = this.environment.clock.newThread('work');
+    this.#worker = thread;
     const cell = new LeaseCell(memory, thread.sources);
     const { ledger, scheduler, resource, checker, leaseMs, sessionTimeoutMs } = this.surroundings;
     // A process that stops is looked at two seconds later. By then its thread has asked.
