@@ -155,7 +155,7 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
   return {
     sessionTimeoutMs,
     leaseMs,
-    thread: checkThread({ ...options, environment }, leaseMs ?? sessionTimeoutMs / 3, sessionTimeoutMs),
+    thread: checkThread(options, leaseMs ?? sessionTimeoutMs / 3, sessionTimeoutMs),
     connectTimeoutMs: checkPositiveMs('connectTimeoutMs', options.connectTimeoutMs, 10_000, {
       infinite: true,
     }),
@@ -176,7 +176,7 @@ function checkNotSeconds(option: string, ms: number, leastMs: number): void {
 }
 
 function checkThread(
-  { maxStallMs, environment, tls }: SessionOptions & { readonly environment: Environment },
+  { maxStallMs, environment, tls }: SessionOptions,
   leaseMs: number,
   sessionTimeoutMs: number,
 ): SessionThreadOptions | undefined {
@@ -185,13 +185,17 @@ function checkThread(
   // Not NaN either.
   if (!(typeof maxStallMs === 'number' && maxStallMs > leaseMs && maxStallMs < 2 ** 31))
     throw wrong(`a number of milliseconds above leaseMs, which is ${leaseMs}, and below ${2 ** 31}`);
-  if (environment !== systemEnvironment && environment?.startThread === undefined)
+  if (environment !== undefined && environment.startThread === undefined)
     throw wrong("left out with an environment: the thread has the machine's clock and sockets");
   const permission = process.permission as { has(scope: string): boolean } | undefined;
   if (permission?.has('worker') === false)
     throw wrong('left out, or a process that may start threads, by --allow-worker');
   if (!threadsShareClock()) throw wrong('left out: on this system, threads of this runtime share no clock');
-  return { environment, maxStallMs, sessionTimeoutMs, tls: tls === undefined ? undefined : cloneable(tls) };
+  return {
+    environment: environment ?? systemEnvironment,
+    ...{ maxStallMs, sessionTimeoutMs },
+    tls: tls === undefined ? undefined : cloneable(tls),
+  };
 }
 
 /** The options, for another thread. @throws InvalidOptionError for one that can't be cloned */

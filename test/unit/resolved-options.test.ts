@@ -54,7 +54,10 @@ describe('what a session goes by', () => {
 
   it('has a thread with maxStallMs, and gives it the options of tls as they were given', () => {
     const { thread } = session({ maxStallMs: 30_000, tls: { ca: 'a' } });
-    expect(thread).toEqual({ maxStallMs: 30_000, sessionTimeoutMs: 6000, tls: { ca: 'a' } });
+    expect(thread).toEqual({
+      ...{ environment: systemEnvironment, maxStallMs: 30_000, sessionTimeoutMs: 6000 },
+      tls: { ca: 'a' },
+    });
     expect(session({ maxStallMs: 30_000 }).thread?.tls).toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-/** What a server is shown before it serves the session. */
+/** The frames that a client sends to a server before the server serves the session. */
 export interface Introduced {
   /** With the newest transaction of {@link Introduction.frames}. */
   readonly handshake: Buffer;

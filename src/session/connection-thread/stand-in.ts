@@ -35,7 +35,7 @@ export interface StandInPort {
   readonly tls: TlsOptions | undefined;
   readonly servers: readonly Server[];
   readonly times: { readonly leaseMs: number; readonly sessionTimeoutMs: number };
-  /** What the next server is shown; `undefined`: the thread may not go on in place of the main thread. */
+  /** The frames for the next server; `undefined` if the thread may not go on in place of the main thread. */
   introduce(): Introduced | undefined;
   /** A handshake is about to be written: from now on a server may have the session. */
   introducing(): void;
