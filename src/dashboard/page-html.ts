@@ -1,4 +1,4 @@
-/// <reference path="./page/document.d.ts" />
+/// <reference path="./page/page-module.d.ts" />
 import { csp, html } from 'conclave:page';
 
 /** The dashboard's page: one document that loads nothing but what it gets from `api/`, below the path where it is itself. */

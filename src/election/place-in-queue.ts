@@ -24,13 +24,13 @@ import {
   type WaitStep,
 } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
+import { FollowedRecord, type FollowedRecordHost } from './follow-record-and-holder.js';
 import { type Beginning, recordPath, type SeenRecord } from './record/record.js';
-import { FollowedRecord, type FollowedRecordHost } from './record-and-holder.js';
+import { type WaitListener, WaitReports } from './report-waiting.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
 import { type GivenTerm, leaveQueue, releaseTerm } from './term/release.js';
 import type { Claim, TermOrigin } from './term/term.js';
-import { type WaitListener, WaitReports } from './waiting-events.js';
 
 /** The part of an elector that its place in the queue uses. */
 export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost {

@@ -9,9 +9,9 @@ import type { TransactionPart } from '../session/protocol/records.js';
 import type { SuccessorSearch } from './candidates/find-next-leader.js';
 import type { ClaimStep, HeldRecord } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
+import type { FollowedRecord } from './follow-record-and-holder.js';
 import type { ElectionRecords } from './record/election-records.js';
 import type { Beginning, SeenRecord } from './record/record.js';
-import type { FollowedRecord } from './record-and-holder.js';
 import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transactions.js';
 
 /** What the claims of a candidate need of its elector. */

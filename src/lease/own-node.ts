@@ -18,7 +18,7 @@ import type { NodeData, PartResult, TransactionPart } from '../session/protocol/
 import type { Session } from '../session/session.js';
 import { HeartbeatNode } from './heartbeat-node.js';
 import { Lease } from './lease.js';
-import type { LeaseCell } from './lease-cell.js';
+import type { LeaseCell } from './lease-in-shared-memory.js';
 
 /** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
 export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;

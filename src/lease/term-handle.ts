@@ -7,7 +7,7 @@ import {
   TermEndedError,
 } from '../base-errors.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import { LeaseCell } from './lease-cell.js';
+import { LeaseCell } from './lease-in-shared-memory.js';
 
 /**
  * A handle of a term, for other threads of this process: a frozen plain object, which `postMessage`, `workerData` and `structuredClone`

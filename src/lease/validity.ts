@@ -4,7 +4,7 @@ import { ignore } from '../platform/async/promises.js';
 import { type Clock, SystemClock, type Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
-import { type EndReason, LeaseCell } from './lease-cell.js';
+import { type EndReason, LeaseCell } from './lease-in-shared-memory.js';
 import type { OwnNode } from './own-node.js';
 
 /** The reasons for the end of a hold that its holder hasn't caused. */

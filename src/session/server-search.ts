@@ -26,7 +26,7 @@ import {
   type SessionCredentials,
   withoutCredentials,
   withZxidsOf,
-} from './identity.js';
+} from './id-and-password.js';
 import { closeSessionRequest, type Handshake, type HandshakeReply } from './protocol/requests.js';
 import type { ResolvedSessionOptions } from './session-options.js';
 import { hasEnded, type SessionState } from './session-state.js';

@@ -15,7 +15,7 @@ import { PathGuard, pathPolicyOf } from './acl-protection.js';
 import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
 import type { Connection } from './connection/connection.js';
 import { SessionThread } from './connection-thread/session-thread.js';
-import { credentialsOf, isKnown, type SessionCredentials } from './identity.js';
+import { credentialsOf, isKnown, type SessionCredentials } from './id-and-password.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
 import { ServerSearch, type SessionOwner } from './server-search.js';

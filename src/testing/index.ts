@@ -13,4 +13,4 @@ export { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 export type { ErrorName, EventType } from './protocol/op-codes.js';
 export type { LoggedOperation, OperationName } from './protocol/requests.js';
 export type { EmbeddedZooKeeperOptions, RestartOptions } from './server/embedded-options.js';
-export type { Dialect } from './state/server-release.js';
+export type { Dialect } from './state/zookeeper-release.js';

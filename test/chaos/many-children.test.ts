@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { encodeChildMessage, sessionName } from '../../src/cluster/dead-children/guardian-messages.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { SessionCredentials } from '../../src/session/identity.js';
+import type { SessionCredentials } from '../../src/session/id-and-password.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession } from '../support/conclave/sessions.js';
 import { nextEvent, recordEvents } from '../support/events.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidStateError, ShardEndedError, TermEndedError } from '../../src/errors.js';
-import { LeaseCell } from '../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
 import { heldTerm, type TermHandle } from '../../src/lease/term-handle.js';
 import { LazyAbortController } from '../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember } from '../../src/shards/group-member.js';

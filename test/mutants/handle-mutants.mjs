@@ -1,10 +1,10 @@
 /** @import { Mutant } from './mutants.mjs' */
 
-const CELL = 'unit/lease/lease-cell.test.ts';
+const CELL = 'unit/lease/lease-in-shared-memory.test.ts';
 const HANDLE = 'integration/term-handle.test.ts';
 
 /** @param {string} from @param {string} to */
-const inCell = (from, to) => ({ file: 'lease/lease-cell.ts', from, to });
+const inCell = (from, to) => ({ file: 'lease/lease-in-shared-memory.ts', from, to });
 
 /** Wrong versions of what other threads see of a term. @type {readonly Mutant[]} */
 export const HANDLE_MUTANTS = [

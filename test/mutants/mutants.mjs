@@ -442,7 +442,7 @@ export const MUTANTS = [
     danger: "the election's record, which says how long others must wait, was written before",
     edits: [
       {
-        file: 'session/identity.ts',
+        file: 'session/id-and-password.ts',
         from: 'const grantedMs = isKnown(identity) ? Math.min(identity.leaseMs, fitting) : fitting;',
         to: 'const grantedMs = fitting;',
       },
@@ -616,12 +616,12 @@ export const MUTANTS = [
       'if a leader dies together with the candidate behind it, it is replaced later, by half a lease and more',
     edits: [
       {
-        file: 'election/record-and-holder.ts',
+        file: 'election/follow-record-and-holder.ts',
         from: 'if (seen.zxid !== this.#zxid) {',
         to: 'if (seen.zxid !== this.#zxid || this.#record === undefined) {',
       },
     ],
-    file: 'unit/election/record-and-holder.test.ts',
+    file: 'unit/election/follow-record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > counts on while the record is read again, from the same read on',
   },
   {
@@ -645,12 +645,12 @@ export const MUTANTS = [
       'a server that is behind does not have the node yet: its leader heartbeats on, and two candidates lead',
     edits: [
       {
-        file: 'election/record-and-holder.ts',
+        file: 'election/follow-record-and-holder.ts',
         from: 'if (shownOn === connectionNumber) ',
         to: 'if (connectionNumber !== -1) ',
       },
     ],
-    file: 'unit/election/record-and-holder.test.ts',
+    file: 'unit/election/follow-record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > does not count the end of its own node over a connection that has not shown the record',
   },
   {
@@ -659,12 +659,12 @@ export const MUTANTS = [
     danger: 'a server that is behind may answer that read before it has caught up and shown the record',
     edits: [
       {
-        file: 'election/record-and-holder.ts',
+        file: 'election/follow-record-and-holder.ts',
         from: 'this.#unwatchHolder();\n      this.#shownOn = ',
         to: 'this.#shownOn = ',
       },
     ],
-    file: 'unit/election/record-and-holder.test.ts',
+    file: 'unit/election/follow-record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > reads the node of its holder again, behind the record, over another connection',
   },
   {
@@ -673,12 +673,12 @@ export const MUTANTS = [
     danger: 'in a restored backup the node is there again, and its leader has a lease',
     edits: [
       {
-        file: 'election/record-and-holder.ts',
+        file: 'election/follow-record-and-holder.ts',
         from: "if (this.#holder.name === 'gone' && value.state === 'held') this.#holder = UNSEEN;",
         to: '',
       },
     ],
-    file: 'unit/election/record-and-holder.test.ts',
+    file: 'unit/election/follow-record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > counts the end of its own node anew over another connection: in a restored backup it may be back',
   },
   {
@@ -687,12 +687,12 @@ export const MUTANTS = [
     danger: 'that leader heartbeats on, and two candidates lead',
     edits: [
       {
-        file: 'election/record-and-holder.ts',
+        file: 'election/follow-record-and-holder.ts',
         from: "if (value.state !== 'held' && ",
         to: 'if (',
       },
     ],
-    file: 'unit/election/record-and-holder.test.ts',
+    file: 'unit/election/follow-record-and-holder.test.ts',
     test: 'what a candidate knows of a silent holder > begins with the first read of its heartbeat node, and with each of its heartbeats again',
   },
   {

@@ -1,15 +1,15 @@
 /** @import { Mutant } from './mutants.mjs' */
 
 const FOLDER = 'unit/session/connection-thread';
-const REPEATER = `${FOLDER}/repeater.test.ts`;
-const HOST = `${FOLDER}/host.test.ts`;
-const GIVEN = 'unit/session/keep-alive/given-heartbeats.test.ts';
+const REPEATER = `${FOLDER}/heartbeat-repeater.test.ts`;
+const HOST = `${FOLDER}/start-and-watch-thread.test.ts`;
+const GIVEN = 'unit/session/keep-alive/heartbeats-for-thread.test.ts';
 const NODE = 'unit/lease/own-node.test.ts';
 
 /** @param {string} from @param {string} to */
-const inRepeater = (from, to) => ({ file: 'session/connection-thread/repeater.ts', from, to });
+const inRepeater = (from, to) => ({ file: 'session/connection-thread/heartbeat-repeater.ts', from, to });
 /** @param {string} from @param {string} to */
-const inHost = (from, to) => ({ file: 'session/connection-thread/host.ts', from, to });
+const inHost = (from, to) => ({ file: 'session/connection-thread/start-and-watch-thread.ts', from, to });
 
 /** Wrong versions of the thread that sends heartbeats while the main thread stands still. @type {readonly Mutant[]} */
 export const STALL_MUTANTS = [
@@ -64,7 +64,7 @@ export const STALL_MUTANTS = [
     danger: 'the same',
     edits: [
       {
-        file: 'session/keep-alive/given-heartbeats.ts',
+        file: 'session/keep-alive/heartbeats-for-thread.ts',
         from: 'const areAllHeld = held.length === nodes.length;',
         to: 'const areAllHeld = held.length <= nodes.length;',
       },

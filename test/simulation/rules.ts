@@ -1,4 +1,4 @@
-import { FollowedRecord } from '../../src/election/record-and-holder.js';
+import { FollowedRecord } from '../../src/election/follow-record-and-holder.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { Connection } from '../../src/session/connection/connection.js';

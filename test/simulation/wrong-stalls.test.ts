@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LeaseCell } from '../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
 import { StallWatch } from '../../src/session/connection-thread/stall-watch.js';
 import { simulate } from './run.js';
 import { findEach, replace } from './wrong.js';

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 import type { KnownRecord } from '../../src/election/decide.js';
-import { FollowedRecord } from '../../src/election/record-and-holder.js';
+import { FollowedRecord } from '../../src/election/follow-record-and-holder.js';
 import type * as Transitions from '../../src/election/term/transactions.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import { OwnNode } from '../../src/lease/own-node.js';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { SystemClock } from '../../platform/time/clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
-import { DIALECTS } from '../../testing/state/server-release.js';
+import { DIALECTS } from '../../testing/state/zookeeper-release.js';
 import { wholeNumber } from '../options/arguments.js';
 import { asListenError } from '../process/exit-codes.js';
 import { untilSignal } from '../process/stop-asked.js';

@@ -5,8 +5,8 @@ import { describe } from '../../errors.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { GuardedProgram } from '../guard/guarded-program.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withServers } from '../options/connection.js';
-import { checkCommand } from '../process/executable.js';
 import { EXIT, orUserError, UserError } from '../process/exit-codes.js';
+import { checkCommand } from '../process/find-command-in-path.js';
 import { printError } from '../process/output.js';
 
 interface GuardOptions extends ConnectionOptions {

@@ -4,8 +4,8 @@ import { campaign } from '../lead-then-run/lead-then-run.js';
 import { duration, withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
-import { checkCommand } from '../process/executable.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
+import { checkCommand } from '../process/find-command-in-path.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {
   readonly grace: number;

@@ -1,6 +1,6 @@
 import { ElectedTerm } from '../../election/term/elected-term.js';
 import type { ReleasableClaim, Term } from '../../election/term/term.js';
-import type { SessionCredentials } from '../../session/identity.js';
+import type { SessionCredentials } from '../../session/id-and-password.js';
 import type { Session } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';
 import type { ReportedMember } from './remove-shard-member.js';

@@ -1,5 +1,5 @@
 import type { ReleasableClaim } from '../../election/term/term.js';
-import type { SessionCredentials } from '../../session/identity.js';
+import type { SessionCredentials } from '../../session/id-and-password.js';
 import type { ReportedMember } from './remove-shard-member.js';
 
 /**

@@ -1,4 +1,4 @@
-import { LeaseCell } from '../../lease/lease-cell.js';
+import { LeaseCell } from '../../lease/lease-in-shared-memory.js';
 import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 
 /** The states of the watchdog: no term to guard, a term to guard until the deadline, and the end of its thread. */

@@ -8,7 +8,7 @@ import type { NodeKind } from '../model/node-kind.js';
 import { LIMITS } from '../model/read-limits.js';
 import { PacedWatch } from './paced-watch.js';
 import { QueueContents } from './queue-reading.js';
-import type { Reading } from './shared-by-readers.js';
+import type { Reading } from './reader-resources.js';
 
 type Election = Extract<NodeKind, { readonly name: 'election' }>;
 

@@ -7,7 +7,7 @@ import type { GroupView } from '../../shards/observer/group-view.js';
 import { NodeFollower } from '../../shards/observer/node-follower.js';
 import { parsePins } from '../../shards/stored/formats.js';
 import { GroupPaths } from '../../shards/stored/paths.js';
-import type { Reading } from './shared-by-readers.js';
+import type { Reading } from './reader-resources.js';
 
 type Pins = ReadonlyMap<string, string>;
 const NO_PINS: Pins = new Map();

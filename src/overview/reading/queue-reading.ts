@@ -4,7 +4,7 @@ import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { LockKind } from '../model/lock-view.js';
 import type { NodeKind } from '../model/node-kind.js';
 import { LIMITS } from '../model/read-limits.js';
-import type { Reading } from './shared-by-readers.js';
+import type { Reading } from './reader-resources.js';
 
 /** The nodes of a queue's contenders. Each is read once, when a listing shows it for the first time. */
 export class QueueContents {

@@ -8,7 +8,7 @@ import { ElectionReading } from './election-reading.js';
 import { GroupFollower } from './group-follower.js';
 import { PacedWatch } from './paced-watch.js';
 import { LockReading } from './queue-reading.js';
-import type { Reading } from './shared-by-readers.js';
+import type { Reading } from './reader-resources.js';
 
 /** Reads a node of one kind. The branch itself reads the list of its children. */
 interface KindReading {

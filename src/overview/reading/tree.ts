@@ -7,7 +7,7 @@ import type { TreeListener } from '../model/overview-model.js';
 import { LIMITS } from '../model/read-limits.js';
 import type { ServerClock } from '../model/server-clock.js';
 import { ReadSlots } from './paced-watch.js';
-import type { Reading } from './shared-by-readers.js';
+import type { Reading } from './reader-resources.js';
 import { Branch } from './subtree.js';
 
 /** Follows everything below a root with one session, until that session ends or `stop` is called. */

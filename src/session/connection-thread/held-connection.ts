@@ -3,9 +3,9 @@ import type { Timer } from '../../platform/time/clock.js';
 import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 import { openTransport, type Transport } from '../connection/transport.js';
 import { FrameFilter } from './frame-filter.js';
+import { type Given, Repeater } from './heartbeat-repeater.js';
 import { type Introduced, Introduction } from './introduction.js';
 import { type FromThread, type Opening, type SentError, toSent } from './messages.js';
-import { type Given, Repeater } from './repeater.js';
 import { looksEveryMs, StallWatch } from './stall-watch.js';
 import { inOrder, StandIn } from './stand-in.js';
 

@@ -1,7 +1,7 @@
 import type { Server } from '../../platform/injected-environment.js';
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import type { Endpoint, TlsOptions } from '../connection/transport.js';
-import type { Given, RepeatAnswer } from './repeater.js';
+import type { Given, RepeatAnswer } from './heartbeat-repeater.js';
 
 /** How a connection is opened, and what its session allows the thread. */
 export interface Opening {

@@ -1,7 +1,7 @@
 import type { Environment, Server } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
-import { startThread, ThreadHost } from './host.js';
 import { TurnCounter } from './stall-watch.js';
+import { startThread, ThreadHost } from './start-and-watch-thread.js';
 
 /** One for each environment, so one for the process. */
 const hosts = new WeakMap<Environment, ThreadHost>();

@@ -5,7 +5,7 @@ import { LinkedList, type LinkedListNode } from '../../platform/collections/list
 import type { Server } from '../../platform/injected-environment.js';
 import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
-import type { Given } from '../connection-thread/repeater.js';
+import type { Given } from '../connection-thread/heartbeat-repeater.js';
 import {
   authenticationError,
   isThrottled,

@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { ignore } from '../../platform/async/promises.js';
 import type { Environment, Reader, Server } from '../../platform/injected-environment.js';
-import type { Given, RepeatAnswer } from '../connection-thread/repeater.js';
+import type { Given, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
 
 /** One address of a server, and the server as the connect string names it. Certificates are checked for that name. */
 export interface Endpoint {

@@ -1,7 +1,7 @@
 import { NoNodeError, type ZooKeeperError } from '../../errors.js';
 import type { LeaseInstant } from '../../platform/time/clock.js';
 import type { Reply } from '../connection/reply.js';
-import type { GivenHeartbeat } from '../connection-thread/repeater.js';
+import type { GivenHeartbeat } from '../connection-thread/heartbeat-repeater.js';
 import type { PartResult, TransactionPart } from '../protocol/records.js';
 import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
 

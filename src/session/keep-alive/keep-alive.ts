@@ -13,8 +13,8 @@ import { afterPendingInput, type Clock, type Timer } from '../../platform/time/c
 import type { Connection } from '../connection/connection.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import type { Request } from '../protocol/requests.js';
-import { GivenHeartbeats, isHeld, type StallListener } from './given-heartbeats.js';
 import { ProofBatch, type ProvenNode } from './heartbeat-batch.js';
+import { GivenHeartbeats, isHeld, type StallListener } from './heartbeats-for-thread.js';
 
 export interface HeartbeatTimes {
   readonly leaseMs: number;

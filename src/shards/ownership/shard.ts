@@ -5,8 +5,8 @@ import type { HeldTerm } from '../../lease/held-term.js';
 import type { OwnNode } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
 import { handleOf, type TermHandle } from '../../lease/term-handle.js';
-import { OpenWork } from '../../lease/unsettled-work.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
+import { OpenWork } from '../../lease/work-while-held.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { showAs } from '../../public-class/shown-in-console.js';
 

@@ -9,7 +9,7 @@ import {
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
 import { isOfAnotherCopy } from '../../public-class/instance-brand.js';
-import { DIALECTS, type Dialect } from '../state/server-release.js';
+import { DIALECTS, type Dialect } from '../state/zookeeper-release.js';
 
 /** Options of an {@link EmbeddedZooKeeper}. All times are in milliseconds. */
 export interface EmbeddedZooKeeperOptions {

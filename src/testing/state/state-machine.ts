@@ -11,11 +11,11 @@ import type {
 } from '../protocol/requests.js';
 import { authenticate, OPEN_ACL } from './acl.js';
 import { read } from './reads.js';
-import type { Traits } from './server-release.js';
 import { type Client, type SessionRecord, SessionTable } from './session-table.js';
 import { type Change, Watches } from './watch-table.js';
 import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';
 import { parentOf, type Stamp, ZnodeTree } from './znode-tree.js';
+import type { Traits } from './zookeeper-release.js';
 
 export interface Moment {
   readonly nowMs: number; // Monotonic, for sessions.

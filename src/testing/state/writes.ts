@@ -11,7 +11,6 @@ import type { Acl, Identity, ZnodeStat } from '../protocol/records.js';
 import { type Body, createdBody, type PartReply, partsBody, statBody } from '../protocol/replies.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from '../protocol/requests.js';
 import { requireAccess, resolveAcl } from './acl.js';
-import { TRAITS, type Traits } from './server-release.js';
 import type { Change } from './watch-table.js';
 import {
   existing,
@@ -24,6 +23,7 @@ import {
   type Znode,
   type ZnodeTree,
 } from './znode-tree.js';
+import { TRAITS, type Traits } from './zookeeper-release.js';
 
 /** The client that writes, and its transaction. */
 export interface Author {

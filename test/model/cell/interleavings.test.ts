@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import { machineInstantIn, msUntil } from '../../../src/platform/time/machine-instant.js';
 import { RUNS_ALL } from '../../support/vitest/extent.js';
 import { type Bounds, type Cell, explore, type Rules, SHIPPED, steppedAtomics } from './interleavings.js';

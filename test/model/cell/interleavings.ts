@@ -1,4 +1,4 @@
-import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import {
   type MachineInstant,
   machineInstantIn,

@@ -1,7 +1,7 @@
 import { isLoss } from '../../../src/election/term/loss.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
-import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import type { OwnNode } from '../../../src/lease/own-node.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../../src/platform/time/clock.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import type { Server as Address } from '../../../src/platform/injected-environment.js';
 import { HeldConnections } from '../../../src/session/connection-thread/held-connections.js';
 import type { FromThread, ToThread } from '../../../src/session/connection-thread/messages.js';

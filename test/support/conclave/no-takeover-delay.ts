@@ -1,5 +1,5 @@
 import type { KnownRecord } from '../../../src/election/decide.js';
-import { FollowedRecord } from '../../../src/election/record-and-holder.js';
+import { FollowedRecord } from '../../../src/election/follow-record-and-holder.js';
 
 /**
  * Takes the takeover delay away after an unclean end, for all candidates of this process: no option does so. Returns what gives it back.

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
 import { Validity } from '../../../src/lease/validity.js';
 import { leaseStart } from '../../../src/platform/time/clock.js';

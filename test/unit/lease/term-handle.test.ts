@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, ShardEndedError, TermEndedError } from '../../../src/errors.js';
-import { LeaseCell } from '../../../src/lease/lease-cell.js';
+import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import { handleOf, heldTerm, type TermHandle } from '../../../src/lease/term-handle.js';
 import { machineInstantIn } from '../../../src/platform/time/machine-instant.js';
 

@@ -7,7 +7,7 @@ import {
   newIdentity,
   withoutCredentials,
   withZxidsOf,
-} from '../../../src/session/identity.js';
+} from '../../../src/session/id-and-password.js';
 
 const asked = { sessionTimeoutMs: 6000, leaseMs: undefined };
 const passwords = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes));

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { FollowedRecord } from '../../../src/election/follow-record-and-holder.js';
 import { ElectionRecords } from '../../../src/election/record/election-records.js';
 import { serializeRecord } from '../../../src/election/record/record.js';
-import { FollowedRecord } from '../../../src/election/record-and-holder.js';
 import { MISSING } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
 import { joinQueue } from '../../../src/queue/join.js';

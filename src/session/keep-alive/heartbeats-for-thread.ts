@@ -2,7 +2,7 @@ import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Repeats } from '../connection/transport.js';
-import type { Given, RepeatAnswer } from '../connection-thread/repeater.js';
+import type { Given, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
 import { ProofBatch, type ProvenNode } from './heartbeat-batch.js';
 
 /** Whether something is held by the node, so that a thread may repeat its heartbeats. */

@@ -1,8 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { ThreadHost, threadOptions } from '../../../../src/session/connection-thread/host.js';
 import type { FromThread, ToThread } from '../../../../src/session/connection-thread/messages.js';
+import {
+  ThreadHost,
+  threadOptions,
+} from '../../../../src/session/connection-thread/start-and-watch-thread.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { settle } from '../../../support/waiting.mjs';
 

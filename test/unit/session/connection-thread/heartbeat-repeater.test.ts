@@ -8,7 +8,7 @@ import {
   type RepeatAnswer,
   Repeater,
   repeatsEveryMs,
-} from '../../../../src/session/connection-thread/repeater.js';
+} from '../../../../src/session/connection-thread/heartbeat-repeater.js';
 import { FIRST_THREAD_XID } from '../../../../src/session/protocol/frame-limits.js';
 import { encodePing, heartbeatRequest } from '../../../../src/session/protocol/requests.js';
 import { greeting, reply } from '../../../support/wire/fake-server.mjs';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type EndReason, LeaseCell } from '../../../src/lease/lease-cell.js';
+import { type EndReason, LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import { machineInstantIn, type TimeSources } from '../../../src/platform/time/machine-instant.js';
 
 /** The machine's clocks: the up time counts suspensions too. What a lease may last longer by the up time is its step and a margin. */

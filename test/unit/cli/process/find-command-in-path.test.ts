@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkExecutable } from '../../../../src/cli/process/executable.js';
 import { EXIT } from '../../../../src/cli/process/exit-codes.js';
+import { checkExecutable } from '../../../../src/cli/process/find-command-in-path.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-path-'));
 const [locked, open] = [join(folder, 'locked'), join(folder, 'open')];
