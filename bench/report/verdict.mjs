@@ -54,6 +54,14 @@ const LINES = [
     conclave: (cell) => cell('p50 ms', 'Conclave, with a guardian', 10_000),
     also: (cell) => `${shown(cell('p50 ms', 'Conclave, with a guardian', 30_000), 'ms')} with 30 s`,
   },
+  {
+    id: 'blocked-leader',
+    what: 'The least time left of a lease of 0.5 s while the event loop of its leader is blocked for 20 s',
+    unit: 'ms',
+    conclave: (cell) => cell('with `maxStallMs`', 'blocked 20 s, lease 0.5 s: least `remainingMs()`'),
+    also: (cell) =>
+      `without \`maxStallMs\` another leads after ${shown(cell('without', 'blocked 20 s, lease 0.5 s: another led after, ms'), 'ms')}`,
+  },
   ...[15, 1000].map((crowd) =>
     handover(crowd, 'after a while', 'to a candidate that has waited for a while'),
   ),

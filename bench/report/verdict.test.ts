@@ -24,9 +24,9 @@ const handovers = (ours: number, theirs: number) => ({
 });
 
 describe('the verdict', () => {
-  it('has a line for each of twelve questions of what is published, and stands at the top of the page', () => {
+  it('has a line for each of thirteen questions of what is published, and stands at the top of the page', () => {
     const text = verdict(published());
-    expect(text.match(/^\| .* \|$/gm)).toHaveLength(1 + 12);
+    expect(text.match(/^\| .* \|$/gm)).toHaveLength(1 + 13);
     expect(document()).toContain(`<!-- verdict: begin -->\n\n${text}\n<!-- verdict: end -->`);
     expect(document().indexOf('## In short')).toBeLessThan(document().indexOf('## What is measured'));
   });
