@@ -87,6 +87,7 @@ export {
   WorkOverrunError,
   ZooKeeperError,
 } from './errors.js';
+export { currentTerm, withTerm } from './lease/current-term.js';
 export type { GuardedTransaction } from './lease/guarded-transaction.js';
 export type { HeldTerm } from './lease/held-term.js';
 export { heldTerm, type TermHandle, type TermOfHandle } from './lease/term-handle.js';

@@ -1,6 +1,8 @@
-import { isWithin, runWithin, WorkContext } from '../platform/async/async-context.js';
+import { isWithin, runWithin } from '../platform/async/async-context.js';
 import { ignore } from '../platform/async/promises.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
+import { TermContext } from './current-term.js';
+import type { HeldTerm } from './held-term.js';
 import type { OwnNode } from './own-node.js';
 
 /**
@@ -10,24 +12,19 @@ import type { OwnNode } from './own-node.js';
 export class OpenWork<Kind extends string> {
   readonly #node: OwnNode;
   readonly #clock: Clock;
-  readonly #hold: { readonly signal: AbortSignal };
+  readonly #term: HeldTerm;
   readonly #onFailed: (cause: unknown) => void;
   /** The work that still has to settle. */
   readonly #unsettled = new Map<Promise<void>, Kind>();
   /** Shows whether a caller belongs to the holder's own work. */
-  readonly #context = new WorkContext();
+  readonly #context: TermContext;
 
   /**
-   * @param hold - the hold; its signal aborts when it ends
    * @param onFailed - called when work has rejected for a reason other than the end of the hold
    */
-  constructor(
-    hold: { readonly signal: AbortSignal },
-    node: OwnNode,
-    clock: Clock,
-    onFailed: (cause: unknown) => void,
-  ) {
-    this.#hold = hold;
+  constructor(term: HeldTerm, node: OwnNode, clock: Clock, onFailed: (cause: unknown) => void) {
+    this.#term = term;
+    this.#context = new TermContext(term);
     this.#node = node;
     this.#clock = clock;
     this.#onFailed = onFailed;
@@ -39,7 +36,7 @@ export class OpenWork<Kind extends string> {
    * @throws the reason of the hold's signal if {@link settled} was called and all work has settled
    */
   add(work: Promise<unknown> | (() => unknown), kind: Kind): void {
-    if (this.#context.hasEnded) throw this.#hold.signal.reason;
+    if (this.#context.hasEnded) throw this.#term.signal.reason;
     const promise =
       typeof work === 'function' ? Promise.resolve().then(() => this.run(work)) : Promise.resolve(work);
     const settled: Promise<void> = promise
@@ -110,7 +107,7 @@ export class OpenWork<Kind extends string> {
 
   /** Whether work has ended as it should: after the abort it rejected with the signal's reason, or with any abort error. */
   #isItsEnd(cause: unknown): boolean {
-    const { signal } = this.#hold;
+    const { signal } = this.#term;
     if (!signal.aborted) return false;
     return cause === signal.reason || (cause instanceof Error && cause.name === 'AbortError');
   }

@@ -35,6 +35,7 @@ describe('what is public', () => {
       'SessionGuardian',
       'ShardObserver',
       'ShardSupervisor',
+      'currentTerm',
       'healthHandler',
       'heldTerm',
       'plan',
@@ -42,6 +43,7 @@ describe('what is public', () => {
       'revokeLeader',
       'shardOf',
       'superviseCluster',
+      'withTerm',
     ]);
     expect(errorClasses.length).toBeGreaterThan(20);
     for (const name of classes) expect(api).toContain(`\`${name}`);
