@@ -34,7 +34,7 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/tls.test.ts', // needs a server with TLS
   'test/integration/required-authentication.test.ts', // needs a server with settings of its own
   'test/integration/large-requests.test.ts', // needs a server with settings of its own
-  'test/integration/fencing.test.ts', // needs PostgreSQL
+  'test/integration/{fencing,postgres-fence}.test.ts', // need PostgreSQL
   'test/integration/guides/**', // needs PostgreSQL and Redis, and starts some thirty processes
   'test/integration/examples.test.ts', // needs PostgreSQL, for one of the examples
   'test/integration/observer-ensemble.test.ts', // needs three servers

@@ -214,6 +214,21 @@ export class NodeExistsError extends ZooKeeperError {}
 /** The node's version isn't the expected one: another client wrote in between. */
 export class BadVersionError extends ZooKeeperError {}
 
+/** A later leader has entered the fence of a resource, so nothing was written there. Stop the work: the term is over. */
+export class FencedOutError extends ConclaveError {
+  readonly code = 'FENCED_OUT';
+  /** The name of the fence: of a `PostgresFence` its resource, of a `RedisFence` its key. */
+  readonly resource: string;
+  /** The token that was refused. */
+  readonly token: bigint;
+
+  constructor(resource: string, token: bigint) {
+    super(`fenced out of ${resource}: a leader with a higher token than ${token} has entered`);
+    this.resource = resource;
+    this.token = token;
+  }
+}
+
 /** The contender has lost its place in the queue: its node was deleted, by another client or with its session. */
 export class NodeLostError extends ConclaveError {
   readonly code = 'NODE_LOST';
@@ -512,6 +527,7 @@ for (const [name, type] of Object.entries({
   CleanupFailedError,
   WorkerFailedError,
   EnsembleResetError,
+  FencedOutError,
   NoServerError,
   UnreadableNodeError,
   StopPendingError,

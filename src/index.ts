@@ -55,6 +55,7 @@ export {
   ConnectTimeoutError,
   type DemotionReason,
   EnsembleResetError,
+  FencedOutError,
   type HoldEndReason,
   InvalidOptionError,
   InvalidStateError,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DASHBOARD_OPTIONS } from '../../src/dashboard/dashboard-options.js';
 import * as dashboard from '../../src/dashboard/index.js';
+import * as fence from '../../src/fence/index.js';
 import * as heldTerm from '../../src/held-term/index.js';
 import * as conclave from '../../src/index.js';
 import * as metrics from '../../src/metrics/index.js';
@@ -53,6 +54,12 @@ describe('what is public', () => {
   it('is, of conclave/node-cron, spoken of there too', () => {
     expect(Object.keys(nodeCron)).toEqual(['LeaderRunCoordinator']);
     expect(api).toContain("import { LeaderRunCoordinator } from 'conclave/node-cron';");
+  });
+
+  it('is, of conclave/fence, spoken of there too', () => {
+    expect(Object.keys(fence).sort()).toEqual(['FencedOutError', 'PostgresFence', 'RedisFence']);
+    expect(conclave.FencedOutError).toBe(fence.FencedOutError);
+    expect(api).toContain("import { PostgresFence } from 'conclave/fence';");
   });
 
   it('is, of conclave/held-term, all of conclave, and spoken of there too', () => {

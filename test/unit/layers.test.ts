@@ -20,6 +20,7 @@ const ROOMS = [
   ['session/observers'],
   ['lease'],
   ['held-term'],
+  ['fence'],
   ['queue'],
   ['lock'],
   ['lock/multi-lock'],

@@ -1,0 +1,186 @@
+import { FencedOutError, InvalidOptionError, InvalidStateError } from '../errors.js';
+import { checkOptions } from '../platform/checks.js';
+import { checkResource, type TokenHolder, tokenOf } from './holder.js';
+import { checkQuery, literal, type Query, quotedTable, rowsOf } from './sql.js';
+
+/** A connection of pg's pool. */
+export interface PoolClient {
+  query(sql: string): Promise<unknown>;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  off?(event: 'error', listener: (error: Error) => void): unknown;
+  /** @param error - the connection can't be used any more */
+  release(error?: Error): void;
+}
+
+/** A pool of connections, as pg has it. */
+export interface Pool<Client extends PoolClient> {
+  connect(): Promise<Client>;
+  /** Not called. TypeScript finds the type of pg's clients only if the two signatures are there as in pg. */
+  connect(callback: (...args: never[]) => void): void;
+}
+
+export interface PostgresFenceOptions {
+  /** The table with the fences, with or without a schema. @default 'conclave_fence' */
+  readonly table?: string;
+}
+
+/** How a transaction runs. */
+export interface FencedTransactionOptions {
+  /** @default 'READ COMMITTED' */
+  readonly isolation?: IsolationLevel;
+}
+
+const ROLLED_BACK =
+  'PostgreSQL has rolled the transaction back: a statement in it failed, and its error was caught';
+const LEVELS = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'] as const;
+export type IsolationLevel = (typeof LEVELS)[number];
+
+/**
+ * Keeps the writes of former leaders out of PostgreSQL. The fence of a resource is a row with the highest token that has entered. A leader
+ * enters once, and each of its transactions begins with a check of that row.
+ *
+ * Guaranteed at READ COMMITTED, REPEATABLE READ and SERIALIZABLE: after {@link enter} has resolved, no transaction of a former leader that
+ * begins with {@link check} commits, and each transaction that begins later sees all that they have committed. At the higher levels a
+ * transaction may fail with PostgreSQL's code 40001: try it again as a whole, and a former leader's then fails with
+ * `FencedOutError`.
+ *
+ * Not guaranteed: anything for statements outside such transactions, or for what was read before. Two elections that share a resource shut
+ * each other out. If a standby takes over that has lost the row, the fence is lost. `enter` waits for transactions that have passed the
+ * fence: give sessions an `idle_in_transaction_session_timeout`, or a leader that hangs in one delays its successor. Former transactions
+ * that always overlap delay it, too.
+ *
+ * Where the holder is left out, it is {@link currentTerm}.
+ *
+ * @example
+ * ```ts
+ * const fence = new PostgresFence(pool, 'balance');
+ * // In the leader's work, with pg:
+ * await fence.transaction(pool, (client) => client.query('UPDATE balance SET value = value + 1'));
+ * ```
+ */
+export class PostgresFence {
+  /** The statement that creates the table, for a migration. Nothing else creates it. */
+  readonly schema: string;
+  readonly #query: (sql: string) => unknown;
+  readonly #resource: string;
+  readonly #table: string;
+  /** The newest entry, under way or done, of {@link transaction}. */
+  #entry: { readonly token: bigint; readonly done: Promise<void> } | undefined;
+
+  /**
+   * @param query - runs a statement *outside* of any transaction, so that it is one of its own: a pool, a client, or a function
+   * @param resource - what is protected: a name for each election, for each of its seats, for each shard
+   * @throws InvalidOptionError
+   */
+  constructor(query: Query, resource: string, options?: PostgresFenceOptions) {
+    const { table = 'conclave_fence' } = checkOptions<PostgresFenceOptions>('options', options, ['table']);
+    this.#query = checkQuery(query);
+    this.#resource = checkResource('resource', resource);
+    this.#table = quotedTable(table);
+    this.schema = `CREATE TABLE IF NOT EXISTS ${this.#table} (resource text PRIMARY KEY, token bigint NOT NULL)`;
+  }
+
+  /**
+   * Raises the fence to the holder's token, in a transaction of its own: call it at the beginning of the leader's work, before you read. A
+   * holder may enter again. It waits for the transactions of former leaders that have passed the fence.
+   *
+   * It isn't a part of the first transaction for a reason. At REPEATABLE READ the raise would wait for a former leader's row lock and then
+   * succeed, with a snapshot from before that leader's commit.
+   *
+   * @throws FencedOutError if a later leader has entered. InvalidStateError without a holder outside the work of a term. Errors of the
+   *   client as they are: nothing is known then, so call it again
+   */
+  async enter(holder?: TokenHolder): Promise<void> {
+    await this.#raise(tokenOf(holder));
+  }
+
+  /**
+   * Checks, as the first statement of a transaction, that no later leader has entered, and keeps later ones out until the transaction ends.
+   * Transactions of one leader don't wait for each other.
+   *
+   * @param query - runs a statement in the transaction
+   * @throws FencedOutError if a later leader has entered: roll back. InvalidStateError if the holder hasn't entered, or the row is gone
+   */
+  async check(query: Query, holder?: TokenHolder): Promise<void> {
+    const token = tokenOf(holder);
+    const ask = async (sql: string) => rowsOf(await checkQuery(query)(sql))[0];
+    const where = `FROM ${this.#table} WHERE resource = ${literal(this.#resource)}`;
+    const own = await ask(`SELECT token::text AS token ${where} AND token = ${token} FOR SHARE`);
+    if (own !== undefined) return;
+    const row = await ask(`SELECT token::text AS token ${where}`);
+    if (row !== undefined && BigInt(String(row.token)) > token)
+      throw new FencedOutError(this.#resource, token);
+    const why = row === undefined ? 'the table has no row for it' : `its token there is ${row.token}`;
+    throw new InvalidStateError(
+      `the holder of token ${token} hasn't entered the fence of ${this.#resource} (${why}): call enter() first`,
+    );
+  }
+
+  /**
+   * Runs `work` in a transaction that begins with {@link check}, on a connection of its own, and commits. The first transaction of a holder
+   * enters before it begins. Any error rolls the transaction back.
+   *
+   * @param pool - of pg, or one with the same `connect()`
+   * @throws what `enter`, `check`, `work` and the commit throw. InvalidStateError if `work` has caught the error of a statement. If the
+   *   connection is lost during the commit, the outcome is unknown
+   */
+  async transaction<Client extends PoolClient, T>(
+    pool: Pool<Client>,
+    work: (client: Client) => T | PromiseLike<T>,
+    options?: FencedTransactionOptions,
+    holder?: TokenHolder,
+  ): Promise<T> {
+    const names = ['isolation'] as const;
+    const { isolation = 'READ COMMITTED' } = checkOptions<FencedTransactionOptions>(
+      'options',
+      options,
+      names,
+    );
+    if (!LEVELS.includes(isolation))
+      throw new InvalidOptionError('options.isolation', isolation, `one of ${LEVELS.join(', ')}`);
+    const token = tokenOf(holder);
+    await this.#enterOnce(token);
+    const client = await pool.connect();
+    let unusable: Error | undefined;
+    // The server may end the connection between two statements. Without a listener that would end the process.
+    const onError = (error: Error) => {
+      unusable = error;
+    };
+    client.on?.('error', onError);
+    try {
+      await client.query(`BEGIN ISOLATION LEVEL ${isolation}`);
+      await this.check(client, { token });
+      const result = await work(client);
+      const { command } = (await client.query('COMMIT')) as { command?: string };
+      if (command === 'ROLLBACK') throw new InvalidStateError(ROLLED_BACK);
+      return result;
+    } catch (error) {
+      if (error instanceof InvalidStateError) this.#entry = undefined; // The row is gone: the next transaction enters again.
+      await client.query('ROLLBACK').catch(onError);
+      throw error;
+    } finally {
+      client.off?.('error', onError);
+      client.release(unusable);
+    }
+  }
+
+  /** Enters unless this holder was the last to enter here. */
+  async #enterOnce(token: bigint): Promise<void> {
+    if (this.#entry?.token !== token) {
+      const entry = { token, done: this.#raise(token) };
+      this.#entry = entry;
+      entry.done.catch(() => {
+        if (this.#entry === entry) this.#entry = undefined;
+      });
+    }
+    await this.#entry.done;
+  }
+
+  async #raise(token: bigint): Promise<void> {
+    const raise =
+      `INSERT INTO ${this.#table} AS f (resource, token) VALUES (${literal(this.#resource)}, ${token}) ` +
+      'ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE f.token <= excluded.token RETURNING token::text AS token';
+    const [row] = rowsOf(await this.#query(raise));
+    if (row === undefined) throw new FencedOutError(this.#resource, token);
+  }
+}

@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FencedOutError, InvalidStateError } from '../../src/errors.js';
+import { type IsolationLevel, PostgresFence } from '../../src/fence/postgres-fence.js';
+import { withTerm } from '../../src/lease/current-term.js';
+import { deferred } from '../../src/platform/async/promises.js';
+import { usePostgres } from '../../tools/postgres/server.mjs';
+import { lead } from '../support/conclave/electors.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { until } from '../support/waiting.mjs';
+
+const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;
+const LEVELS: readonly IsolationLevel[] = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'];
+// Beyond the numbers that JavaScript distinguishes.
+const [FORMER, NEWER] = [{ token: 2n ** 62n }, { token: 2n ** 62n + 1n }];
+
+let postgres: Awaited<ReturnType<typeof usePostgres>>;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  postgres = await usePostgres();
+  pool = new pg.Pool({
+    connectionString: postgres.connectionString,
+    options: `-c search_path=${schema}`,
+    max: 8,
+  });
+  await pool.query(`CREATE SCHEMA ${schema}`);
+  await pool.query('CREATE TABLE balance (id text PRIMARY KEY, value int NOT NULL)');
+  await pool.query(new PostgresFence(pool, 'any').schema);
+  await pool.query(new PostgresFence(pool, 'any').schema); // A migration may run twice.
+});
+
+afterAll(async () => {
+  await pool?.query(`DROP SCHEMA ${schema} CASCADE`);
+  await pool?.end();
+  await postgres?.stop();
+});
+
+/** A balance of 100, and the fence of each of two leaders. */
+async function balance() {
+  const id = randomUUID();
+  await pool.query('INSERT INTO balance (id, value) VALUES ($1, 100)', [id]);
+  return {
+    ...{ former: new PostgresFence(pool, id), newer: new PostgresFence(pool, id) },
+    add: (amount: number) => async (client: pg.PoolClient) => {
+      const { rows } = await client.query('SELECT value FROM balance WHERE id = $1', [id]);
+      await client.query('UPDATE balance SET value = $2 WHERE id = $1', [id, rows[0].value + amount]);
+    },
+    now: async () => (await pool.query('SELECT value FROM balance WHERE id = $1', [id])).rows[0].value,
+  };
+}
+
+/** A transaction that stands still before its work, until `goOn` is called. */
+function paused(
+  fence: PostgresFence,
+  work: (client: pg.PoolClient) => Promise<void>,
+  isolation: IsolationLevel,
+) {
+  const [inside, goOn] = [deferred<void>(), deferred<void>()];
+  const done = fence.transaction(
+    pool,
+    async (client) => {
+      inside.resolve();
+      await goOn.promise;
+      await work(client);
+    },
+    { isolation },
+    FORMER,
+  );
+  done.catch(() => undefined);
+  return { inside: inside.promise, goOn: () => goOn.resolve(), done };
+}
+
+async function aStatementWaits(): Promise<void> {
+  await until(async () => {
+    const { rows } = await pool.query(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO%conclave_fence%'",
+    );
+    return rows.length > 0;
+  }, 'that the raise waits');
+}
+
+describe.each(LEVELS)('a transaction of a former leader at %s', (isolation) => {
+  it('never commits after another leader has entered', async () => {
+    const { former, newer, add, now } = await balance();
+    await former.transaction(pool, add(1), { isolation }, FORMER);
+    await newer.enter(NEWER);
+    await expect(former.transaction(pool, add(1000), { isolation }, FORMER)).rejects.toMatchObject({
+      ...{ code: 'FENCED_OUT', token: FORMER.token },
+    });
+    await newer.transaction(pool, add(10), { isolation }, NEWER);
+    expect(await now()).toBe(111);
+  });
+
+  it('that has passed the fence is waited for, and the next leader sees what it wrote', async () => {
+    const { former, newer, add, now } = await balance();
+    const slow = paused(former, add(1), isolation);
+    await slow.inside;
+    const next = newer.transaction(pool, add(10), { isolation }, NEWER);
+    await aStatementWaits();
+    slow.goOn();
+    await slow.done;
+    await next;
+    expect(await now()).toBe(111);
+  });
+
+  it('commits over the next leader’s update if it doesn’t check, and computes from what it read before', async () => {
+    const { former, newer, add, now } = await balance();
+    await former.enter(FORMER);
+    const before = await now(); // Outside of a transaction that begins with the check.
+    await newer.transaction(pool, add(10), { isolation }, NEWER);
+    const client = await pool.connect();
+    try {
+      await client.query(`BEGIN ISOLATION LEVEL ${isolation}`);
+      await client.query('UPDATE balance SET value = $1 WHERE value = 110', [before + 1]);
+      await client.query('COMMIT');
+    } finally {
+      client.release();
+    }
+    expect(await now()).toBe(101); // The 10 are lost: this is what the fence prevents.
+    await pool.query('DELETE FROM balance');
+  });
+});
+
+describe('the fence of a resource', () => {
+  it('lets the transactions of one leader run beside each other, and enters once', async () => {
+    const { former, add } = await balance();
+    const statements: string[] = [];
+    const counting = new PostgresFence((sql: string) => {
+      statements.push(sql);
+      return pool.query(sql);
+    }, randomUUID());
+    await counting.transaction(pool, () => undefined, undefined, FORMER);
+    const inside = [paused(counting, add(0), 'READ COMMITTED'), paused(counting, add(0), 'READ COMMITTED')];
+    await Promise.all(inside.map((each) => each.inside)); // Both hold the fence at the same time.
+    for (const each of inside) each.goOn();
+    await Promise.all(inside.map((each) => each.done));
+    expect(statements).toHaveLength(1);
+    await former.enter(FORMER);
+    await former.enter(FORMER);
+  });
+
+  it('refuses a holder that hasn’t entered, and one whose row is gone', async () => {
+    const id = randomUUID();
+    const fence = new PostgresFence(pool, id);
+    await expect(fence.check(pool, FORMER)).rejects.toThrow(InvalidStateError);
+    await expect(fence.check(pool, FORMER)).rejects.toThrow('call enter()');
+    await fence.enter(FORMER);
+    await fence.check(pool, FORMER);
+    await expect(fence.check(pool, NEWER)).rejects.toThrow(InvalidStateError);
+    await fence.transaction(pool, () => undefined, undefined, FORMER);
+    await pool.query('DELETE FROM conclave_fence WHERE resource = $1', [id]);
+    const again = () => fence.transaction(pool, () => 'written', undefined, FORMER);
+    await expect(again()).rejects.toThrow('no row');
+    expect(await again()).toBe('written'); // It entered again.
+  });
+
+  it('is that of the current term, without a holder', async () => {
+    const [elector, term] = await lead(await openSession(), uniquePath());
+    const fence = new PostgresFence(pool, randomUUID());
+    const written = await withTerm(term, () => fence.transaction(pool, async () => 'written'));
+    expect(written).toBe('written');
+    await fence.check(pool, { token: term.token });
+    await elector.stop();
+  });
+
+  it('rolls back what failed, also when the error of a statement was caught, and gives the connection back', async () => {
+    const { former, add, now } = await balance();
+    const broken = new Error('broken');
+    for (let each = 0; each < 10; each++) {
+      const failed = former.transaction(
+        pool,
+        async (client) => {
+          await add(1)(client);
+          throw broken;
+        },
+        undefined,
+        FORMER,
+      );
+      await expect(failed).rejects.toBe(broken);
+    }
+    const caught = former.transaction(
+      pool,
+      async (client) => {
+        await add(1)(client);
+        await client.query('SELECT 1 / 0').catch(() => undefined);
+      },
+      undefined,
+      FORMER,
+    );
+    await expect(caught).rejects.toThrow(InvalidStateError);
+    expect(await now()).toBe(100);
+    expect(pool.idleCount).toBe(pool.totalCount);
+  });
+
+  it('survives a connection that the server ends in a transaction, and is entered by the next leader', async () => {
+    const { former, newer, add, now } = await balance();
+    const [killed, goOn] = [deferred<void>(), deferred<void>()];
+    const late = former.transaction(
+      pool,
+      async (client) => {
+        await add(1)(client);
+        client.on('error', () => killed.resolve());
+        await client.query('SET idle_in_transaction_session_timeout = 100');
+        await goOn.promise;
+        await add(1)(client);
+      },
+      undefined,
+      FORMER,
+    );
+    late.catch(() => undefined);
+    await killed.promise;
+    await newer.transaction(pool, add(10), undefined, NEWER);
+    goOn.resolve();
+    await expect(late).rejects.toThrow();
+    expect(await now()).toBe(110);
+  });
+
+  it('refuses an unknown isolation level', async () => {
+    const fence = new PostgresFence(pool, 'r');
+    const options = { isolation: 'READ UNCOMMITTED' } as never;
+    await expect(fence.transaction(pool, () => 1, options, FORMER)).rejects.toThrow('options.isolation');
+    await expect(fence.enter({ token: 1n })).resolves.toBeUndefined();
+    await expect(fence.enter({ token: 0n })).rejects.toThrow(FencedOutError);
+  });
+
+  it('may have any name, and a table in another schema', async () => {
+    for (const name of ["o'clock? :a $1 \\ é 🦊", 'seat 1/2']) {
+      const fence = new PostgresFence(pool, name, { table: `${schema}.conclave_fence` });
+      await fence.enter(FORMER);
+      const { rows } = await pool.query('SELECT token FROM conclave_fence WHERE resource = $1', [name]);
+      expect(rows).toEqual([{ token: String(FORMER.token) }]);
+    }
+  });
+});
