@@ -8,6 +8,7 @@ import { TestClock } from './controls/test-clock.js';
 import type { ErrorName, EventType } from './protocol/op-codes.js';
 import type { LoggedOperation } from './protocol/requests.js';
 import {
+  checkSaslUsers,
   type EmbeddedZooKeeperOptions,
   type RestartOptions,
   resolveEmbeddedOptions,
@@ -22,8 +23,8 @@ import type { SessionRecord } from './state/session-table.js';
  * are impossible with a real server.
  *
  * Guaranteed: the semantics of ZooKeeper 3.8, or with the option `dialect` of 3.9, as a client sees them: nodes, stats, access lists,
- * sessions, watches, transactions, error codes. Not guaranteed: anything about durability or performance; there is no ensemble, no TLS, no
- * SASL, no quota, no dynamic configuration. **Never use it in production**: its data is gone when the process ends.
+ * sessions, watches, transactions, error codes, SASL by DIGEST-MD5. Not guaranteed: anything about durability or performance; there is no
+ * ensemble, no TLS, no Kerberos, no quota, no dynamic configuration. **Never use it in production**: its data is gone when the process ends.
  *
  * @example
  * ```ts
@@ -201,6 +202,16 @@ export class EmbeddedZooKeeper {
   }
 
   /**
+   * Replaces the users of the option `saslUsers`, as an administrator does who changes the servers' JAAS file and restarts them. A server
+   * that had none takes SASL from now on. Clients that have authenticated keep their identity until their connection ends.
+   *
+   * @throws InvalidOptionError naming the user, if a name or a password is wrong
+   */
+  setSaslUsers(users: Readonly<Record<string, string>>): void {
+    this.#server.security.users = checkSaslUsers(users);
+  }
+
+  /**
    * Stops at once, like a process that was killed. Its data is kept for {@link restart}.
    *
    * @throws InvalidStateError if it is not up
@@ -281,6 +292,7 @@ export class EmbeddedZooKeeper {
 
   /**
    * Answers requests with an error and doesn't carry them out. A handshake can't fail with an error: there the connection is cut.
+   * As with ZooKeeper, the connection ends after an error to `auth` or `sasl`, and after SESSION_CLOSED_REQUIRE_SASL_AUTH.
    *
    * @param error - the name of ZooKeeper's error, or any code
    * @throws InvalidOptionError if there is no error of that name

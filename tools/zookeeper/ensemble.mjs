@@ -32,6 +32,8 @@ export function externalEnsemble() {
  * @param {number} [options.tickMs] ZooKeeper's `tickTime`. Sessions expire at multiples of it
  * @param {number} [options.port] the client port of a single server
  * @param {Record<string, string | number>} [options.settings] lines of `zoo.cfg` to add or to replace
+ * @param {string} [options.jaas] the text of the servers' JAAS configuration, which makes them take SASL
+ * @param {readonly string[]} [options.javaOptions] options to add to each server's JVM
  * @param {readonly Machine[]} [options.machines] where each server runs
  * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] returns the port by
  *   which one server of an ensemble reaches a port of another server. With it a test can put a proxy in between
@@ -41,11 +43,14 @@ export async function startZooKeeper({
   tickMs = 200,
   port,
   settings = {},
+  jaas,
+  javaOptions = [],
   machines = [],
   route = async (link) => link.port,
 } = {}) {
-  if (prefersEmbedded() && servers === 1 && Object.keys(settings).length === 0)
-    return startEmbedded({ port: port ?? (await freePort()), tickMs });
+  const isPlain =
+    servers === 1 && Object.keys(settings).length + javaOptions.length === 0 && jaas === undefined;
+  if (prefersEmbedded() && isPlain) return startEmbedded({ port: port ?? (await freePort()), tickMs });
   if (prefersEmbedded())
     throw new Error(
       'CONCLAVE_TEST_SERVER is embedded, but a real server was asked for: several, or one with settings of its own. ' +
@@ -95,10 +100,21 @@ export async function startZooKeeper({
         .map(([name, value]) => `${name}=${value}\n`)
         .join(''),
     );
+    if (jaas !== undefined) await writeFile(jaasFile(folder), jaas);
   }
   const all = places.map(
     ({ folder, port: clientPort, id, machine }) =>
-      new ZooKeeperServer({ classPath, folder, port: clientPort, id, machine }),
+      new ZooKeeperServer({
+        classPath,
+        folder,
+        port: clientPort,
+        id,
+        machine,
+        javaOptions:
+          jaas === undefined
+            ? javaOptions
+            : [`-Djava.security.auth.login.config=${jaasFile(folder)}`, ...javaOptions],
+      }),
   );
   const stop = async () => {
     await Promise.all(all.map((server) => server.kill()));
@@ -111,6 +127,11 @@ export async function startZooKeeper({
     throw error;
   }
   return { servers: all, connectString: all.map((server) => server.connectString).join(','), stop };
+}
+
+/** @param {string} folder */
+function jaasFile(folder) {
+  return join(folder, 'jaas.conf');
 }
 
 /** @param {{ port: number, tickMs: number }} place */

@@ -41,16 +41,21 @@ export class ZooKeeperServer {
   #folder;
   /** @type {Machine} */
   #machine;
+  /** @type {readonly string[]} */
+  #javaOptions;
   /** @type {string} */
   #log = '';
 
   /**
-   * @param {{ classPath: string, folder: string, port: number, id: number, machine?: Machine }} place
+   * @param {{
+   *   classPath: string, folder: string, port: number, id: number, machine?: Machine, javaOptions?: readonly string[]
+   * }} place
    */
-  constructor({ classPath, folder, port, id, machine = HERE }) {
+  constructor({ classPath, folder, port, id, machine = HERE, javaOptions = [] }) {
     this.#classPath = classPath;
     this.#folder = folder;
     this.#machine = machine;
+    this.#javaOptions = javaOptions;
     this.port = port;
     /** The server's number in the ensemble, from 1. */
     this.id = id;
@@ -81,6 +86,7 @@ export class ZooKeeperServer {
         '-XX:+UseSerialGC',
         '-XX:TieredStopAtLevel=1',
         '-Dzookeeper.forceSync=no',
+        ...this.#javaOptions,
         '-cp',
         this.#classPath,
         MAIN_CLASS,

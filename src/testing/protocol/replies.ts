@@ -86,8 +86,10 @@ export function stringBody(value: string): Body {
   return (out) => out.string(value);
 }
 
-/** The answer to a SASL token on a server without SASL. */
-export const noTokenBody: Body = (out) => out.buffer(null);
+/** The answer to a SASL token. `null`: the server refuses it, or has no SASL. */
+export function tokenBody(token: Buffer | null): Body {
+  return (out) => out.buffer(token);
+}
 
 export function createdBody(opCode: number, path: string, stat: ZnodeStat): Body {
   return (out) => {

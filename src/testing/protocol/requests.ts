@@ -122,8 +122,12 @@ export interface Authentication {
   readonly scheme: string;
   readonly credentials: Buffer;
 }
+export interface SaslToken {
+  readonly kind: 'sasl';
+  readonly token: Buffer;
+}
 /** An operation on the connection or the session, not on nodes. */
-export type SessionOperation = Authentication | { readonly kind: 'sasl' | 'closeSession' };
+export type SessionOperation = Authentication | SaslToken | { readonly kind: 'closeSession' };
 
 export type Operation = WriteOperation | ReadOperation | SessionOperation;
 /** An operation's name, for all versions of its request: every way to create a node is `create`. */
@@ -186,7 +190,7 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
   [OP.ping, reads('ping', () => ({ kind: 'ping' }))],
   [OP.whoAmI, reads('whoAmI', () => ({ kind: 'whoAmI' }))],
   [OP.auth, reads('auth', readAuthentication)],
-  [OP.sasl, reads('sasl', () => ({ kind: 'sasl' }))],
+  [OP.sasl, reads('sasl', (reader) => ({ kind: 'sasl', token: readToken(reader) }))],
   [OP.closeSession, writes('closeSession', () => ({ kind: 'closeSession' }))],
 ]);
 
@@ -293,6 +297,13 @@ function readSetWatches(reader: WireReader, opCode: number): SetWatches {
 function readAuthentication(reader: WireReader): Authentication {
   reader.int32(); // A type that is not in use.
   return { kind: 'auth', scheme: reader.string(), credentials: readData(reader) ?? Buffer.alloc(0) };
+}
+
+/** A token of length -1 makes ZooKeeper end the connection, as one that can't be read. */
+function readToken(reader: WireReader): Buffer {
+  const token = reader.nullableBuffer();
+  if (token === null) throw new WireError('no token');
+  return token;
 }
 
 /** The parts of a transaction: a header before each part, and one more header at the end. */

@@ -3,8 +3,9 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { WireError, WireReader, type WireWriter } from '../../wire/jute.js';
 import type { Faults } from '../controls/faults.js';
+import { ERROR_CODES } from '../protocol/op-codes.js';
 import type { Identity, WatchEvent } from '../protocol/records.js';
-import { type Reply, writeConnectReply, writeEvent, writeReply } from '../protocol/replies.js';
+import { type Reply, tokenBody, writeConnectReply, writeEvent, writeReply } from '../protocol/replies.js';
 import {
   type LoggedOperation,
   type Operation,
@@ -185,7 +186,7 @@ export class Connection implements Client {
     const reply =
       failCode === undefined
         ? stateMachine.execute(this, request, moment)
-        : { xid: request.xid, zxid: stateMachine.zxid, code: failCode };
+        : { ...failureOf(request.type.name, failCode, stateMachine.zxid), xid: request.xid };
     if (swallowed) this.disconnect();
     else this.#answer(reply, delayMs);
   }
@@ -246,6 +247,13 @@ export class Connection implements Client {
     this.#congested = congested;
     this.updateFlow();
   }
+}
+
+/** The reply with an error that a test has set. As from ZooKeeper, it is the last one if it is about authentication. */
+function failureOf(name: LoggedOperation, code: number, zxid: bigint): Omit<Reply, 'xid'> {
+  if (name === 'sasl') return { code, zxid: 0n, body: tokenBody(null), isLast: true };
+  if (name === 'auth') return { code, zxid: 0n, isLast: true };
+  return { code, zxid, isLast: code === ERROR_CODES.SESSION_CLOSED_REQUIRE_SASL_AUTH };
 }
 
 function pathsOf(operation: Operation | undefined): readonly string[] {

@@ -1,14 +1,18 @@
-import { InvalidOptionError } from '../../errors.js';
+import { InvalidOptionError, NOT_SHOWN } from '../../errors.js';
 import {
   checkBoolean,
   checkOneOf,
   checkOptions,
   checkPositiveMs,
   checkWhole,
+  hasUtf8,
 } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
 import { isOfAnotherCopy } from '../../public-class/instance-brand.js';
+import { isKerberosName } from '../state/acl.js';
+import type { SaslUsers } from '../state/sasl.js';
+import { REQUIRED_SCHEMES, type RequiredScheme } from '../state/state-machine.js';
 import { DIALECTS, type Dialect } from '../state/zookeeper-release.js';
 
 /** Options of an {@link EmbeddedZooKeeper}. All times are in milliseconds. */
@@ -37,6 +41,20 @@ export interface EmbeddedZooKeeperOptions {
    * @default 0n
    */
   readonly firstZxid?: bigint;
+  /**
+   * The users who can authenticate by SASL (DIGEST-MD5), each with the password. Access lists may then name identities of the scheme
+   * `sasl`: `{ scheme: 'sasl', id: user }`. The user `super` has the rights of all of them. {@link EmbeddedZooKeeper.setSaslUsers} replaces the users.
+   *
+   * @default none: the server has no SASL, and answers a SASL token with none, as a ZooKeeper without a JAAS configuration does
+   */
+  readonly saslUsers?: Readonly<Record<string, string>>;
+  /**
+   * Requires that clients authenticate by one of these schemes, as ZooKeeper's `enforce.auth.schemes` does. Every other request
+   * gets the error -124 until then, and the connection ends; the session lives.
+   *
+   * @default []
+   */
+  readonly requireAuth?: readonly ('sasl' | 'digest')[];
   /** Times sessions and dates stats; a {@link TestClock}, to advance time. @default the system's */
   readonly clock?: Clock;
   /** Gets one warning: that this server is for tests. @default the console */
@@ -44,7 +62,9 @@ export interface EmbeddedZooKeeperOptions {
 }
 
 /** @internal Checked options, with their defaults. */
-export type ResolvedEmbeddedOptions = Required<EmbeddedZooKeeperOptions>;
+export type ResolvedEmbeddedOptions = Required<Omit<EmbeddedZooKeeperOptions, 'saslUsers'>> & {
+  readonly saslUsers: SaslUsers | undefined;
+};
 
 const OPTIONS = [
   'host',
@@ -54,6 +74,8 @@ const OPTIONS = [
   'maxSessionTimeoutMs',
   'dialect',
   'firstZxid',
+  'saslUsers',
+  'requireAuth',
   'clock',
   'logger',
 ] as const;
@@ -93,6 +115,8 @@ export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions 
     maxSessionTimeoutMs,
     dialect: checkOneOf('dialect', options.dialect, DIALECTS, '3.8'),
     firstZxid: checkZxid(options.firstZxid),
+    saslUsers: options.saslUsers === undefined ? undefined : checkSaslUsers(options.saslUsers),
+    requireAuth: checkRequireAuth(options.requireAuth),
     clock: checkClock(options.clock),
     logger: options.logger === undefined ? consoleLogger : resolveLogger(options.logger),
   };
@@ -111,6 +135,37 @@ function checkHost(value: unknown): (typeof HOSTS)[number] {
 function checkZxid(value: unknown = 0n): bigint {
   if (typeof value === 'bigint' && value >= 0n && value <= HIGHEST_ZXID) return value;
   throw new InvalidOptionError('firstZxid', value, 'a bigint from 0n to 2n ** 62n');
+}
+
+/** The error never shows a password. @throws InvalidOptionError naming the user, and what would be right */
+export function checkSaslUsers(value: unknown): SaslUsers {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new InvalidOptionError('saslUsers', NOT_SHOWN, 'an object with a password for each user');
+  const users = Object.entries(value);
+  for (const [name, password] of users) {
+    if (!isCredential(name) || !isKerberosName(name))
+      throw new InvalidOptionError(
+        'saslUsers',
+        name,
+        `names of users, ${EXPECTED_CREDENTIAL}, as user or user@REALM`,
+      );
+    if (!isCredential(password))
+      throw new InvalidOptionError(`saslUsers.${name}`, NOT_SHOWN, `a password, ${EXPECTED_CREDENTIAL}`);
+  }
+  return new Map(users);
+}
+
+const EXPECTED_CREDENTIAL = 'not empty, without NUL or half a surrogate pair';
+
+function isCredential(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && !value.includes('\0') && hasUtf8(value);
+}
+
+function checkRequireAuth(value: unknown = []): readonly RequiredScheme[] {
+  const isRight = Array.isArray(value) && value.every((each) => REQUIRED_SCHEMES.includes(each));
+  if (isRight) return [...value];
+  const expected = `a list of ${REQUIRED_SCHEMES.map((each) => `'${each}'`).join(' and ')}`;
+  throw new InvalidOptionError('requireAuth', value, expected);
 }
 
 function checkClock(value: Clock | undefined): Clock {

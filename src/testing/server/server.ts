@@ -4,13 +4,14 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { WireWriter } from '../../wire/jute.js';
 import { Faults } from '../controls/faults.js';
 import { PASSWORD_BYTES } from '../protocol/op-codes.js';
-import { type Moment, StateMachine } from '../state/state-machine.js';
+import { type Moment, type Security, StateMachine } from '../state/state-machine.js';
 import { TRAITS } from '../state/zookeeper-release.js';
 import { Connection, type ConnectionHost, type ServerObserver, type Traffic } from './connection.js';
 import type { ResolvedEmbeddedOptions } from './embedded-options.js';
 import { answerWord, type ServerStatus } from './four-letter-words.js';
 
 const BACKLOG = 4096; // How many connections may wait to be accepted: a test opens thousands at once.
+const NONCE_BYTES = 30; // As in Java.
 const CONTAINER_SWEEP_MS = 60_000;
 
 /** Sockets, timers and faults around a {@link StateMachine}. */
@@ -18,6 +19,7 @@ export class Server implements ConnectionHost {
   /** Replaced by another one when the data are lost. */
   stateMachine: StateMachine;
   readonly faults = new Faults();
+  readonly security: Security;
   readonly clock: Clock;
   readonly writer = new WireWriter();
   readonly traffic: Traffic = { received: 0, sent: 0 };
@@ -35,6 +37,7 @@ export class Server implements ConnectionHost {
     this.#options = options;
     this.observer = observer;
     this.clock = options.clock;
+    this.security = { users: options.saslUsers, required: options.requireAuth };
     this.#startedAtMs = this.#sweptAtMs = this.clock.now();
     this.stateMachine = this.#newStateMachine(firstSessionId(this.clock.date()));
     this.#net = createServer((socket) => this.#accept(socket));
@@ -45,6 +48,8 @@ export class Server implements ConnectionHost {
       ...this.#options,
       firstSessionId: first,
       newPassword: () => randomBytes(PASSWORD_BYTES),
+      newNonce: () => randomBytes(NONCE_BYTES).toString('base64'),
+      security: this.security,
       traits: TRAITS[this.#options.dialect],
     });
   }

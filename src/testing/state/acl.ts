@@ -43,17 +43,27 @@ export function requireAccess(
 
 function matches(identity: Identity, entry: Acl): boolean {
   if (identity.scheme !== entry.scheme) return false;
+  if (entry.scheme === 'sasl' && identity.id === SASL_SUPER_USER) return true;
   return entry.scheme === 'ip' ? isInNetwork(identity.id, entry.id) : identity.id === entry.id;
 }
 
+const SASL_SUPER_USER = 'super';
+
+/** The client that writes an access list. */
+export interface AclAuthor {
+  readonly identities: readonly Identity[];
+  /** Whether the server takes the scheme `sasl`. @default false */
+  readonly mayNameSaslUsers?: boolean;
+}
+
 /**
- * The list as it is stored: without duplicates, and `auth` replaced by the identities of the client.
+ * The list as it is stored: without duplicates, and `auth` replaced by the identities of the client that writes it.
  *
  * @throws ErrorReply (INVALID_ACL) if it is empty, an entry is malformed, or `auth` is used by a client without identity
  */
-export function resolveAcl(given: readonly Acl[] | null, identities: readonly Identity[]): readonly Acl[] {
+export function resolveAcl(given: readonly Acl[] | null, author: AclAuthor): readonly Acl[] {
   if (given === null || given.length === 0) fail('INVALID_ACL');
-  const resolved = withoutDuplicates(given).flatMap((entry) => resolveEntry(entry, identities));
+  const resolved = withoutDuplicates(given).flatMap((entry) => resolveEntry(entry, author));
   // Almost all nodes are open to all clients: they share one list.
   return isOpen(resolved) ? OPEN_ACL : resolved;
 }
@@ -63,7 +73,7 @@ function isOpen(acl: readonly Acl[]): boolean {
   return acl.length === 1 && first?.scheme === 'world' && first.permissions === 31;
 }
 
-function resolveEntry(entry: Acl, identities: readonly Identity[]): readonly Acl[] {
+function resolveEntry(entry: Acl, { identities, mayNameSaslUsers = false }: AclAuthor): readonly Acl[] {
   const { scheme, id, permissions } = entry;
   if (scheme === 'world' && id === 'anyone') return [entry];
   // Every client has an address: it proves no identity.
@@ -71,12 +81,18 @@ function resolveEntry(entry: Acl, identities: readonly Identity[]): readonly Acl
   if (scheme === 'auth' && proven.length > 0) return proven.map((identity) => ({ ...identity, permissions }));
   if (scheme === 'digest' && isDigestId(id)) return [entry];
   if (scheme === 'ip' && parseNetwork(id) !== undefined) return [entry];
+  if (scheme === 'sasl' && mayNameSaslUsers && isKerberosName(id)) return [entry];
   return fail('INVALID_ACL');
 }
 
 /** A name and the digest of the password, with a colon between; ZooKeeper ignores colons at the end. */
 function isDigestId(id: string): boolean {
   return id.replace(/:+$/, '').split(':').length === 2;
+}
+
+/** `user`, `user@REALM` or `user/host@REALM`, as ZooKeeper reads it: without an `@`, any text. */
+export function isKerberosName(id: string): boolean {
+  return !id.includes('@') || /^[^/@]*(?:\/[^/@]*)?@[^/@]*$/.test(id);
 }
 
 function withoutDuplicates(acl: readonly Acl[]): Acl[] {

@@ -1,16 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ERROR_CODES, ErrorReply, fail, XID } from '../protocol/op-codes.js';
-import { type Body, NO_ZXID, noTokenBody, type Reply } from '../protocol/replies.js';
+import { type Body, NO_ZXID, type Reply, tokenBody } from '../protocol/replies.js';
 import type {
   Authentication,
   ConnectRequest,
   ReadOperation,
   Request,
+  SaslToken,
   SessionOperation,
   WriteOperation,
 } from '../protocol/requests.js';
 import { authenticate, OPEN_ACL } from './acl.js';
 import { read } from './reads.js';
+import { answerToken, type SaslStage, type SaslUsers } from './sasl.js';
 import { type Client, type SessionRecord, SessionTable } from './session-table.js';
 import { type Change, Watches } from './watch-table.js';
 import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';
@@ -34,10 +36,24 @@ export interface SessionLimits {
   readonly maxSessionTimeoutMs: number;
 }
 
+/** The schemes of which a server can require an identity. */
+export const REQUIRED_SCHEMES = ['sasl', 'digest'] as const;
+export type RequiredScheme = (typeof REQUIRED_SCHEMES)[number];
+
+/** How clients prove who they are, and whether they must. */
+export interface Security {
+  /** `undefined`: the server has no SASL. May be replaced at any time. */
+  users: SaslUsers | undefined;
+  /** A client needs an identity of one of these schemes for all but authentication. Empty: it needs none. */
+  readonly required: readonly RequiredScheme[];
+}
+
 export interface StateMachineOptions extends SessionLimits {
   readonly firstSessionId: bigint; // The id of the first session; each later session's id is one more.
   readonly firstZxid: bigint; // Of the last transaction before those of this server.
   readonly newPassword: () => Buffer;
+  readonly newNonce: () => string; // Of a SASL exchange.
+  readonly security: Security;
   readonly traits: Traits;
 }
 
@@ -58,6 +74,7 @@ export class StateMachine {
   readonly sessions: SessionTable;
   readonly #options: StateMachineOptions;
   readonly #clients = new Map<SessionRecord, Client>();
+  readonly #saslStages = new WeakMap<Client, SaslStage>(); // Of a connection that has sent a token.
   /** The zxid of the latest transaction. */
   zxid: bigint;
   nextSessionId: bigint;
@@ -140,10 +157,13 @@ export class StateMachine {
 
   /** Carries out a request. `undefined`: ZooKeeper doesn't answer it. */
   execute(client: Client, { xid, type, operation }: Request, moment: Moment): Reply | undefined {
+    const isAuthentication = type?.name === 'auth' || type?.name === 'sasl';
+    if (!isAuthentication && !this.#mayAsk(client))
+      return { xid, zxid: 0n, code: ERROR_CODES.SESSION_CLOSED_REQUIRE_SASL_AUTH, isLast: true };
     const isUnknown = type?.name === 'check' && this.traits.checkOnlyInMulti;
     if (type === undefined || isUnknown)
       return { xid, zxid: NO_ZXID, code: ERROR_CODES.UNIMPLEMENTED, isLast: true };
-    if (type.name === 'auth' || type.name === 'sasl' || type.name === 'closeSession')
+    if (isAuthentication || type.name === 'closeSession')
       return this.#serveSession(client, xid, operation as SessionOperation | undefined, moment);
     const { session } = client;
     const isAlive = session !== undefined && this.#clients.get(session) === client;
@@ -156,12 +176,20 @@ export class StateMachine {
       return this.#write(operation as WriteOperation, {
         sessionId: session.id,
         identities: client.identities,
+        mayNameSaslUsers: this.#options.security.users !== undefined,
         stamp,
         traits: this.traits,
       });
     });
     if (answer.code === ERROR_CODES.OK && type.name === 'check') return undefined;
     return { xid: type.name === 'ping' ? XID.ping : xid, zxid: this.zxid, ...answer };
+  }
+
+  #mayAsk({ identities }: Client): boolean {
+    const { required } = this.#options.security;
+    return (
+      required.length === 0 || required.some((scheme) => identities.some((each) => each.scheme === scheme))
+    );
   }
 
   #answer(attempt: () => Body | undefined): { readonly code: number; readonly body?: Body | undefined } {
@@ -214,10 +242,36 @@ export class StateMachine {
       case 'auth':
         return authenticateClient(client, xid, operation);
       case 'sasl':
-        return { xid, zxid: 0n, code: ERROR_CODES.OK, body: noTokenBody };
+        return this.#takeToken(client, xid, operation);
       case 'closeSession':
         return this.#closeByClient(client, xid, moment);
     }
+  }
+
+  #takeToken(client: Client, xid: number, { token }: SaslToken): Reply | undefined {
+    const { users, required } = this.#options.security;
+    if (users === undefined) return { xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(null) };
+    const answer = answerToken(
+      this.#saslStages.get(client) ?? { kind: 'none' },
+      token,
+      users,
+      this.#options.newNonce,
+    );
+    this.#saslStages.set(client, answer.kind === 'challenged' ? answer : { kind: 'over' });
+    switch (answer.kind) {
+      case 'unreadable':
+        client.disconnect();
+        return undefined;
+      case 'refused': {
+        const code = required.includes('sasl') ? 'SESSION_CLOSED_REQUIRE_SASL_AUTH' : 'AUTH_FAILED';
+        return { xid, zxid: 0n, code: ERROR_CODES[code], body: tokenBody(null), isLast: true };
+      }
+      case 'authenticated':
+        client.identities.push({ scheme: 'sasl', id: answer.username });
+        break;
+      case 'challenged':
+    }
+    return { xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(answer.token) };
   }
 
   #closeByClient(client: Client, xid: number, moment: Moment): Reply {

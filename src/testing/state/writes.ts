@@ -7,10 +7,10 @@ import {
   NO_OWNER,
   OP,
 } from '../protocol/op-codes.js';
-import type { Acl, Identity, ZnodeStat } from '../protocol/records.js';
+import type { Acl, ZnodeStat } from '../protocol/records.js';
 import { type Body, createdBody, type PartReply, partsBody, statBody } from '../protocol/replies.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from '../protocol/requests.js';
-import { requireAccess, resolveAcl } from './acl.js';
+import { type AclAuthor, requireAccess, resolveAcl } from './acl.js';
 import type { Change } from './watch-table.js';
 import {
   existing,
@@ -26,9 +26,8 @@ import {
 import { TRAITS, type Traits } from './zookeeper-release.js';
 
 /** The client that writes, and its transaction. */
-export interface Author {
+export interface Author extends AclAuthor {
   readonly sessionId: bigint;
-  readonly identities: readonly Identity[];
   readonly stamp: Stamp;
   /** In a transaction of several parts: the counts of children after the parts so far, which do wrap round. */
   readonly counts?: Map<Znode, number>;
@@ -77,9 +76,8 @@ export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): A
  * @throws ErrorReply (MARSHALLING_ERROR) at a part that asks for a time to live by a flag alone: ZooKeeper can't read it
  */
 export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Author): MultiOutcome {
-  const { sessionId, identities, stamp, traits = TRAITS['3.8'] } = by;
+  const { traits = TRAITS['3.8'], ...author } = { ...by, counts: new Map() };
   if (traits.typedCreatesInMulti && parts.some(isUnreadable)) fail('MARSHALLING_ERROR');
-  const author: Author = { sessionId, identities, stamp, counts: new Map() };
   const applied: Applied[] = [];
   for (const part of parts) {
     try {
@@ -120,7 +118,7 @@ function create(tree: ZnodeTree, write: Create, author: Author): Applied {
   if (asksForTimeToLive(flags)) fail('UNIMPLEMENTED');
   if (opCode === OP.createTTL) fail('BAD_ARGUMENTS');
   const parentPath = parentForCreate(write.path);
-  const acl = resolveAcl(write.acl, identities);
+  const acl = resolveAcl(write.acl, author);
   const parent = existing(tree, parentPath);
   requireAccess(parent.acl, 'create', identities);
   const isSequential = (flags & CREATE_FLAGS.sequential) !== 0;
@@ -193,11 +191,11 @@ function setData(tree: ZnodeTree, { path, data, version }: SetData, author: Auth
 }
 
 /** No watch is triggered: ZooKeeper has no watches for access lists. */
-function setAcl(tree: ZnodeTree, { path, acl, version }: SetAcl, { identities }: Author): Applied {
+function setAcl(tree: ZnodeTree, { path, acl, version }: SetAcl, author: Author): Applied {
   requireValidPath(path);
-  const resolved: readonly Acl[] = resolveAcl(acl, identities);
+  const resolved: readonly Acl[] = resolveAcl(acl, author);
   const node = existing(tree, path);
-  requireAccess(node.acl, 'admin', identities);
+  requireAccess(node.acl, 'admin', author.identities);
   requireVersion(node.aversion, version);
   const undo = tree.setAcl(path, resolved);
   return { result: { kind: 'stat', stat: node.stat() }, undo };

@@ -5,6 +5,7 @@ import { prefersEmbedded } from '../../../tools/zookeeper/embedded.mjs';
 import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 import { installedVersion } from '../../../tools/zookeeper/installation.mjs';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
+import { jaasFor, SASL_PROVIDER } from '../../support/servers/jaas.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 import { create } from '../../support/wire/operations.js';
 import { type HandshakeOptions, RawClient } from '../../support/wire/raw-client.js';
@@ -24,12 +25,33 @@ interface RunningServer {
 /** The longest session timeout that a server grants, in ticks. The shortest is two ticks. */
 const MAX_TICKS = 20;
 
-type Start = (tickMs: number) => Promise<RunningServer>;
+/** Who can authenticate at a server, and who must. */
+export interface Security {
+  /** By default the server has no SASL. */
+  readonly saslUsers?: Readonly<Record<string, string>>;
+  readonly requireAuth?: readonly ('sasl' | 'digest')[];
+}
 
-export const startReal: Start = async (tickMs) => {
+type Start = (tickMs: number, security?: Security) => Promise<RunningServer>;
+
+/** Starts a real server, with lines of `zoo.cfg` of its own if they are given. */
+export async function startReal(
+  tickMs: number,
+  { saslUsers, requireAuth }: Security = {},
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
   const { servers, connectString, stop } = await startZooKeeper({
     tickMs,
-    settings: { maxSessionTimeout: MAX_TICKS * tickMs },
+    settings: {
+      maxSessionTimeout: MAX_TICKS * tickMs,
+      ...(saslUsers !== undefined && SASL_PROVIDER),
+      ...(requireAuth !== undefined && {
+        'enforce.auth.enabled': 'true',
+        'enforce.auth.schemes': requireAuth.join(','),
+      }),
+      ...settings,
+    },
+    ...(saslUsers !== undefined && { jaas: jaasFor(saslUsers) }),
   });
   const restartEmpty = async () => {
     for (const server of servers as readonly ZooKeeperServer[]) {
@@ -39,11 +61,12 @@ export const startReal: Start = async (tickMs) => {
     }
   };
   return { connectString, stop, restartEmpty };
-};
+}
+
 export const startEmbeddedAs =
   (dialect: Dialect): Start =>
-  async (tickMs) => {
-    const server = await EmbeddedZooKeeper.start({ tickMs, dialect, logger: SILENT });
+  async (tickMs, security) => {
+    const server = await EmbeddedZooKeeper.start({ tickMs, dialect, logger: SILENT, ...security });
     const { connectString } = server;
     const restartEmpty = async () => {
       await server.crash();
@@ -75,15 +98,17 @@ export class TestServer {
   readonly tickMs: number;
   readonly #release: Release;
   readonly #start: Start;
+  readonly #security: Security | undefined;
 
-  constructor({ release, start }: Kind, tickMs: number) {
+  constructor({ release, start }: Kind, tickMs: number, security?: Security) {
     this.#release = parseRelease(release);
     this.#start = start;
+    this.#security = security;
     this.tickMs = tickMs;
   }
 
   async start(): Promise<void> {
-    this.#server = await this.#start(this.tickMs);
+    this.#server = await this.#start(this.tickMs, this.#security);
   }
 
   async stop(): Promise<void> {
@@ -139,7 +164,7 @@ export class TestServer {
   }
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends Security {
   /** The interval at which the server expires sessions. A session timeout is 2 to 20 such intervals. @default 2000 */
   readonly tickMs?: number;
 }
@@ -152,10 +177,34 @@ export interface ServerOptions {
  */
 export function forEachServer(
   tests: (server: TestServer) => void,
-  { tickMs = 2000 }: ServerOptions = {},
+  { tickMs = 2000, ...security }: ServerOptions = {},
 ): void {
-  describe.each(Object.entries(KINDS))('on %s', { timeout: TEST_TIMEOUT_MS }, (_name, kind) => {
-    const server = new TestServer(kind, tickMs);
+  runOn(KINDS, (kind) => new TestServer(kind, tickMs, security), tests);
+}
+
+/**
+ * Runs tests of a server with settings that the embedded server doesn't have. They say what clients have to expect. There are none if no ZooKeeper is
+ * installed.
+ */
+export function forARealServer(
+  {
+    security,
+    settings,
+  }: { readonly security?: Security; readonly settings: Readonly<Record<string, string>> },
+  tests: (server: TestServer) => void,
+): void {
+  const start: Start = (tickMs) => startReal(tickMs, security, settings);
+  const kinds = Object.entries(KINDS).filter(([, kind]) => kind.start === startReal);
+  runOn(Object.fromEntries(kinds), (kind) => new TestServer({ ...kind, start }, 2000), tests);
+}
+
+function runOn(
+  kinds: Readonly<Record<string, Kind>>,
+  newServer: (kind: Kind) => TestServer,
+  tests: (server: TestServer) => void,
+): void {
+  describe.each(Object.entries(kinds))('on %s', { timeout: TEST_TIMEOUT_MS }, (_name, kind) => {
+    const server = newServer(kind);
     beforeAll(() => server.start());
     afterAll(() => server.stop());
     tests(server);

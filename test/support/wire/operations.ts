@@ -257,6 +257,12 @@ export function auth(scheme: string, credentials: string): Operation<undefined> 
   return { type: OPERATION.auth, xid: XID.auth, body, decode: nothing };
 }
 
+/** One token of a SASL exchange. `null` is sent as a length of -1. */
+export function sasl(token: string | Uint8Array | null): Operation<Buffer | null> {
+  const body = new Writer().buffer(bytesOf(token)).done();
+  return { type: OPERATION.sasl, body, decode: (reader) => reader.buffer() };
+}
+
 interface WatchedPaths {
   readonly seenZxid: bigint;
   readonly data?: readonly string[];

@@ -24,6 +24,7 @@ export const OPERATION = /** @type {const} */ ({
   multiRead: 22,
   auth: 100,
   setWatches: 101,
+  sasl: 102,
   getEphemerals: 103,
   getAllChildrenNumber: 104,
   setWatches2: 105,
@@ -53,6 +54,7 @@ export const ERROR = /** @type {const} */ ({
   sessionMoved: -118,
   noWatcher: -121,
   reconfigDisabled: -123,
+  authenticationRequired: -124,
   quotaExceeded: -125,
 });
 

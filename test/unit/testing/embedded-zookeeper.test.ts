@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../../src/election/elector.js';
@@ -11,10 +12,20 @@ import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
 import { eventAfter, nextEvent } from '../../support/events.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 import { until } from '../../support/waiting.mjs';
+import { authenticate } from '../../support/wire/digest-md5.js';
 import { framed } from '../../support/wire/frames.mjs';
 import { hostileNumber, int } from '../../support/wire/hostile-frames.js';
 import { Writer } from '../../support/wire/jute.mjs';
-import { create, getData, MODE, ping, setData } from '../../support/wire/operations.js';
+import {
+  auth,
+  CREATOR_ALL,
+  create,
+  getData,
+  MODE,
+  ping,
+  sasl,
+  setData,
+} from '../../support/wire/operations.js';
 import { ERROR } from '../../support/wire/protocol.mjs';
 import { ConnectionEndedError, RawClient } from '../../support/wire/raw-client.js';
 import { RawConnection } from '../../support/wire/raw-connection.js';
@@ -58,6 +69,15 @@ describe('the embedded server', () => {
     [{ minSessionTimeoutMs: 500, maxSessionTimeoutMs: 100 }, 'maxSessionTimeoutMs'],
     [{ dialect: '3.7' }, 'dialect'],
     [{ firstZxid: 7 }, 'firstZxid'],
+    [{ saslUsers: ['worker'] }, 'saslUsers'],
+    [{ saslUsers: { '': 'secret' } }, 'saslUsers'],
+    [{ saslUsers: { 'a@b@c': 'secret' } }, 'saslUsers'],
+    [{ saslUsers: { worker: '' } }, 'saslUsers.worker'],
+    [{ saslUsers: { worker: 7 } }, 'saslUsers.worker'],
+    [{ saslUsers: { worker: 'a\0b' } }, 'saslUsers.worker'],
+    [{ saslUsers: { worker: '\ud800' } }, 'saslUsers.worker'],
+    [{ requireAuth: 'sasl' }, 'requireAuth'],
+    [{ requireAuth: ['ip'] }, 'requireAuth'],
     [{ clock: {} }, 'clock'],
     [{ logger: {} }, 'logger'],
     [{ ports: 1 }, 'ports'],
@@ -65,6 +85,13 @@ describe('the embedded server', () => {
     const starting = EmbeddedZooKeeper.start(options as EmbeddedZooKeeperOptions);
     await expect(starting).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(starting).rejects.toThrow(option);
+  });
+
+  it('shows no password of a SASL user in an error', async () => {
+    for (const saslUsers of ['hunter2', { worker: 'hunter2\0' }, ['hunter2']]) {
+      const starting = EmbeddedZooKeeper.start({ saslUsers } as never);
+      await expect(starting).rejects.toSatisfy((error) => !inspect(error).includes('hunter2'));
+    }
   });
 
   it('counts transactions from firstZxid on, also without its data', async () => {
@@ -276,6 +303,58 @@ describe('what a test can do to the embedded server', () => {
     expect(next?.id).toBeGreaterThan(former?.id as bigint);
     expect(former).toMatchObject({ isAlive: false, isConnected: false, ephemerals: [] });
     expect(server.data('/mine')).toBeUndefined();
+  });
+
+  it('replace the users of SASL: clients that have authenticated go on', async () => {
+    const server = await start({ saslUsers: { worker: 'first', leaver: 'secret' } });
+    const [worker, leaver] = [await RawClient.connect(server.port), await RawClient.connect(server.port)];
+    await authenticate(worker, { username: 'worker', password: 'first' });
+    await authenticate(leaver, { username: 'leaver', password: 'secret' });
+    server.setSaslUsers({ worker: 'second' });
+    for (const client of [worker, leaver])
+      expect(await client.errorOf(create(`/of-${client.id}`, { acl: CREATOR_ALL }))).toBe(ERROR.none);
+    const answers = [
+      ['worker', 'first', ERROR.authFailed],
+      ['leaver', 'secret', ERROR.authFailed],
+      ['worker', 'second', ERROR.none],
+    ] as const;
+    for (const [username, password, error] of answers)
+      expect(await authenticate(await RawClient.connect(server.port), { username, password })).toMatchObject({
+        error,
+      });
+    expect(() => server.setSaslUsers({ worker: '' })).toThrow(InvalidOptionError);
+  });
+
+  it('let it take SASL later, and lose its data but not its users', async () => {
+    const server = await start();
+    server.setSaslUsers({ worker: 'secret' });
+    await server.crash();
+    await server.restart({ empty: true });
+    const client = await RawClient.connect(server.port);
+    expect((await authenticate(client, { username: 'worker', password: 'secret' })).error).toBe(ERROR.none);
+    expect(server.count('sasl')).toBe(2);
+  });
+
+  it('fail an authentication, which ends the connection', async () => {
+    const server = await start({ saslUsers: { worker: 'secret' } });
+    for (const [operation, name] of [
+      [sasl(''), 'sasl'],
+      [auth('digest', 'a:b'), 'auth'],
+    ] as const) {
+      server.failWith('AUTH_FAILED', { operation: name, times: 1 });
+      const client = await RawClient.connect(server.port);
+      expect(await client.ask<unknown>(operation)).toMatchObject({ error: ERROR.authFailed, zxid: 0n });
+      await client.closed;
+      expect(server.sessions().some(({ id }) => id === client.id)).toBe(true);
+    }
+  });
+
+  it('fail a request as servers do that require authentication, which ends the connection', async () => {
+    const server = await start();
+    server.failWith('SESSION_CLOSED_REQUIRE_SASL_AUTH', { operation: 'ping' });
+    const client = await RawClient.connect(server.port);
+    expect(await client.errorOf(ping())).toBe(ERROR.authenticationRequired);
+    await client.closed;
   });
 
   it('set the number of the next child', async () => {
