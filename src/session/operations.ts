@@ -57,7 +57,7 @@ export abstract class Operations<
   #childWatches: WatchRegistry | undefined; // Created on use, since few sessions need it, and the memory of each session counts.
   /** @internal */
   protected readonly outbox: Outbox;
-  readonly #chroot: Chroot;
+  #chroot: Chroot;
   readonly #access: Access;
 
   /** @param chroot - the path below which all paths are, `''` for none */
@@ -437,8 +437,12 @@ export abstract class Operations<
     return this.#chroot.absolute(path);
   }
 
-  /** Creates the missing nodes of the chroot. Paths of callers can't name them. */
-  protected async ensureChroot(): Promise<void> {
+  /**
+   * Creates the missing nodes of the chroot. Paths of callers can't name them.
+   * @param chroot - the first one that a function has given. It doesn't change after the first request
+   */
+  protected async ensureChroot(chroot = this.#chroot.root): Promise<void> {
+    if (chroot !== this.#chroot.root) this.#chroot = new Chroot(chroot);
     // The check comes first, because a client that may use the chroot needn't have the permission to create it.
     if (this.#chroot.root === '' || (await this.retryUntilAnswered(() => this.isThere('/')))) return;
     for (const path of this.#chroot.nodes()) {
