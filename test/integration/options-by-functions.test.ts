@@ -225,6 +225,16 @@ describe('a function that gives the servers', () => {
     expect(calls()).toBe(2);
   });
 
+  it("can be fed from the servers' own list, which can be read and watched below a chroot, and not be written", async () => {
+    const { session, server, clock } = await startListed('/app');
+    const path = '/zookeeper/config';
+    const { data, stat } = await clock.advanceUntil(session.getData(path, { onChange: ignore }));
+    expect(server.watchCount(path)).toBe(1);
+    expect((await clock.advanceUntil(session.exists(path)))?.version).toBe(stat.version);
+    await expect(session.setData(path, data)).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(session.getChildren(path)).rejects.toBeInstanceOf(InvalidOptionError);
+  });
+
   it('leaves the present connection alone, and counts when that is lost', async () => {
     const { clock, server, session, giveFromNowOn, listed } = await startListed();
     const errors: Error[] = [];
