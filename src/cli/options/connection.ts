@@ -57,7 +57,10 @@ export function withServers(command: Command, connectTimeout: string): Command {
     )
     .addOption(authOption())
     .option('--tls', 'use TLS; trust the certificate authorities of the system')
-    .option('--ca <file>', 'use TLS; trust these certificate authorities (PEM)')
+    .option(
+      '--ca <file>',
+      'use TLS; trust these certificate authorities (PEM). This file and the next two are read again for each search for a server',
+    )
     .option('--cert <file>', 'use TLS, with this client certificate (PEM)')
     .option('--key <file>', "the certificate's key (PEM)");
 }
