@@ -2,7 +2,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
-import { ConnectTimeoutError, InvalidOptionError, NoServerError } from '../../src/errors.js';
+import {
+  ConnectionLossError,
+  ConnectTimeoutError,
+  InvalidOptionError,
+  NoServerError,
+} from '../../src/errors.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
@@ -170,6 +175,19 @@ describe('a function that gives an option', () => {
     await clock.advance(3500);
     await expect(opening).rejects.toBeInstanceOf(ConnectTimeoutError);
     await expect(opening).rejects.toThrow(why);
+  });
+
+  it('is not blamed for a server that accepts the session and then is silent: the time-out names that as its cause', async () => {
+    const { clock, server, open } = await startWithTestClock();
+    server.delay(60_000, { only: 'auth' });
+    const opening = open({ auth: () => alice(), connectTimeoutMs: 5000 });
+    opening.catch(ignore);
+    await clock.advance(6000);
+    await expect(opening).rejects.toMatchObject({
+      name: 'ConnectTimeoutError',
+      message: expect.stringContaining('no answer in time'),
+      cause: expect.any(ConnectionLossError),
+    });
   });
 
   it.each([

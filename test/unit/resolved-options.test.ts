@@ -53,6 +53,15 @@ describe('what a session goes by', () => {
     expect(resolved.environment).toBe(environment);
   });
 
+  it('gives a thread only options of tls that can be cloned, also when a function gives them', async () => {
+    const tls = () => ({ checkServerIdentity: ignore });
+    expect(await session({ tls }).tls.ask()).toEqual({ name: 'given' });
+    expect(await session({ tls, maxStallMs: 30_000 }).tls.ask()).toMatchObject({
+      name: 'wrong',
+      error: { option: 'session.tls().checkServerIdentity' },
+    });
+  });
+
   it('has a thread with maxStallMs', () => {
     const { thread } = session({ maxStallMs: 30_000 });
     expect(thread).toEqual({ environment: systemEnvironment, maxStallMs: 30_000, sessionTimeoutMs: 6000 });
