@@ -20,7 +20,8 @@ export class NoServerError extends ConclaveError {
   override readonly retryable = true;
 
   /**
-   * @param address - the address of the last try, or the server whose name couldn't be looked up
+   * @param address - the address of the last try, the server whose name couldn't be looked up, or the function that gave no value, as
+   *   `session.tls()`
    * @param forMs - how long the session has had no server, in milliseconds
    */
   constructor(

@@ -12,8 +12,11 @@ export type Authorize = (request: Request) => boolean | Promise<boolean>;
 
 /** Options of `dashboard()`. */
 export interface DashboardOptions {
-  /** The servers: `host[:port],host[:port]…[/chroot]`. The dashboard opens its own sessions. */
-  readonly connect?: string;
+  /**
+   * The servers: `host[:port],host[:port]…[/chroot]`. Or a function that gives them, which is asked before each round of servers: the
+   * list may change, and the chroot may not. The dashboard opens its own sessions.
+   */
+  readonly connect?: string | (() => string | Promise<string>);
   /**
    * Without `connect`: a session, or a supervisor, of which the dashboard uses one session after another. After the end of a session that
    * you gave, it shows nothing new. It closes neither. With `connect`: the options of its own sessions, without `signal`: `close()` ends
@@ -52,7 +55,7 @@ export interface DashboardOptions {
 
 /** @internal Options that were checked. */
 export interface ResolvedDashboardOptions {
-  readonly from: Session | SessionSource | string;
+  readonly from: Session | SessionSource | string | (() => string | Promise<string>);
   readonly clock: Clock;
   readonly overview: {
     readonly root: string;

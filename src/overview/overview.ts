@@ -102,10 +102,13 @@ export class Overview extends ReportingEmitter<OverviewEvents> {
   #batchedAtMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param session - a session, which is left open; a connect string; or a supervisor
+   * @param session - a session, which is left open; a connect string, or a function that gives one; or a supervisor
    * @throws InvalidOptionError if the session or an option is wrong
    */
-  constructor(session: Session | SessionSource | string, options?: OverviewOptions) {
+  constructor(
+    session: Session | SessionSource | string | (() => string | Promise<string>),
+    options?: OverviewOptions,
+  ) {
     super();
     this.#options = resolveOverviewOptions(session, options, (error) => this.report(error));
     const { root, past, clock } = this.#options;

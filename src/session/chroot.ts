@@ -1,6 +1,9 @@
 import { checkPath } from '../platform/checks.js';
 import { decodePath } from './protocol/requests.js';
 
+/** The servers' own node with their list. It is the same one below any chroot. No other path of the servers' own is given to callers. */
+const SERVERS_PATH = '/zookeeper/config';
+
 /** The path below which all paths of a session are. Callers never see it: their paths are relative to it. */
 export class Chroot {
   /** @param root - the path without a slash at its end; `''` for none */
@@ -13,7 +16,13 @@ export class Chroot {
 
   /** As {@link absolute}, for a path that was checked. */
   below(path: string): string {
+    if (path === SERVERS_PATH) return path;
     return path === '/' ? this.root || path : this.root + path;
+  }
+
+  /** As {@link absolute}, also for the servers' own node, which clients may only read. */
+  absoluteToRead(path: string): string {
+    return path === SERVERS_PATH ? path : this.absolute(path);
   }
 
   readonly relative = (absolute: string): string => absolute.slice(this.root.length);

@@ -57,7 +57,7 @@ export abstract class Operations<
   #childWatches: WatchRegistry | undefined; // Created on use, since few sessions need it, and the memory of each session counts.
   /** @internal */
   protected readonly outbox: Outbox;
-  readonly #chroot: Chroot;
+  #chroot: Chroot;
   readonly #access: Access;
 
   /** @param chroot - the path below which all paths are, `''` for none */
@@ -116,7 +116,8 @@ export abstract class Operations<
   }
 
   /**
-   * Reads a node's data and stat; `onChange` gets the next change. @throws NoNodeError if there is no such node, and the errors
+   * Reads a node's data and stat; `onChange` gets the next change. The path `/zookeeper/config`, with the list of servers of an ensemble
+   * that is reconfigured while it runs, is not below the chroot. It can be read, and nothing else. @throws NoNodeError if there is no such node, and the errors
    * that all operations have: see the class
    */
   async getData(path: string, options: ReadOptions = {}): Promise<NodeData> {
@@ -124,7 +125,7 @@ export abstract class Operations<
     checkFunction('onChange', onChange);
     checkSignal('signal', signal);
     if (onChange !== undefined) return await this.watchData(path, onChange, signal);
-    return (await this.#perform(requests.getDataRequest(this.absolute(path), false))).value;
+    return (await this.#perform(requests.getDataRequest(this.#chroot.absoluteToRead(path), false))).value;
   }
 
   /**
@@ -145,7 +146,7 @@ export abstract class Operations<
     signal?: Abortable,
   ): Promise<NodeData> {
     signal?.throwIfAborted();
-    this.absolute(path); // Refuses a wrong path here: `cancelWatch` below runs in a listener of the signal.
+    this.#chroot.absoluteToRead(path); // Refuses a wrong path here: `cancelWatch` below runs in a listener of the signal.
     const watcher = {
       changed: (change: requests.Change) => {
         unsubscribe();
@@ -215,7 +216,7 @@ export abstract class Operations<
 
   /** @internal Reads a node. `watcher` gets the next change, unless the read fails or the watch is cancelled before. */
   async readAndWatch(path: string, watcher: Watcher): Promise<NodeData> {
-    const target = this.absolute(path);
+    const target = this.#chroot.absoluteToRead(path);
     // Registered before the request goes out, because the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
@@ -296,7 +297,7 @@ export abstract class Operations<
    */
   async exists(path: string): Promise<Stat | undefined> {
     try {
-      return (await this.#perform(requests.existsRequest(this.absolute(path)))).value;
+      return (await this.#perform(requests.existsRequest(this.#chroot.absoluteToRead(path)))).value;
     } catch (error) {
       if (error instanceof NoNodeError) return undefined;
       throw error;
@@ -437,8 +438,12 @@ export abstract class Operations<
     return this.#chroot.absolute(path);
   }
 
-  /** Creates the missing nodes of the chroot. Paths of callers can't name them. */
-  protected async ensureChroot(): Promise<void> {
+  /**
+   * Creates the missing nodes of the chroot. Paths of callers can't name them.
+   * @param chroot - the first one that a function has given. It doesn't change after the first request
+   */
+  protected async ensureChroot(chroot = this.#chroot.root): Promise<void> {
+    if (chroot !== this.#chroot.root) this.#chroot = new Chroot(chroot);
     // The check comes first, because a client that may use the chroot needn't have the permission to create it.
     if (this.#chroot.root === '' || (await this.retryUntilAnswered(() => this.isThere('/')))) return;
     for (const path of this.#chroot.nodes()) {

@@ -15,7 +15,8 @@ import type { Connection, ConnectionOwner } from './connection/connection.js';
 import { SessionGoneError } from './connection/connection-end.js';
 import { Dialer } from './connection/dialer.js';
 import { Outage } from './connection/outage.js';
-import { type Endpoint, openTransport } from './connection/transport.js';
+import type { ConnectSource } from './connection/server-list.js';
+import { type Endpoint, openTransport, type TlsOptions } from './connection/transport.js';
 import type { SessionThread } from './connection-thread/session-thread.js';
 import {
   credentialsOf,
@@ -61,8 +62,7 @@ const LOST_DATA =
  * identity belongs to the search, which shows it to each server and adopts the times that the server grants.
  */
 export class ServerSearch {
-  /** The servers as the connect string names them. */
-  readonly servers: readonly Server[];
+  readonly #connect: ConnectSource;
   readonly #session: SearchingSession;
   readonly #options: ResolvedSessionOptions;
   readonly #dialer: Dialer;
@@ -78,32 +78,38 @@ export class ServerSearch {
 
   constructor(
     session: SearchingSession,
-    servers: readonly Server[],
+    connect: ConnectSource,
     options: ResolvedSessionOptions,
     outage = new Outage(),
     credentials?: SessionCredentials,
     thread?: SessionThread,
   ) {
-    this.servers = servers;
+    this.#connect = connect;
     this.#session = session;
     this.#options = options;
     this.#outage = outage;
     this.#thread = thread;
     this.#identity = newIdentity(options, credentials);
-    const onTried = () => this.#reportOutage(servers.length);
-    const { environment, tls, logger } = options;
+    const onTried = () => this.#reportOutage(this.servers.length);
+    const { environment, tls, credentials: shown, logger } = options;
     const open = (endpoint: Endpoint) =>
-      thread?.open(endpoint, servers) ?? openTransport(endpoint, environment, tls);
-    this.#dialer = new Dialer({ servers, environment, open, logger, outage, onTried });
+      thread?.open(endpoint, this.servers, tls.value) ?? openTransport(endpoint, environment, tls.value);
+    const sources = [tls, shown];
+    this.#dialer = new Dialer({ connect, sources, environment, open, logger, outage, onTried });
   }
 
   get identity(): Identity {
     return this.#identity;
   }
 
-  /** The TLS options for the connections; `undefined` for plain TCP. */
-  get tls(): ResolvedSessionOptions['tls'] {
-    return this.#options.tls;
+  /** The servers as the connect string names them, or the newest one that `connect()` has given; none before the first one. */
+  get servers(): readonly Server[] {
+    return this.#connect.newest?.servers ?? [];
+  }
+
+  /** The newest TLS options for the connections; `undefined` for plain TCP. */
+  get tls(): TlsOptions | undefined {
+    return this.#options.tls.newest;
   }
 
   /** Begins the search. When a server serves the session, nothing of the search stays in memory. */
@@ -181,6 +187,7 @@ export class ServerSearch {
   /** Never rejects. */
   async #find(): Promise<void> {
     let connection: Connection | undefined;
+    this.#dialer.beginSearch();
     try {
       while (this.#isNeeded) {
         const dialed = await this.#dial();
@@ -259,7 +266,7 @@ export class ServerSearch {
       return false;
     }
     this.#search = undefined;
-    this.#outage.end();
+    this.#outage.served();
     this.#served?.resolve();
     this.#served = undefined;
     this.#session.serve(connection);
@@ -297,7 +304,7 @@ export class ServerSearch {
   /** Shows the credentials. `false` if the connection ended meanwhile. @throws AuthenticationError if the server refuses them */
   async #authenticate(connection: Connection): Promise<boolean> {
     const authenticate = async () => {
-      for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
+      for (const credentials of this.#options.credentials.value) await connection.authenticate(credentials);
       return true;
     };
     return (await this.#ask(connection, authenticate)) ?? false;
@@ -335,7 +342,7 @@ export class ServerSearch {
     try {
       return await ask();
     } catch (error) {
-      this.#outage.failed(connection.server, error);
+      this.#dialer.noteFailure(connection.server, error);
       connection.destroy(toError(error)); // Mostly it has ended already, and that was the error.
       if (error instanceof AuthenticationError) throw error;
       return undefined;

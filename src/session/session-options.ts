@@ -14,6 +14,7 @@ import { type Environment, systemEnvironment } from '../platform/injected-enviro
 import type { Logger } from '../platform/logging/logger.js';
 import { threadsShareClock } from '../platform/time/machine-instant.js';
 import type { Credentials } from './connection/connection.js';
+import { OptionSource } from './connection/option-source.js';
 import type { SessionThreadOptions } from './connection-thread/session-thread.js';
 import { type Access, checkAccess } from './protocol/acl.js';
 
@@ -58,9 +59,18 @@ export interface SessionOptions {
   readonly connectTimeoutMs?: number;
   /**
    * Credentials for the servers' authentication providers. For `digest` they are `user:password`, sent in plain text unless you
-   * use `tls`. Trim the text of a file: credentials that end with a line break are refused. @default none
+   * use `tls`. Trim the text of a file: credentials that end with a line break are refused.
+   *
+   * Or give a function, which Conclave asks at the beginning of each search for a server and before each further round of servers, at most
+   * about once a second. All tries of a round use its value. Conclave waits for a call that hasn't ended, and never begins a second one
+   * beside it. If the function throws, that counts as a failed try: `NoServerError` and `ConnectTimeoutError` have the error as `cause`. A
+   * wrong value is refused with `InvalidOptionError` until a first session was served, and is a failed try after that. User and password
+   * of `digest` are what the access lists of nodes name: with others, the session may not use its own nodes. @default none
    */
-  readonly auth?: Credentials | readonly Credentials[];
+  readonly auth?:
+    | Credentials
+    | readonly Credentials[]
+    | (() => Credentials | readonly Credentials[] | Promise<Credentials | readonly Credentials[]>);
   /**
    * Which clients have access to the nodes that this session creates. `creator`: only clients that authenticate as this session
    * does. `world`: all clients. Or give an access list. A client certificate authenticates, too, without `auth`.
@@ -78,9 +88,13 @@ export interface SessionOptions {
   /**
    * Use TLS to the servers' secure ports. Takes Node's options for `tls.connect`: `ca`, with `cert` and `key` (or `pfx`) for
    * mutual TLS. The server's certificate must be valid for its name in the connect string. `host`, `port`, `path` and `socket`
-   * are refused. @default plain TCP
+   * are refused.
+   *
+   * Or give a function, for certificates that are renewed while the process lives: it is asked as that of `auth` is, and must always give
+   * options. The connection that serves the session outlives its certificate. The subject of a client certificate must stay the same.
+   * @default plain TCP
    */
-  readonly tls?: ConnectionOptions;
+  readonly tls?: ConnectionOptions | (() => ConnectionOptions | Promise<ConnectionOptions>);
   /**
    * Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL; without that variable, warnings and errors on stderr
    */
@@ -108,8 +122,8 @@ export function resolveCloseOptions(given: unknown): number {
 export interface ResolvedSessionOptions
   extends Required<Omit<SessionOptions, 'leaseMs' | 'maxStallMs' | 'auth' | 'tls' | 'signal'>> {
   readonly leaseMs: number | undefined;
-  readonly credentials: readonly Credentials[];
-  readonly tls: ConnectionOptions | undefined;
+  readonly credentials: OptionSource<readonly Credentials[]>;
+  readonly tls: OptionSource<ConnectionOptions | undefined>;
   /** Of the thread that holds the connections; `undefined` without `maxStallMs`. */
   readonly thread: SessionThreadOptions | undefined;
   readonly signal: AbortSignal | undefined;
@@ -151,18 +165,26 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     const expected = `less than sessionTimeoutMs, which is ${sessionTimeoutMs}`;
     throw new InvalidOptionError('leaseMs', leaseMs, expected);
   }
-  const tls = options.tls === undefined ? undefined : checkTls(options.tls);
+  const thread = checkThread(options, leaseMs ?? sessionTimeoutMs / 3, sessionTimeoutMs);
+  const checkRoundTls = (value: unknown, name: string) => {
+    const tls = checkTls(value, name);
+    if (thread !== undefined) checkCloneable(value as ConnectionOptions, name);
+    return tls;
+  };
   return {
     sessionTimeoutMs,
     leaseMs,
-    thread: checkThread(options, leaseMs ?? sessionTimeoutMs / 3, sessionTimeoutMs),
+    thread,
     connectTimeoutMs: checkPositiveMs('connectTimeoutMs', options.connectTimeoutMs, 10_000, {
       infinite: true,
     }),
-    credentials: checkAuth(options.auth),
+    credentials: options.auth === undefined ? NO_AUTH : new OptionSource(options.auth, checkAuth, 'auth'),
     access: checkAccess(options.access, options.auth === undefined ? 'world' : 'creator'),
     allowUnprotectedPaths: checkBoolean('allowUnprotectedPaths', options.allowUnprotectedPaths, false),
-    tls,
+    tls:
+      options.tls === undefined
+        ? NO_TLS
+        : new OptionSource<ConnectionOptions | undefined>(options.tls, checkRoundTls, 'tls'),
     logger,
     signal: checkSignal('signal', options.signal),
     environment: checkEnvironment(environment),
@@ -176,7 +198,7 @@ function checkNotSeconds(option: string, ms: number, leastMs: number): void {
 }
 
 function checkThread(
-  { maxStallMs, environment, tls }: SessionOptions,
+  { maxStallMs, environment }: SessionOptions,
   leaseMs: number,
   sessionTimeoutMs: number,
 ): SessionThreadOptions | undefined {
@@ -191,22 +213,17 @@ function checkThread(
   if (permission?.has('worker') === false)
     throw wrong('left out, or a process that may start threads, by --allow-worker');
   if (!threadsShareClock()) throw wrong('left out: on this system, threads of this runtime share no clock');
-  return {
-    environment: environment ?? systemEnvironment,
-    ...{ maxStallMs, sessionTimeoutMs },
-    tls: tls === undefined ? undefined : cloneable(tls),
-  };
+  return { environment: environment ?? systemEnvironment, maxStallMs, sessionTimeoutMs };
 }
 
-/** The options, for another thread. @throws InvalidOptionError for one that can't be cloned */
-function cloneable(tls: ConnectionOptions): ConnectionOptions {
-  for (const [name, value] of Object.entries(tls)) {
-    if (name !== 'secureContext' && isCloneable(value)) continue;
+/** @throws InvalidOptionError for an option that can't be cloned, for another thread */
+function checkCloneable(tls: ConnectionOptions, name: string): void {
+  for (const [option, value] of Object.entries(tls)) {
+    if (option !== 'secureContext' && isCloneable(value)) continue;
     const expected =
       'left out: with maxStallMs another thread makes the connections, and it has to be cloned';
-    throw new InvalidOptionError(`tls.${name}`, NOT_SHOWN, expected);
+    throw new InvalidOptionError(`${name}.${option}`, NOT_SHOWN, expected);
   }
-  return definedOnly<ConnectionOptions>(tls);
 }
 
 function isCloneable(value: unknown): boolean {
@@ -226,11 +243,9 @@ function checkEnvironment(value: Environment): Environment {
 }
 
 const EXPECTED_AUTH = "{ scheme: 'digest', credentials: 'user:password' }, without a line break at the end";
-const NO_CREDENTIALS: readonly Credentials[] = []; // One array for all sessions without credentials.
 
 /** The error never shows the value, because it may contain a password, wherever the caller put it. */
-function checkAuth(auth: unknown): readonly Credentials[] {
-  if (auth === undefined) return NO_CREDENTIALS;
+function checkAuth(auth: unknown, name: string): readonly Credentials[] {
   const list: unknown[] = Array.isArray(auth) ? auth : [auth];
   return list.map((each) => {
     const { scheme, credentials } = (each ?? {}) as Partial<Record<keyof Credentials, unknown>>;
@@ -241,20 +256,25 @@ function checkAuth(auth: unknown): readonly Credentials[] {
       (scheme !== 'digest' || /^[^:]+:./s.test(credentials)) &&
       !/[\r\n]$/.test(credentials); // The end of a file with a password: it would be a part of the password.
     if (right) return { scheme, credentials };
-    throw new InvalidOptionError('auth', NOT_SHOWN, EXPECTED_AUTH);
+    throw new InvalidOptionError(name, NOT_SHOWN, EXPECTED_AUTH);
   });
 }
+
+// One of each for all sessions without credentials or TLS, since the memory of each session counts.
+const NO_AUTH = new OptionSource<readonly Credentials[]>([], checkAuth, 'auth');
+const NO_TLS = new OptionSource<ConnectionOptions | undefined>(undefined, () => undefined, 'tls');
 
 const NOT_FOR_TLS = ['host', 'port', 'path', 'socket'] as const;
 
 /** Reads keys and certificates now. Later, a wrong one would look like servers that can't be reached. */
-function checkTls(value: unknown): ConnectionOptions {
-  const wrong = (expected: string) => new InvalidOptionError('tls', NOT_SHOWN, expected);
+function checkTls(value: unknown, name: string): ConnectionOptions {
+  const wrong = (expected: string) => new InvalidOptionError(name, NOT_SHOWN, expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrong("Node's options for tls.connect");
   const tls = value as ConnectionOptions;
-  for (const name of NOT_FOR_TLS)
-    if (tls[name] !== undefined) throw wrong(`options without ${name}: the connect string names the servers`);
+  for (const option of NOT_FOR_TLS)
+    if (tls[option] !== undefined)
+      throw wrong(`options without ${option}: the connect string names the servers`);
   if (typeof tls.servername === 'string' && isIP(tls.servername) !== 0)
     throw wrong('a name, not an address, as servername');
   if (tls.checkServerIdentity !== undefined && typeof tls.checkServerIdentity !== 'function')

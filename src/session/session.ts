@@ -12,8 +12,8 @@ import { isLastResort, type Logger, logError, resolveLogger } from '../platform/
 import { mark } from '../public-class/instance-brand.js';
 import { showAs } from '../public-class/shown-in-console.js';
 import { PathGuard, pathPolicyOf } from './acl-protection.js';
-import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
 import type { Connection } from './connection/connection.js';
+import { type ConnectSource, connectSource } from './connection/server-list.js';
 import { SessionThread } from './connection-thread/session-thread.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './id-and-password.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
@@ -70,6 +70,7 @@ export class Session extends Operations<SessionEvents> {
   readonly guard: PathGuard;
   /** @internal As {@link Session.signal}, for code that doesn't need an AbortSignal of the platform. */
   readonly ended = new LazyAbortController();
+  readonly #connect: ConnectSource;
   readonly #search: ServerSearch;
   /** The thread that holds the connections, if one does. */
   readonly #thread: SessionThread | undefined;
@@ -83,17 +84,18 @@ export class Session extends Operations<SessionEvents> {
   readonly #context = new AsyncResource('ConclaveSession', { requireManualDestroy: true });
 
   private constructor(
-    { servers, chroot }: ConnectTarget,
+    connect: ConnectSource,
     options: ResolvedSessionOptions,
     owner: SessionOwner,
     credentials?: SessionCredentials,
   ) {
-    super(chroot, options);
+    super(connect.newest?.chroot ?? '', options);
+    this.#connect = connect;
     this.environment = options.environment;
     this.logger = options.logger;
     if (owner.onError !== undefined) this.on('error', owner.onError);
     this.#thread = options.thread === undefined ? undefined : new SessionThread(options.thread);
-    this.#search = new ServerSearch(this, servers, options, owner.outage, credentials, this.#thread);
+    this.#search = new ServerSearch(this, connect, options, owner.outage, credentials, this.#thread);
     this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
     const onAnswered = (tookMs: number) => this.note('heartbeat', tookMs);
     const onStalls = {
@@ -112,24 +114,28 @@ export class Session extends Operations<SessionEvents> {
    * Opens a session.
    *
    * @param connect - `host[:port],host[:port]…[/chroot]`, with IPv6 addresses in brackets and 2181 as the default port. The
-   *   chroot is created if it is missing
-   * @throws InvalidOptionError if the connect string or an option is wrong
+   *   chroot is created if it is missing. Or a function that gives it, which is asked before each round of servers: the list may change
+   *   while the session lives, and the chroot may not
+   * @throws InvalidOptionError if the connect string or an option is wrong, or what a function among them gives
    * @throws ConnectTimeoutError if no server accepts the session within `connectTimeoutMs`
    * @throws AuthenticationError if a server refuses the credentials
    * @throws ZooKeeperError if a server refuses to create the chroot
    * @throws the reason of `options.signal` if it aborts before the session is open
    */
-  static connect(connect: string, options?: SessionOptions): Promise<Session> {
-    return Session.open(connect, options);
+  static async connect(
+    connect: string | (() => string | Promise<string>),
+    options?: SessionOptions,
+  ): Promise<Session> {
+    return await Session.#open(connectSource(connect), options);
   }
 
   /** @internal As {@link Session.connect}, for an owner that opens one session after the other. */
   static async open(
-    connect: string,
+    connect: ConnectSource,
     options: SessionOptions | undefined,
     owner?: SessionOwner,
   ): Promise<Session> {
-    return await Session.#open(parseConnectString(connect), options, owner);
+    return await Session.#open(connect, options, owner);
   }
 
   /**
@@ -138,23 +144,23 @@ export class Session extends Operations<SessionEvents> {
    * @throws SessionExpiredError if the session has ended, and the errors of {@link Session.connect}
    */
   static async takeOver(
-    target: ConnectTarget,
+    connect: ConnectSource,
     credentials: SessionCredentials,
     options: SessionOptions,
     owner?: SessionOwner,
   ): Promise<Session> {
-    return await Session.#open(target, options, owner, credentials);
+    return await Session.#open(connect, options, owner, credentials);
   }
 
   static async #open(
-    target: ConnectTarget,
+    connect: ConnectSource,
     given: SessionOptions | undefined,
     owner: SessionOwner = {},
     credentials?: SessionCredentials,
   ): Promise<Session> {
     const options = resolveSessionOptions(given, resolveLogger(given?.logger));
     options.signal?.throwIfAborted();
-    const session = new Session(target, options, owner, credentials);
+    const session = new Session(connect, options, owner, credentials);
     session.#search.start();
     try {
       await session.#search.openInTime(session.#ready());
@@ -167,7 +173,7 @@ export class Session extends Operations<SessionEvents> {
 
   async #ready(): Promise<void> {
     await this.whenConnected();
-    await this.ensureChroot();
+    await this.ensureChroot(this.#connect.value.chroot);
   }
 
   /** The state now; an event follows each change. */
@@ -185,7 +191,7 @@ export class Session extends Operations<SessionEvents> {
     return this.#state.name === 'connected' ? this.#connections : undefined;
   }
 
-  /** @internal The servers of the connect string, and the TLS options for them. */
+  /** @internal The newest servers of the connect string, and the newest TLS options for them. */
   get ensemble(): Pick<ServerSearch, 'servers' | 'tls'> {
     return this.#search;
   }
@@ -268,7 +274,9 @@ export class Session extends Operations<SessionEvents> {
   async #close(limitMs: number): Promise<void> {
     const connection = this.#connection;
     this.#end('closed', new SessionClosedError('the session was closed'));
-    await this.#search.close(connection, limitMs, this.ended.reason as Error);
+    const reason = this.ended.reason as Error;
+    // If the search goes on, it asks the options that are functions.
+    await this.#context.runInAsyncScope(() => this.#search.close(connection, limitMs, reason));
   }
 
   // ---- the changes of the state: the search calls serve, expire and fail ----

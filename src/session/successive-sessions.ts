@@ -4,11 +4,13 @@ import {
   ConnectTimeoutError,
   describe,
   EnsembleResetError,
+  InvalidOptionError,
 } from '../errors.js';
 import { abortable, ignore } from '../platform/async/promises.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
 import { sleep } from '../platform/time/clock.js';
 import { Outage } from './connection/outage.js';
+import type { ConnectSource } from './connection/server-list.js';
 import { Session } from './session.js';
 import type { ResolvedSessionOptions } from './session-options.js';
 
@@ -31,7 +33,7 @@ export type OwnSessionOptions = Pick<ResolvedSessionOptions, 'environment' | 'lo
 
 /** @internal Opens one session after the other. After a failure it pauses, for longer each time, with jitter. */
 export class OwnSessions implements SessionSource {
-  readonly #connect: string;
+  readonly #connect: ConnectSource;
   readonly #options: OwnSessionOptions;
   readonly #onError: (error: unknown) => void;
   readonly #outage = new Outage();
@@ -43,13 +45,16 @@ export class OwnSessions implements SessionSource {
    * @param onError - gets each error. If no server serves, for example, it is called after the first round of servers and then
    *   less and less often
    */
-  constructor(connect: string, options: OwnSessionOptions, onError: (error: unknown) => void) {
+  constructor(connect: ConnectSource, options: OwnSessionOptions, onError: (error: unknown) => void) {
     this.#connect = connect;
     this.#options = options;
     this.#onError = onError;
   }
 
-  /** @throws AuthenticationError if the servers refuse the credentials, or the signal's reason */
+  /**
+   * @throws AuthenticationError if the servers refuse the credentials, InvalidOptionError if a function among the options has given a
+   *   wrong value before any session was served, or the signal's reason
+   */
   async session(signal: AbortSignal): Promise<Session> {
     const { clock, random } = this.#options.environment;
     if (this.#session !== undefined && clock.now() - this.#openedAt > this.#session.sessionTimeoutMs)
@@ -79,7 +84,8 @@ export class OwnSessions implements SessionSource {
       return await Session.open(this.#connect, { ...given, logger, signal }, owner);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof AuthenticationError) throw error; // Another attempt won't make the credentials right.
+      // Another attempt won't make the credentials right, nor a function that has never given a right value.
+      if (error instanceof AuthenticationError || error instanceof InvalidOptionError) throw error;
       logger.info({ cause: describe(error) }, 'could not open a session');
       // A session that finds no server reports that by itself, at growing intervals.
       const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;

@@ -12,7 +12,7 @@ import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-chil
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import type { ReleasableClaim, Term } from '../../src/election/term/term.js';
-import { parseConnectString } from '../../src/session/connection/connect-string.js';
+import { connectSource } from '../../src/session/connection/server-list.js';
 import type { Session } from '../../src/session/session.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent } from '../support/events.js';
@@ -207,7 +207,7 @@ describe('a term of a dead process', () => {
     const { term, node } = await leadAs(session, path, seats);
     await observer.setData(node, Buffer.from('written'));
     const open = openSessionOf(session, term);
-    const outcome = await cleanUpSession(parseConnectString(connectString()), open, { auth: alice });
+    const outcome = await cleanUpSession(connectSource(connectString()), open, { auth: alice });
     expect(outcome).toEqual({ terms: 1, members: 0, clean: true });
     const { data, stat } = await observer.getData(seats === 1 ? path : `${path}/seat-0`);
     expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });

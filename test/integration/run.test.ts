@@ -11,7 +11,6 @@ import { SessionGuardian } from '../../src/cluster/dead-children/session-guardia
 import { readProcess } from '../../src/cluster/run-command/process-table.js';
 import { serializeRecord } from '../../src/election/record/record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
-import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import { campaign, candidateNodes, DEAD } from '../support/conclave/electors.js';
 import {
   ActivityLog,
@@ -482,8 +481,9 @@ describe('conclave run', () => {
       serialization: 'advanced',
     });
     dying.send({
-      servers: parseConnectString(connectString()),
-      sessionOptions: {},
+      connect: connectString(),
+      auth: undefined,
+      tlsFiles: undefined,
       openSession: openSessionOf(session),
     });
     expect((await once(dying, 'exit'))[1]).toBe('SIGKILL');

@@ -19,14 +19,14 @@ const ALICE = { scheme: 'digest', credentials: 'alice:secret' };
 
 describe('what a session goes by', () => {
   it('is what the documentation says unless options say otherwise', () => {
-    expect(session()).toEqual({
+    const { credentials, tls, ...others } = session();
+    expect([credentials.value, tls.value]).toEqual([[], undefined]);
+    expect(others).toEqual({
       sessionTimeoutMs: 6000,
       leaseMs: undefined,
       connectTimeoutMs: 10_000,
-      credentials: [],
       access: 'world',
       allowUnprotectedPaths: false,
-      tls: undefined,
       thread: undefined,
       logger,
       signal: undefined,
@@ -47,18 +47,24 @@ describe('what a session goes by', () => {
       environment,
     };
     const resolved = session({ ...given, auth: ALICE });
-    expect(resolved).toMatchObject({ ...given, credentials: [ALICE] });
+    expect(resolved).toMatchObject(given);
+    expect(resolved.credentials.value).toEqual([ALICE]);
     expect(resolved.signal).toBe(signal);
     expect(resolved.environment).toBe(environment);
   });
 
-  it('has a thread with maxStallMs, and gives it the options of tls as they were given', () => {
-    const { thread } = session({ maxStallMs: 30_000, tls: { ca: 'a' } });
-    expect(thread).toEqual({
-      ...{ environment: systemEnvironment, maxStallMs: 30_000, sessionTimeoutMs: 6000 },
-      tls: { ca: 'a' },
+  it('gives a thread only options of tls that can be cloned, also when a function gives them', async () => {
+    const tls = () => ({ checkServerIdentity: ignore });
+    expect(await session({ tls }).tls.ask()).toEqual({ name: 'given' });
+    expect(await session({ tls, maxStallMs: 30_000 }).tls.ask()).toMatchObject({
+      name: 'wrong',
+      error: { option: 'session.tls().checkServerIdentity' },
     });
-    expect(session({ maxStallMs: 30_000 }).thread?.tls).toBeUndefined();
+  });
+
+  it('has a thread with maxStallMs', () => {
+    const { thread } = session({ maxStallMs: 30_000 });
+    expect(thread).toEqual({ environment: systemEnvironment, maxStallMs: 30_000, sessionTimeoutMs: 6000 });
   });
 
   it.each([
@@ -110,8 +116,8 @@ describe('what a session goes by', () => {
 
   it('may be several at once, by whatever scheme', () => {
     const auth = [ALICE, { scheme: 'my-sasl_2', credentials: '' }];
-    expect(session({ auth }).credentials).toEqual(auth);
-    expect(session({ auth: { ...ALICE, note: 'mine' } }).credentials).toEqual([ALICE]);
+    expect(session({ auth }).credentials.value).toEqual(auth);
+    expect(session({ auth: { ...ALICE, note: 'mine' } }).credentials.value).toEqual([ALICE]);
   });
 
   it.each([
@@ -138,7 +144,7 @@ describe('what a session goes by', () => {
       expect(refused).toThrow('auth is (not shown): expected');
       expect(refused).toThrow('without a line break at the end');
       const inside = { scheme: 'digest', credentials: `alice:sec${lineBreak}ret` };
-      expect(session({ auth: inside }).credentials).toEqual([inside]);
+      expect(session({ auth: inside }).credentials.value).toEqual([inside]);
     },
   );
 
@@ -169,9 +175,9 @@ describe('what a session goes by', () => {
 
   it('is TLS as Node has it, with keys and certificates that were read', () => {
     const { tls } = session({ tls: { servername: 'zk1', rejectUnauthorized: undefined } });
-    expect(Object.keys(tls ?? {})).toEqual(['servername', 'secureContext']);
+    expect(Object.keys(tls.value ?? {})).toEqual(['servername', 'secureContext']);
     const secureContext = createSecureContext();
-    expect(session({ tls: { secureContext, checkServerIdentity: ignore } }).tls?.secureContext).toBe(
+    expect(session({ tls: { secureContext, checkServerIdentity: ignore } }).tls.value?.secureContext).toBe(
       secureContext,
     );
   });
@@ -287,10 +293,11 @@ describe('what a supervisor goes by', () => {
   const least = { connect: 'zk1', path: '/election' };
 
   it('is what the documentation says unless options say otherwise', () => {
-    const resolved = resolveSupervisorOptions(least);
+    const { connect, ...resolved } = resolveSupervisorOptions(least);
+    expect(connect.value).toEqual({ servers: [{ host: 'zk1', port: 2181 }], chroot: '' });
     const retry = { factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: true };
     expect(resolved).toEqual({
-      ...least,
+      path: least.path,
       id: expect.stringMatching(/^.+-\d+-[0-9a-f]{8}$/),
       environment: systemEnvironment,
       sessionOptions: { logger: resolved.logger },

@@ -7,7 +7,6 @@ import { describe } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { deferred } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
-import { parseConnectString } from '../../session/connection/connect-string.js';
 import type { Session } from '../../session/session.js';
 import { publicEnvironment, type Target } from '../options/connection.js';
 import { type CommandRun, exitCodeOfRun } from '../process/exit-codes.js';
@@ -102,12 +101,10 @@ export class CommandWork implements LeaderWork {
 
   /** Tells the keeper which session to close, and which term to give back, if this process is killed. */
   #registerCleanup(session: Session, term?: Term): void {
-    const { connect, session: sessionOptions } = this.#options.target;
-    const { auth, tls } = sessionOptions;
+    const { connect, session: sessionOptions, tlsFiles } = this.#options.target;
     this.#keeper.registerCleanup({
       parentPid: process.pid,
-      servers: { ...parseConnectString(connect), chroot: '' },
-      sessionOptions: { auth, tls },
+      ...{ connect, auth: sessionOptions.auth, tlsFiles },
       openSession: openSessionOf(session, term),
     });
   }

@@ -67,7 +67,7 @@ class Campaign {
     this.#options = options;
     this.#target = target;
     this.#supervisor = new ElectionSupervisor({
-      ...target,
+      ...{ connect: target.connect, session: target.session },
       path,
       priority: options.priority,
       id: options.id,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { describe } from '../../errors.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
@@ -7,6 +7,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Credentials } from '../../session/connection/connection.js';
 import { Session } from '../../session/session.js';
 import { LEAST_SESSION_TIMEOUT_MS, type SessionOptions } from '../../session/session-options.js';
+import { readTls, type TlsFiles } from '../../session/tls-files.js';
 import { asUserError, EXIT, orUserError, UserError } from '../process/exit-codes.js';
 import { duration } from './arguments.js';
 
@@ -26,6 +27,8 @@ export interface ConnectionOptions {
 export interface Target {
   readonly connect: string;
   readonly session: Omit<SessionOptions, 'signal'> & { readonly connectTimeoutMs: number };
+  /** The files that `session.tls` reads. */
+  readonly tlsFiles: TlsFiles | undefined;
 }
 
 export function withConnection(command: Command): Command {
@@ -54,7 +57,10 @@ export function withServers(command: Command, connectTimeout: string): Command {
     )
     .addOption(authOption())
     .option('--tls', 'use TLS; trust the certificate authorities of the system')
-    .option('--ca <file>', 'use TLS; trust these certificate authorities (PEM)')
+    .option(
+      '--ca <file>',
+      'use TLS; trust these certificate authorities (PEM). This file and the next two are read again for each search for a server',
+    )
     .option('--cert <file>', 'use TLS, with this client certificate (PEM)')
     .option('--key <file>', "the certificate's key (PEM)");
 }
@@ -85,6 +91,7 @@ export function targetOf(options: ConnectionOptions): Target {
   if (connect === undefined || connect === '')
     throw new UserError(EXIT.usage, 'which servers? Give --connect host:port, or set ZOOKEEPER.');
   const credentials = (auth ?? []).map(credentialsOf);
+  const tlsFiles = tlsFilesOf(options);
   return {
     connect,
     session: {
@@ -92,8 +99,9 @@ export function targetOf(options: ConnectionOptions): Target {
       connectTimeoutMs: connectTimeout,
       logger: orUserError(standardErrorLogger), // Throws if CONCLAVE_LOG_LEVEL is no level.
       auth: credentials.length > 0 ? credentials : undefined,
-      tls: tlsOf(options),
+      tls: tlsFiles && (() => readTls(tlsFiles)), // The files may be replaced while this process runs.
     },
+    tlsFiles,
   };
 }
 
@@ -155,17 +163,21 @@ function credentialsOf(text: string): Credentials {
   return { scheme, credentials };
 }
 
-function tlsOf({ tls, ca, cert, key }: ConnectionOptions): SessionOptions['tls'] {
+/** @throws UserError if a file can't be read now */
+function tlsFilesOf({ tls, ca, cert, key }: ConnectionOptions): TlsFiles | undefined {
   if ((cert === undefined) !== (key === undefined))
     throw new UserError(EXIT.usage, '--cert and --key go together: give both or neither.');
   if (tls !== true && ca === undefined && cert === undefined) return undefined;
-  return { ca: read('--ca', ca), cert: read('--cert', cert), key: read('--key', key) };
+  for (const [option, file] of Object.entries({ ca, cert, key })) {
+    try {
+      readTls({ [option]: file });
+    } catch (error) {
+      throw new UserError(EXIT.usage, `--${option}: ${describe(error)}`, { cause: error });
+    }
+  }
+  return { ca: absolute(ca), cert: absolute(cert), key: absolute(key) };
 }
 
-function read(option: string, file: string | undefined): Buffer | undefined {
-  try {
-    return file === undefined ? undefined : readFileSync(file);
-  } catch (error) {
-    throw new UserError(EXIT.usage, `${option}: ${describe(error)}`, { cause: error });
-  }
+function absolute(file: string | undefined): string | undefined {
+  return file === undefined ? undefined : resolve(file);
 }

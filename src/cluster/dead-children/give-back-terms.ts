@@ -6,7 +6,7 @@ import { releaseParts } from '../../election/term/transactions.js';
 import { BadVersionError, NoNodeError, SessionExpiredError, ZooKeeperError } from '../../errors.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { parseEntry } from '../../queue/names-and-order.js';
-import type { ConnectTarget } from '../../session/connection/connect-string.js';
+import type { ConnectSource } from '../../session/connection/server-list.js';
 import { ifThere, isUnanswered } from '../../session/operations.js';
 import type { NodeData, Stat } from '../../session/protocol/records.js';
 import { Session } from '../../session/session.js';
@@ -44,7 +44,7 @@ const LONGEST_WAIT_MS = 600_000;
  * @param options - the `auth` and `tls` of the session
  */
 export async function cleanUpSession(
-  servers: ConnectTarget,
+  servers: ConnectSource,
   { credentials, timeoutMs, claims, members }: OpenSession,
   options: Omit<SessionOptions, 'signal'>,
 ): Promise<SessionCleanup> {

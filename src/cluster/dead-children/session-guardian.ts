@@ -9,7 +9,7 @@ import { type Reporting, ReportingEmitter } from '../../platform/logging/reporti
 import type { EventNames } from '../../platform/safe-emitter.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { mark } from '../../public-class/instance-brand.js';
-import { type ConnectTarget, parseConnectString } from '../../session/connection/connect-string.js';
+import { absoluteConnectSource, type ConnectSource } from '../../session/connection/server-list.js';
 import { resolveSessionOptions, type SessionOptions } from '../../session/session-options.js';
 import { cleanUpSession, type SessionCleanup } from './give-back-terms.js';
 import { type ElectionRole, GuardedProcess, MOST_ELECTIONS, MOST_SESSIONS } from './guarded-process.js';
@@ -22,8 +22,11 @@ import {
 
 /** How a {@link SessionGuardian} reaches the servers. */
 export interface SessionGuardianOptions {
-  /** The servers, as the guarded processes name them. A chroot has no effect. */
-  readonly connect: string;
+  /**
+   * The servers, as the guarded processes name them, or a function that gives them, which is asked before each round of servers. A chroot
+   * has no effect.
+   */
+  readonly connect: string | (() => string | Promise<string>);
   /**
    * The `auth` and `tls` of the guarded processes' sessions. Without their credentials the guardian can close their sessions, but
    * it can't give back their terms.
@@ -96,7 +99,7 @@ const LAST_MESSAGES_MS = 100;
  * ```
  */
 export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
-  readonly #servers: ConnectTarget;
+  readonly #servers: ConnectSource;
   readonly #sessionOptions: SessionOptions;
   readonly #environment: Environment;
   readonly #logger: Logger;
@@ -113,7 +116,7 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
     const { connect, session, logger } = checkOptions<SessionGuardianOptions>('guardian', given, KNOWN, {
       session: GUARDIAN_SESSION_OPTIONS,
     });
-    this.#servers = { ...parseConnectString(connect), chroot: '' }; // Guarded processes report absolute paths.
+    this.#servers = absoluteConnectSource(connect); // Guarded processes report absolute paths.
     this.#logger = resolveLogger(logger);
     this.#sessionOptions = {
       ...checkOptions<SessionOptions>('session', session, GUARDIAN_SESSION_OPTIONS),

@@ -3,8 +3,8 @@
  * Both are of one build, so these messages may change in any version.
  */
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
-import type { ConnectTarget } from '../../session/connection/connect-string.js';
 import type { SessionOptions } from '../../session/session-options.js';
+import type { TlsFiles } from '../../session/tls-files.js';
 import type { OpenSession } from '../dead-children/guarded-process.js';
 
 /** The runner's messages. */
@@ -34,8 +34,9 @@ export interface CommandLease {
 /** The session that the runner would leave behind, and how to reach its servers. */
 export interface ExitCleanup {
   readonly parentPid: number; // The runner's process id.
-  readonly servers: ConnectTarget; // Without a chroot: the paths in `openSession` are absolute.
-  readonly sessionOptions: Pick<SessionOptions, 'auth' | 'tls'>;
+  readonly connect: string; // Its chroot has no effect: the paths in `openSession` are absolute.
+  readonly auth: SessionOptions['auth']; // No function: those can't be sent.
+  readonly tlsFiles: TlsFiles | undefined; // The keeper reads them itself, when it connects.
   readonly openSession: OpenSession;
 }
 

@@ -120,8 +120,12 @@ async function exit(): Promise<never> {
   if (cleanup !== undefined && (await hasEnded(cleanup.parentPid))) {
     // Loaded only when needed, which is seldom: the keeper has to be small, and ready soon.
     const { cleanUpSession } = await import('../dead-children/give-back-terms.js');
-    const options = { ...cleanup.sessionOptions, logger: standardErrorLogger() };
-    await cleanUpSession(cleanup.servers, cleanup.openSession, options);
+    const { absoluteConnectSource } = await import('../../session/connection/server-list.js');
+    const { readTls } = await import('../../session/tls-files.js');
+    const { connect, auth, tlsFiles, openSession } = cleanup;
+    const tls = tlsFiles && (() => readTls(tlsFiles));
+    const options = { auth, tls, logger: standardErrorLogger() };
+    await cleanUpSession(absoluteConnectSource(connect), openSession, options);
   }
   process.exit();
 }

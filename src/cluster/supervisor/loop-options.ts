@@ -13,7 +13,7 @@ import {
   type RetryPolicy,
   resolveRetryOptions,
 } from '../../platform/retry/backoff.js';
-import { parseConnectString } from '../../session/connection/connect-string.js';
+import { type ConnectSource, connectSource } from '../../session/connection/server-list.js';
 import {
   resolveSessionOptions,
   SESSION_OPTIONS,
@@ -24,7 +24,7 @@ import type { CleanupAttempt } from './cleanup-hook.js';
 
 /** The options that all supervisors have in common. `L` is the loss that the clean-up hook gets. All times are in milliseconds. */
 export interface GivenLoopOptions<L> {
-  readonly connect: string;
+  readonly connect: string | (() => string | Promise<string>);
   readonly session?: Omit<SessionOptions, 'signal'>;
   readonly cleanup?: (known: L & CleanupAttempt) => unknown;
   readonly cleanupTimeoutMs?: number;
@@ -38,7 +38,7 @@ export const WITHIN_LOOP: OptionsWithin = { ...WITHIN_SESSION, retry: RETRY_OPTI
 
 /** How a supervisor goes on: options that were checked, with their defaults. */
 export interface LoopOptions<L> {
-  readonly connect: string;
+  readonly connect: ConnectSource;
   readonly environment: Environment;
   readonly sessionOptions: SessionOptions;
   readonly cleanup: ((known: L & CleanupAttempt) => unknown) | undefined;
@@ -60,7 +60,7 @@ export const CODE_RETRIES = 4;
 
 /** @throws InvalidOptionError if an option is wrong; it names the option, the value and a right one */
 export function resolveLoopOptions<L>(given: GivenLoopOptions<L>): LoopOptions<L> {
-  parseConnectString(given.connect);
+  const connect = connectSource(given.connect);
   const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
     'session',
     given.session,
@@ -70,7 +70,7 @@ export function resolveLoopOptions<L>(given: GivenLoopOptions<L>): LoopOptions<L
   const logger = resolveLogger(given.logger === undefined ? sessionLogger : given.logger);
   const { environment } = resolveSessionOptions(session, logger);
   return {
-    connect: given.connect,
+    connect,
     environment,
     sessionOptions: { ...session, logger },
     cleanup: checkFunction('cleanup', given.cleanup),

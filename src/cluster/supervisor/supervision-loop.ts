@@ -4,6 +4,7 @@ import {
   ConnectionLossError,
   ConnectTimeoutError,
   describe,
+  InvalidOptionError,
   InvalidStateError,
   SeatsMismatchError,
   UnprotectedPathError,
@@ -255,6 +256,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
 /** Whether only a person can cure what keeps a process from taking part: its options, or access lists on the servers. */
 function needsPerson(error: unknown): boolean {
   return (
+    error instanceof InvalidOptionError || // Of a function that has given a wrong value before any session was served.
     error instanceof SeatsMismatchError ||
     error instanceof UnprotectedPathError ||
     error instanceof UnreadableNodeError ||

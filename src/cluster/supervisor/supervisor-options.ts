@@ -14,8 +14,11 @@ import { type LoopOptions, resolveLoopOptions, WITHIN_LOOP, withLoggedFields } f
 
 /** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. */
 export interface ElectionSupervisorOptions extends CandidacyOptions {
-  /** The servers: `host[:port],host[:port]…[/chroot]`. */
-  readonly connect: string;
+  /**
+   * The servers: `host[:port],host[:port]…[/chroot]`. Or a function that gives them, which is asked before each round of servers: the
+   * list may change, and the chroot may not.
+   */
+  readonly connect: string | (() => string | Promise<string>);
   /** The election's path. */
   readonly path: string;
   /** The candidate's name. @default host name, process id and a random part */

@@ -65,10 +65,14 @@ export class ElectionObserver
   #state: ObserverState = { name: 'unread' };
 
   /**
-   * @param session - a session, which is left open; a connect string; or a supervisor
+   * @param session - a session, which is left open; a connect string, or a function that gives one; or a supervisor
    * @throws InvalidOptionError if the session, the path or an option is wrong
    */
-  constructor(session: Session | SessionSource | string, path: string, options?: ElectionObserverOptions) {
+  constructor(
+    session: Session | SessionSource | string | (() => string | Promise<string>),
+    path: string,
+    options?: ElectionObserverOptions,
+  ) {
     super();
     this.path = checkPath('path', path);
     const { seat, logger, ...source } = resolveObserverOptions(session, options, (error) =>

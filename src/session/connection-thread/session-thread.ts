@@ -13,8 +13,6 @@ export interface SessionThreadOptions {
   readonly environment: Environment;
   readonly maxStallMs: number;
   readonly sessionTimeoutMs: number;
-  /** Options that can be cloned; `undefined` for plain TCP. */
-  readonly tls: TlsOptions | undefined;
 }
 
 /** The use that one session makes of the thread: it opens the session's connections there, and shows it that this thread's loop turns. */
@@ -32,10 +30,14 @@ export class SessionThread {
     this.#host.join(this);
   }
 
-  /** @param servers - those that the thread may choose from if the connection is lost in a stall */
-  open(endpoint: Endpoint, servers: readonly Server[]): Transport {
-    const { maxStallMs, tls, sessionTimeoutMs } = this.#options;
-    const opening = { endpoint, servers, tls, maxStallMs, turns: this.#turns.memory };
+  /**
+   * @param servers - those that the thread may choose from if the connection is lost in a stall
+   * @param tls - options that can be cloned, but for the context; `undefined` for plain TCP
+   */
+  open(endpoint: Endpoint, servers: readonly Server[], tls: TlsOptions | undefined): Transport {
+    const { maxStallMs, sessionTimeoutMs } = this.#options;
+    const { secureContext: _, ...cloneable } = tls ?? {}; // The thread makes a context of its own.
+    const opening = { endpoint, servers, tls: tls && cloneable, maxStallMs, turns: this.#turns.memory };
     const socket = this.#host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN);
     socket.on('stands-in', () => {
       this.#stoodInAt = this.#options.environment.clock.now();

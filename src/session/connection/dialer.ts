@@ -9,7 +9,9 @@ import { afterPendingInput, sleep } from '../../platform/time/clock.js';
 import type { Handshake, HandshakeReply } from '../protocol/requests.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { HandshakeLostError } from './connection-end.js';
+import type { Answer, AskedOption } from './option-source.js';
 import type { Outage } from './outage.js';
+import { type ConnectSource, renewed, shuffled } from './server-list.js';
 import type { Endpoint, Transport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -34,16 +36,6 @@ export function handshakeTimeoutMs(round: number, addresses: number, sessionTime
   return Math.min(longest, first * 2 ** round);
 }
 
-/** The items in random order, so that the clients of one ensemble don't all begin with the same server. */
-export function shuffled<T>(items: readonly T[], random: () => number): T[] {
-  const result = [...items];
-  for (let last = result.length - 1; last > 0; last--) {
-    const pick = Math.floor(random() * (last + 1));
-    [result[last], result[pick]] = [result[pick] as T, result[last] as T];
-  }
-  return result;
-}
-
 /**
  * The addresses of one server in the order to try them. They are shuffled. Addresses of the family that the system lists first
  * come first, since a machine may have no route for the other family. The address that was tried last comes last.
@@ -54,7 +46,9 @@ export function inTurn(found: readonly string[], last: string | undefined, rando
 }
 
 export interface DialerOptions {
-  readonly servers: readonly Server[];
+  readonly connect: ConnectSource;
+  /** The other options that may be functions. All tries of a round use the values that were given before it. */
+  readonly sources: readonly AskedOption[];
   readonly environment: Environment;
   /** Opens a connection. @throws Node's error if it refuses the options of TLS */
   readonly open: (endpoint: Endpoint) => Transport;
@@ -76,14 +70,20 @@ export interface Dialed {
  * Finds a server that accepts the session. It tries one server after the other without a pause. After each round in vain it
  * pauses, for longer each time, with jitter. If a server accepts the session and then drops the connection, the try counts as
  * failed. The dialer looks up a server's name at each try, and tries all its addresses.
+ *
+ * At the beginning of a search and before each further round it asks the options that are functions. If one of them fails, nothing is
+ * tried, and that counts as a round in vain. But if `connect()` fails, or doesn't answer in time, the round uses the former list.
  */
 export class Dialer {
   readonly #options: DialerOptions;
-  readonly #servers: readonly Server[]; // In the order of the tries.
+  readonly #functions: readonly AskedOption[];
+  #servers: readonly Server[]; // In the order of the tries.
   /** How many addresses each server had when its name was last looked up; `undefined` if no name was looked up. */
   #addresses: Map<Server, number> | undefined;
   #next = 0;
-  #turns = 0;
+  #rounds = 0; // How many rounds in a row were in vain.
+  #tries = 0; // How many servers of the present round were tried.
+  #mustAsk = false;
   #openedAt = Number.NEGATIVE_INFINITY;
   #last: Endpoint | undefined;
   #lastFailure: unknown;
@@ -91,7 +91,9 @@ export class Dialer {
 
   constructor(options: DialerOptions) {
     this.#options = options;
-    this.#servers = shuffled(options.servers, options.environment.random);
+    const { connect, sources, environment } = options;
+    this.#functions = [connect, ...sources].filter((source) => source.isFunction);
+    this.#servers = shuffled(connect.newest?.servers ?? [], environment.random);
   }
 
   get lastFailure(): unknown {
@@ -103,9 +105,15 @@ export class Dialer {
     return this.#handshakeLostAt;
   }
 
+  /** A search begins, in which `dial` may be called more than once. */
+  beginSearch(): void {
+    this.#mustAsk = this.#functions.length > 0;
+  }
+
   /**
    * Tries servers until one answers the handshake that `makeHandshake` gives. Calls `isNeeded` between two tries.
-   * @throws the signal's reason when it aborts, a ConnectTimeoutError when no server is needed any more
+   * @throws the signal's reason when it aborts, a ConnectTimeoutError when no server is needed any more, an InvalidOptionError when a
+   *   function has given a wrong value before any session of the owner was served
    */
   async dial(
     makeHandshake: () => Handshake,
@@ -113,12 +121,17 @@ export class Dialer {
     isNeeded: () => boolean,
     signal: Abortable,
   ): Promise<Dialed> {
-    if (this.#options.environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
+    if (this.#options.environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS)
+      [this.#rounds, this.#tries] = [0, 0];
     this.#options.onTried(); // The last server may have accepted the session and dropped the connection before it served.
     while (isNeeded()) {
       signal.throwIfAborted();
-      if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
-      this.#turns++;
+      if (this.#tries > 0 && this.#tries >= this.#servers.length) await this.#endRound(signal);
+      if (this.#mustAsk && !(await this.#ask(makeHandshake().timeoutMs, signal))) {
+        this.#options.onTried();
+        continue;
+      }
+      this.#tries++;
       this.#options.outage.tried(this.#options.environment.clock.now());
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;
       for (const address of await this.#resolve(server, makeHandshake().timeoutMs, signal)) {
@@ -131,9 +144,66 @@ export class Dialer {
     throw new ConnectTimeoutError('no server accepted the session');
   }
 
-  #pause(signal: Abortable): Promise<void> {
+  #endRound(signal: Abortable): Promise<void> {
     const { clock, random } = this.#options.environment;
-    return sleep(clock, pauseMs(this.#turns / this.#servers.length, random()), signal);
+    this.#rounds++;
+    this.#tries = 0;
+    this.beginSearch();
+    return sleep(clock, pauseMs(this.#rounds, random()), signal);
+  }
+
+  /** Asks all functions at the same time. `false` if one of them fails. */
+  async #ask(sessionTimeoutMs: number, signal: Abortable): Promise<boolean> {
+    const asked = this.#functions.map((source) => this.#hear(source, sessionTimeoutMs, signal));
+    const haveAnswered = (await Promise.all(asked)).every(Boolean);
+    this.#useList();
+    if (haveAnswered) this.#mustAsk = false;
+    else this.#tries = Math.max(1, this.#servers.length); // A round in vain.
+    return haveAnswered;
+  }
+
+  /** Waits for a function's answer as long as it takes, or while the search goes on. `false` if there is no value for this round. */
+  async #hear(source: AskedOption, sessionTimeoutMs: number, signal: Abortable): Promise<boolean> {
+    const { connect, outage, onTried, environment, logger } = this.#options;
+    const asking = source.ask();
+    for (;;) {
+      const answer = await this.#answerInTime(source, asking, sessionTimeoutMs, signal);
+      if (answer.name === 'given') return true;
+      if (answer.name === 'wrong' && !outage.hasServed) throw answer.error;
+      const fields = { cause: describe(answer.error) };
+      if (source === connect) logger.debug(fields, 'connect() gave no servers');
+      else logger.debug({ option: source.name, ...fields }, 'an option gave no value');
+      if (source === connect && connect.newest !== undefined) return true;
+      outage.tried(environment.clock.now(), Math.max(1, this.#servers.length));
+      this.noteFailure(source.name, answer.error);
+      if (answer.name !== 'late') return false;
+      onTried(); // Otherwise a function that never answers would not be reported.
+    }
+  }
+
+  async #answerInTime(
+    { name }: AskedOption,
+    asking: Promise<Answer>,
+    sessionTimeoutMs: number,
+    signal: Abortable,
+  ): Promise<Answer | { readonly name: 'late'; readonly error: unknown }> {
+    try {
+      return await this.#inTime(name, sessionTimeoutMs, signal, (timeout) => abortable(asking, timeout));
+    } catch (error) {
+      signal.throwIfAborted();
+      return { name: 'late', error };
+    }
+  }
+
+  /** Servers that were listed before keep their order, so that no server is left out when the list changes often. */
+  #useList(): void {
+    const listed = this.#options.connect.newest?.servers ?? [];
+    const at = this.#next % Math.max(1, this.#servers.length);
+    const present = [...this.#servers.slice(at), ...this.#servers.slice(0, at)];
+    const servers = renewed(present, listed, this.#options.environment.random);
+    if (servers === present) return;
+    [this.#servers, this.#next] = [servers, 0];
+    this.#addresses = undefined;
   }
 
   /** A server's addresses in the order to try them; none if its name can't be looked up in time. */
@@ -181,10 +251,15 @@ export class Dialer {
     }
   }
 
+  /** A try has failed, also after the server has accepted the session. @param at - the server's address, or the function that failed */
+  noteFailure(at: Server | string, error: unknown): void {
+    this.#lastFailure = error;
+    this.#options.outage.failed(at, error);
+  }
+
   #fail(server: Server, address: string, error: unknown, signal: Abortable): [] {
     if (signal.aborted) throw signal.reason;
-    this.#lastFailure = error;
-    this.#options.outage.failed({ host: address, port: server.port }, error);
+    this.noteFailure({ host: address, port: server.port }, error);
     this.#options.logger.debug({ server, cause: describe(error) }, 'no session from this server');
     return [];
   }
@@ -197,9 +272,8 @@ export class Dialer {
     task: (signal: Abortable) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
-    const round = Math.floor((this.#turns - 1) / this.#servers.length);
     const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses?.get(server) ?? 1), 0);
-    const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
+    const timeoutMs = handshakeTimeoutMs(this.#rounds, endpoints, sessionTimeoutMs);
     const timeout = new LazyAbortController();
     const timer = afterPendingInput(this.#options.environment.clock, timeoutMs, () => {
       timeout.abort(new ConnectTimeoutError(`no answer from ${what} within ${Math.round(timeoutMs)} ms`));

@@ -29,19 +29,27 @@ interface Lasting {
  */
 export class Outage {
   #state: Lasting | { readonly name: 'none' } = { name: 'none' };
+  #hasServed = false;
+
+  /** Whether a server has ever served a session of this owner. Before that, a wrong option or credential is reported as the caller's mistake. */
+  get hasServed(): boolean {
+    return this.#hasServed;
+  }
 
   /** The connection is lost. No term or lock is lost before the lease ends, and by then another server mostly serves. */
   begin(nowMs: number, leaseMs: number): void {
     this.#state = lasting(nowMs, nowMs + leaseMs);
   }
 
-  tried(nowMs: number): void {
+  /** @param tries - how many tries it counts for */
+  tried(nowMs: number, tries = 1): void {
     const before = this.#state.name === 'lasting' ? this.#state : lasting(nowMs, nowMs);
-    this.#state = { ...before, tries: before.tries + 1 };
+    this.#state = { ...before, tries: before.tries + tries };
   }
 
-  failed({ host, port }: Server, cause: unknown): void {
-    const address = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+  /** @param at - the server, or the name of what has failed in place of one */
+  failed(at: Server | string, cause: unknown): void {
+    const address = typeof at === 'string' ? at : addressOf(at);
     if (this.#state.name === 'lasting') this.#state = { ...this.#state, last: { address, cause } };
   }
 
@@ -55,9 +63,20 @@ export class Outage {
     return new NoServerError(state.last.address, nowMs - state.sinceMs, state.last.cause);
   }
 
+  /** A server has answered. */
   end(): void {
     this.#state = { name: 'none' };
   }
+
+  /** A server serves a session. */
+  served(): void {
+    this.#hasServed = true;
+    this.end();
+  }
+}
+
+function addressOf({ host, port }: Server): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function lasting(sinceMs: number, dueAtMs: number): Lasting {

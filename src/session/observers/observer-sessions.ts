@@ -3,7 +3,7 @@ import { abortable } from '../../platform/async/promises.js';
 import { checkInstance } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { isOfAnotherCopy } from '../../public-class/instance-brand.js';
-import { parseConnectString } from '../connection/connect-string.js';
+import { connectSource } from '../connection/server-list.js';
 import { Session } from '../session.js';
 import { resolveSessionOptions, type SessionOptions } from '../session-options.js';
 import { OwnSessions, type SessionSource } from '../successive-sessions.js';
@@ -33,7 +33,7 @@ export function resolveSource(
   options: SourceOptions,
   how: { readonly onError: (error: unknown) => void; readonly supervisor: string },
 ): ObserverSource {
-  if (typeof from === 'string') return resolveOwn(from, options, how.onError);
+  if (typeof from === 'string' || typeof from === 'function') return resolveOwn(from, options, how.onError);
   if (options.session !== undefined)
     throw new InvalidOptionError('observer.session', NOT_SHOWN, 'none without a connect string');
   const close = () => Promise.resolve();
@@ -45,17 +45,17 @@ export function resolveSource(
 }
 
 function resolveOwn(
-  connect: string,
+  connect: unknown,
   { session, logger: own }: SourceOptions,
   onError: (error: unknown) => void,
 ): ObserverSource {
-  parseConnectString(connect);
+  const servers = connectSource(connect);
   if (session?.logger !== undefined) resolveLogger(session.logger, 'session.logger');
   const logger = resolveLogger(own === undefined ? session?.logger : own);
   const { environment, signal } = resolveSessionOptions(session, logger);
   if (signal !== undefined)
     throw new InvalidOptionError('session.signal', signal, 'none: stop() ends the observer');
-  const sessions = new OwnSessions(connect, { given: session ?? {}, environment, logger }, onError);
+  const sessions = new OwnSessions(servers, { given: session ?? {}, environment, logger }, onError);
   return { source: sessions, logger, close: () => sessions.close() };
 }
 

@@ -116,11 +116,15 @@ export class ShardObserver extends ReportingEmitter<ShardObserverEvents> impleme
   #state: ShardObserverState = { name: 'unread' };
 
   /**
-   * @param session - a session, which is left open; a connect string; or a supervisor
+   * @param session - a session, which is left open; a connect string, or a function that gives one; or a supervisor
    * @param path - the group's, as its members have it
    * @throws InvalidOptionError if the session, the path or an option is wrong
    */
-  constructor(session: Session | SessionSource | string, path: string, options?: ShardObserverOptions) {
+  constructor(
+    session: Session | SessionSource | string | (() => string | Promise<string>),
+    path: string,
+    options?: ShardObserverOptions,
+  ) {
     super();
     this.path = checkPath('path', path);
     this.#paths = new GroupPaths(path);

@@ -28,8 +28,11 @@ import type { LostShards, ShardCleanupHook } from './shard-supervisor-events.js'
 
 /** How a `ShardSupervisor` takes part in a group, works and recovers. All times are in milliseconds. */
 export interface ShardSupervisorOptions {
-  /** The servers: `host[:port],host[:port]…[/chroot]`. */
-  readonly connect: string;
+  /**
+   * The servers: `host[:port],host[:port]…[/chroot]`. Or a function that gives them, which is asked before each round of servers: the
+   * list may change, and the chroot may not.
+   */
+  readonly connect: string | (() => string | Promise<string>);
   /** The group's path. */
   readonly path: string;
   /**

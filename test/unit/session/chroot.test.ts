@@ -32,6 +32,17 @@ describe('a chroot', () => {
       expect(() => new Chroot('/app').absolute(wrong as string)).toThrow(InvalidOptionError);
   });
 
+  it("gives the servers' own list to readers alone, and the same one below any chroot", () => {
+    for (const root of ['', '/app']) {
+      const chroot = new Chroot(root);
+      expect(chroot.absoluteToRead('/zookeeper/config')).toBe('/zookeeper/config');
+      expect(chroot.below('/zookeeper/config')).toBe('/zookeeper/config');
+      expect(() => chroot.absolute('/zookeeper/config')).toThrow(InvalidOptionError);
+      for (const wrong of ['/zookeeper', '/zookeeper/quota', '/zookeeper/config/a', '/zookeeper/config/'])
+        expect(() => chroot.absoluteToRead(wrong)).toThrow(InvalidOptionError);
+    }
+  });
+
   it('reads the relative path of a created node', () => {
     const reply = new WireWriter().begin().string('/app/queue/n-0000000001').frame().subarray(4);
     expect(new Chroot('/app').decodePath(reply)).toBe('/queue/n-0000000001');

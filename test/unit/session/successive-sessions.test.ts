@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Environment } from '../../../src/platform/injected-environment.js';
 import { reportPauseMs } from '../../../src/session/connection/outage.js';
+import { connectSource } from '../../../src/session/connection/server-list.js';
 import { OwnSessions } from '../../../src/session/successive-sessions.js';
 import { TestClock } from '../../../src/testing/controls/test-clock.js';
 import { settle } from '../../support/waiting.mjs';
@@ -31,7 +32,7 @@ function outOfReach(knownAfterMs = 0) {
   const errors: { at: number; error: unknown }[] = [];
   const given = { environment, connectTimeoutMs: CONNECT_TIMEOUT_MS };
   const sessions = new OwnSessions(
-    'zk1',
+    connectSource('zk1'),
     { given, environment, logger },
     (error) => void errors.push({ at: clock.now(), error }),
   );

@@ -11,7 +11,7 @@ import { LeaderElector } from '../../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
 import { type ElectionRecord, parseRecord, serializeRecord } from '../../../../src/election/record/record.js';
 import type { ElectedTerm } from '../../../../src/election/term/elected-term.js';
-import { parseConnectString } from '../../../../src/session/connection/connect-string.js';
+import { connectSource } from '../../../../src/session/connection/server-list.js';
 import type { NodeData, Stat } from '../../../../src/session/protocol/records.js';
 import { DEAD } from '../../../support/conclave/electors.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
@@ -27,7 +27,7 @@ it('wrote by what it had read over another connection, and made the record of a 
   const term = await clock.advanceUntil(() => elector.term as ElectedTerm);
   const { record, node } = term.claim;
   const late = server.delay(500, { only: 'exists', path: node });
-  const cleaning = cleanUpSession(parseConnectString(server.connectString), openSessionOf(session, term), {
+  const cleaning = cleanUpSession(connectSource(server.connectString), openSessionOf(session, term), {
     environment: clock.environment,
     logger: SILENT,
   });
@@ -65,7 +65,7 @@ async function setUpGuarded(...others: string[]) {
   for (const id of others) waiting.push(await join(id)); // One after the other, so that they have this order.
   await clock.advance(20_000);
   const cleanUp = () =>
-    cleanUpSession(parseConnectString(server.connectString), openSessionOf(leader.session, term), {
+    cleanUpSession(connectSource(server.connectString), openSessionOf(leader.session, term), {
       environment: clock.environment,
       logger: SILENT,
     });

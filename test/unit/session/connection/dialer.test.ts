@@ -2,14 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemEnvironment } from '../../../../src/platform/injected-environment.js';
 import { resolveLogger } from '../../../../src/platform/logging/logger.js';
-import {
-  Dialer,
-  handshakeTimeoutMs,
-  inTurn,
-  pauseMs,
-  shuffled,
-} from '../../../../src/session/connection/dialer.js';
+import { Dialer, handshakeTimeoutMs, inTurn, pauseMs } from '../../../../src/session/connection/dialer.js';
 import { Outage } from '../../../../src/session/connection/outage.js';
+import { connectSource, shuffled } from '../../../../src/session/connection/server-list.js';
 import { openTransport } from '../../../../src/session/connection/transport.js';
 import { NEW_SESSION } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
@@ -49,7 +44,8 @@ describe('looking for a server', () => {
     };
     const environment = { ...systemEnvironment, clock: new TestClock(), openSocket: opened };
     const dialer = new Dialer({
-      servers: [{ host: '127.0.0.1', port: 1 }],
+      connect: connectSource('127.0.0.1:1'),
+      sources: [],
       environment,
       open: (endpoint) => openTransport(endpoint, environment, undefined),
       logger: resolveLogger(undefined),

@@ -1,0 +1,161 @@
+/** Certificates and servers that change while a session lives, with real servers. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import { Session } from '../../src/session/session.js';
+import { freePort } from '../../tools/ports.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { uniquePath } from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { until } from '../support/waiting.mjs';
+
+const PASSWORD = 'changeit';
+let folder: string;
+let port: number;
+let stop: () => Promise<unknown>;
+
+const at = (name: string) => join(folder, name);
+const run = (program: string, ...words: string[]) => promisify(execFile)(program, words, { cwd: folder });
+
+/** Issues a certificate for a new key: valid, unless it is `expired`. */
+async function issue(name: string, subject: string, { san = '', expired = false } = {}) {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  await run('openssl', 'req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', subject);
+  await writeFile(at('ext'), san === '' ? '' : `subjectAltName=${san}`);
+  const authority = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'ext'];
+  const days = ['-days', expired ? '-1' : '2'];
+  await run('openssl', 'x509', '-req', '-in', `${name}.csr`, ...authority, ...days, '-out', `${name}.pem`);
+}
+
+async function tlsOf(name: string) {
+  const [ca, cert, key] = await Promise.all(
+    ['ca.pem', `${name}.pem`, `${name}.key`].map((file) => readFile(at(file))),
+  );
+  return { ca, cert, key } as { ca: Buffer; cert: Buffer; key: Buffer };
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'conclave-rotation-'));
+  const ca = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  await run(
+    'openssl',
+    'req',
+    '-x509',
+    ...ca,
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.pem',
+    '-subj',
+    '/CN=authority',
+  );
+  await issue('server', '/CN=server', { san: 'DNS:localhost,IP:127.0.0.1' });
+  await issue('first', '/O=Acme/CN=worker');
+  await issue('renewed', '/O=Acme/CN=worker');
+  await issue('expired', '/O=Acme/CN=worker', { expired: true });
+  const pair = ['-in', 'server.pem', '-inkey', 'server.key', '-out', 'server.p12'];
+  await run('openssl', 'pkcs12', '-export', ...pair, '-passout', `pass:${PASSWORD}`);
+  const trusted = ['-keystore', 'trusted.p12', '-storetype', 'PKCS12', '-storepass', PASSWORD, '-noprompt'];
+  await run('keytool', '-importcert', ...trusted, '-alias', 'authority', '-file', 'ca.pem');
+  port = await freePort();
+  const zookeeper = await startZooKeeper({
+    settings: {
+      serverCnxnFactory: 'org.apache.zookeeper.server.NettyServerCnxnFactory',
+      'ssl.keyStore.location': at('server.p12'),
+      'ssl.keyStore.password': PASSWORD,
+      'ssl.trustStore.location': at('trusted.p12'),
+      'ssl.trustStore.password': PASSWORD,
+      'authProvider.x509': 'org.apache.zookeeper.server.auth.X509AuthenticationProvider',
+      secureClientPort: port,
+      secureClientPortAddress: '127.0.0.1',
+      'ssl.clientAuth': 'need',
+    },
+  });
+  stop = zookeeper.stop;
+});
+
+afterAll(async () => {
+  await stop?.();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A session with the certificate `first`, through a proxy, and the names of the certificates that were given. */
+async function openRotating() {
+  const proxy = await startProxy(port, { readable: false });
+  let name = 'first';
+  const given: string[] = [];
+  const tls = () => {
+    given.push(name);
+    return tlsOf(name);
+  };
+  const options = { tls, access: 'creator', sessionTimeoutMs: 20_000, logger: SILENT } as const;
+  const session = await Session.connect(proxy.connectString, options);
+  onTestFinished(() => session.close());
+  const use = (next: string) => {
+    name = next;
+  };
+  return { proxy, session, given, use };
+}
+
+describe('a client certificate', () => {
+  it('is renewed at the next connection, and the session goes on with its nodes', async () => {
+    const { proxy, session, given, use } = await openRotating();
+    const path = uniquePath('mine');
+    await session.create(path, { mode: 'ephemeral', data: Buffer.from('x') });
+    const { id } = session.credentials;
+    use('renewed');
+    expect((await session.getData(path)).data.toString()).toBe('x');
+    await eventAfter(session, 'resumed', () => proxy.dropConnections());
+    expect([given[0], given.at(-1)]).toEqual(['first', 'renewed']);
+    expect(session.credentials.id).toBe(id);
+    expect((await session.getData(path)).data.toString()).toBe('x');
+    await session.setData(path, Buffer.from('y'));
+  });
+
+  it('that has expired is a failed try, and the session goes on when there is another one', async () => {
+    const { proxy, session, given, use } = await openRotating();
+    const path = uniquePath('mine');
+    await session.create(path, { mode: 'ephemeral' });
+    use('expired');
+    const resumed = nextEvent(session, 'resumed');
+    proxy.dropConnections();
+    await until(() => given.filter((each) => each === 'expired').length > 1);
+    expect(session.state.name).toBe('suspended');
+    use('renewed');
+    await resumed;
+    expect(session.owns((await session.getData(path)).stat)).toBe(true);
+  });
+});
+
+it('a leader keeps its term while the listed servers change one by one until none of the first is left', async () => {
+  const ensemble = await startZooKeeper({ servers: 3 });
+  onTestFinished(async () => void (await ensemble.stop()));
+  const proxies = await Promise.all(
+    ensemble.servers.map((server) => startProxy(server.port, { readable: false })),
+  );
+  let listed = 0;
+  const session = await Session.connect(() => (proxies[listed] as (typeof proxies)[0]).connectString, {
+    sessionTimeoutMs: 20_000,
+    logger: SILENT,
+  });
+  onTestFinished(() => session.close());
+  const elector = new LeaderElector(session, uniquePath('election'));
+  onTestFinished(() => elector.stop());
+  const elected = nextEvent(elector, 'elected');
+  await elector.start();
+  await elected;
+  const { term } = elector;
+  for (const next of [1, 2]) {
+    listed = next;
+    await eventAfter(session, 'resumed', () => proxies[next - 1]?.dropConnections());
+    expect(session.server?.port).toBe(Number(proxies[next]?.connectString.split(':').at(-1)));
+    expect(term?.isHeld()).toBe(true);
+  }
+  expect(elector.term).toBe(term);
+});

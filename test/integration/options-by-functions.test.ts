@@ -1,0 +1,294 @@
+/** Options of a session that are functions: when they are asked, and what follows from each kind of answer. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionObserver } from '../../src/election/observer/observer.js';
+import {
+  ConnectionLossError,
+  ConnectTimeoutError,
+  InvalidOptionError,
+  NoServerError,
+} from '../../src/errors.js';
+import { ignore } from '../../src/platform/async/promises.js';
+import { Session } from '../../src/session/session.js';
+import type { SessionOptions } from '../../src/session/session-options.js';
+import { recordEvents } from '../support/events.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+import { SILENT } from '../support/silent-logger.mjs';
+
+type Alice = { readonly scheme: 'digest'; readonly credentials: string };
+const alice = (password = 'secret'): Alice => ({ scheme: 'digest', credentials: `alice:${password}` });
+const pending = () => new Promise<never>(ignore);
+const sealed = () => Promise.reject(new Error('the vault is sealed'));
+
+/** A session with a function that gives its credentials, which `giveFromNowOn` replaces. */
+async function start(options: SessionOptions = {}) {
+  const world = await startWithTestClock();
+  let [give, calls] = [(): Alice | Promise<Alice> => alice(), 0];
+  const auth = () => {
+    calls++;
+    return give();
+  };
+  const session = await world.open({ auth, ...options });
+  const errors: Error[] = [];
+  session.on('error', (error) => errors.push(error));
+  return {
+    ...{ ...world, session, errors },
+    calls: () => calls,
+    giveFromNowOn: (next: typeof give) => {
+      give = next;
+    },
+    /** Cuts the connection, and lets no other one come about. */
+    cutOff: () => {
+      world.server.refuse();
+      world.server.dropConnections();
+    },
+  };
+}
+
+describe('a function that gives an option', () => {
+  it('is called once for each search for a server', async () => {
+    const { clock, server, session, calls } = await start();
+    expect(calls()).toBe(1);
+    for (const expected of [2, 3]) {
+      const resumed = recordEvents(session, 'resumed');
+      server.dropConnections();
+      await clock.advanceUntil(() => resumed.length === 1);
+      expect(calls()).toBe(expected);
+    }
+  });
+
+  it('is called before each round of servers in an outage, about once a second', async () => {
+    const world = await startWithTestClock();
+    let calls = 0;
+    const auth = () => {
+      calls++;
+      return alice();
+    };
+    const environment = { ...world.clock.environment, random: () => 1 - 1e-9 };
+    const session = await Session.connect(world.server.connectString, { auth, environment, logger: SILENT });
+    onTestFinished(() => world.clock.advanceUntil(session.close()));
+    world.server.refuse();
+    world.server.dropConnections();
+    await world.clock.advance(10_000);
+    const before = calls;
+    await world.clock.advance(60_000);
+    expect(calls - before).toBeGreaterThan(50);
+    expect(calls - before).toBeLessThanOrEqual(60);
+    world.server.admit();
+  });
+
+  it('is asked no second time while it has not answered, and the session says that it waits for it', async () => {
+    const { clock, session, errors, calls, giveFromNowOn, server } = await start();
+    let answer: (value: Alice) => void = ignore;
+    giveFromNowOn(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve;
+        }),
+    );
+    server.dropConnections();
+    await clock.advance(5000);
+    expect(calls()).toBe(2);
+    expect(errors[0]).toBeInstanceOf(NoServerError);
+    expect(errors[0]).toMatchObject({ address: 'session.auth()', cause: expect.any(ConnectTimeoutError) });
+    expect(String(errors[0])).toContain('no answer from session.auth() within');
+    const { credentials } = session;
+    const resumed = recordEvents(session, 'resumed');
+    answer(alice());
+    await clock.advanceUntil(() => resumed.length === 1);
+    expect([session.credentials.id, calls()]).toEqual([credentials.id, 2]);
+  });
+
+  it('keeps no caller of close() waiting when it does not answer', async () => {
+    const { clock, session, giveFromNowOn, server, calls } = await start();
+    giveFromNowOn(pending);
+    server.dropConnections();
+    await clock.advanceUntil(() => calls() === 2);
+    const closing = session.close();
+    await clock.advance(2000);
+    await closing;
+  });
+
+  it('is asked for a session that was closed without a connection, so that a server ends it', async () => {
+    const { clock, server, session, calls, cutOff } = await start();
+    cutOff();
+    await clock.advanceUntil(() => session.state.name === 'suspended');
+    const before = calls();
+    const closing = session.close();
+    server.admit();
+    await clock.advanceUntil(closing);
+    expect(calls()).toBeGreaterThan(before);
+    expect(server.sessions()).toEqual([]);
+  });
+
+  it.each([
+    ['rejects', sealed, 'the vault is sealed'],
+    [
+      'gives a wrong value',
+      () => ({ scheme: 'digest', credentials: 'SECRET' }) as Alice,
+      'session.auth() is (not shown)',
+    ],
+  ])(
+    'leaves the session without a server when it %s later, until it gives a right one',
+    async (_, fail, why) => {
+      const { clock, server, session, errors, giveFromNowOn } = await start();
+      const { id } = session.credentials;
+      const resumed = recordEvents(session, 'resumed');
+      giveFromNowOn(fail);
+      server.dropConnections();
+      await clock.advance(4000);
+      expect(errors[0]).toBeInstanceOf(NoServerError);
+      expect(errors[0]?.message).toContain(why);
+      expect(errors[0]?.message).not.toContain('SECRET');
+      giveFromNowOn(() => alice());
+      await clock.advanceUntil(() => resumed.length === 1);
+      expect(session.credentials.id).toBe(id);
+    },
+  );
+
+  it('shows the servers the password that it gives at the time', async () => {
+    const { clock, server, session, giveFromNowOn, open } = await start();
+    const other = await open({ auth: alice('new') });
+    await other.create('/of-new', { data: Buffer.from('x') });
+    await expect(clock.advanceUntil(session.getData('/of-new'))).rejects.toMatchObject({ code: 'NO_AUTH' });
+    giveFromNowOn(() => alice('new'));
+    const resumed = recordEvents(session, 'resumed');
+    server.dropConnections();
+    await clock.advanceUntil(() => resumed.length === 1);
+    expect((await clock.advanceUntil(session.getData('/of-new'))).data.toString()).toBe('x');
+  });
+
+  it.each([
+    ['rejects', sealed, 'the vault is sealed'],
+    [
+      'throws',
+      () => {
+        throw new Error('no file');
+      },
+      'no file',
+    ],
+    ['never answers', pending, 'no answer from session.auth() within'],
+  ])('is the cause of the time-out when it %s at the start', async (_, auth, why) => {
+    const { clock, open } = await startWithTestClock();
+    const opening = open({ auth: auth as () => Promise<Alice>, connectTimeoutMs: 3000 });
+    opening.catch(ignore);
+    await clock.advance(3500);
+    await expect(opening).rejects.toBeInstanceOf(ConnectTimeoutError);
+    await expect(opening).rejects.toThrow(why);
+  });
+
+  it('is not blamed for a server that accepts the session and then is silent: the time-out names that as its cause', async () => {
+    const { clock, server, open } = await startWithTestClock();
+    server.delay(60_000, { only: 'auth' });
+    const opening = open({ auth: () => alice(), connectTimeoutMs: 5000 });
+    opening.catch(ignore);
+    await clock.advance(6000);
+    await expect(opening).rejects.toMatchObject({
+      name: 'ConnectTimeoutError',
+      message: expect.stringContaining('no answer in time'),
+      cause: expect.any(ConnectionLossError),
+    });
+  });
+
+  it.each([
+    ['session.auth()', { auth: () => [{ scheme: 7 }] }],
+    ['session.auth()', { auth: () => undefined }],
+    ['session.tls()', { tls: async () => ({ ca: 'no certificate', host: 'zk1' }) }],
+    ['session.tls()', { tls: () => undefined }],
+  ])('named %s is refused when its first value is wrong', async (option, options) => {
+    const { open } = await startWithTestClock();
+    const opening = open(options as unknown as SessionOptions);
+    await expect(opening).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(opening).rejects.toMatchObject({ option, value: expect.anything() });
+  });
+});
+
+describe('a function that gives the servers', () => {
+  /** A session by such a function, which `giveFromNowOn` replaces. */
+  async function startListed(chroot = '') {
+    const world = await startWithTestClock();
+    const listed = `${world.server.connectString}${chroot}`;
+    let [give, calls] = [(): string | Promise<string> => listed, 0];
+    const connect = () => {
+      calls++;
+      return give();
+    };
+    const { environment } = world.clock;
+    const session = await Session.connect(connect, { environment, logger: SILENT });
+    onTestFinished(() => world.clock.advanceUntil(session.close()));
+    const giveFromNowOn = (next: typeof give) => {
+      give = next;
+    };
+    return { ...world, session, giveFromNowOn, listed, calls: () => calls };
+  }
+
+  it('also gives the chroot', async () => {
+    const { session, server, clock } = await startListed('/app');
+    await clock.advanceUntil(session.create('/node'));
+    expect(server.paths('/')).toContain('/app/node');
+    expect(session.ensemble.servers).toHaveLength(1);
+  });
+
+  it.each([
+    ['rejects', sealed],
+    ['does not answer', pending],
+    ['gives no string', () => 7 as unknown as string],
+    ['gives another chroot', () => '127.0.0.1:1/other'],
+  ])('leaves the former list when it %s', async (_, give) => {
+    const { clock, server, session, giveFromNowOn, calls } = await startListed('/app');
+    const resumed = recordEvents(session, 'resumed');
+    giveFromNowOn(give);
+    server.dropConnections();
+    await clock.advanceUntil(() => resumed.length === 1);
+    expect(calls()).toBe(2);
+  });
+
+  it("can be fed from the servers' own list, which can be read and watched below a chroot, and not be written", async () => {
+    const { session, server, clock } = await startListed('/app');
+    const path = '/zookeeper/config';
+    const { data, stat } = await clock.advanceUntil(session.getData(path, { onChange: ignore }));
+    expect(server.watchCount(path)).toBe(1);
+    expect((await clock.advanceUntil(session.exists(path)))?.version).toBe(stat.version);
+    await expect(session.setData(path, data)).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(session.getChildren(path)).rejects.toBeInstanceOf(InvalidOptionError);
+  });
+
+  it('leaves the present connection alone, and counts when that is lost', async () => {
+    const { clock, server, session, giveFromNowOn, listed } = await startListed();
+    const errors: Error[] = [];
+    session.on('error', (error) => errors.push(error));
+    giveFromNowOn(() => '127.0.0.1:1');
+    await clock.advance(20_000);
+    expect(session.state.name).toBe('connected');
+    server.dropConnections();
+    await clock.advanceUntil(() => errors.length > 0);
+    expect(String(errors[0])).toContain('127.0.0.1:1');
+    const resumed = recordEvents(session, 'resumed');
+    giveFromNowOn(() => listed);
+    await clock.advanceUntil(() => resumed.length === 1);
+    expect(session.ensemble.servers).toHaveLength(1);
+  });
+
+  it('is refused when its first value is wrong, also by a supervisor and an observer, whose start rejects', async () => {
+    const connect = () => 'zk1:port';
+    const wrong = { option: 'connect()', value: 'zk1:port' };
+    await expect(Session.connect(connect, { logger: SILENT })).rejects.toMatchObject(wrong);
+    const supervisor = new ElectionSupervisor({ connect, path: '/election', logger: SILENT });
+    await expect(supervisor.start()).rejects.toMatchObject(wrong);
+    const observer = new ElectionObserver(connect, '/election', { logger: SILENT });
+    await expect(observer.start()).rejects.toMatchObject(wrong);
+  });
+
+  it('serves supervisors and observers', async () => {
+    const { clock, server } = await startWithTestClock();
+    const connect = async () => server.connectString;
+    const given = { environment: clock.environment };
+    const supervisor = new ElectionSupervisor({ connect, path: '/election', session: given, logger: SILENT });
+    const observer = new ElectionObserver(connect, '/election', { session: given, logger: SILENT });
+    onTestFinished(async () => {
+      await clock.advanceUntil(Promise.all([supervisor.stop(), observer.stop()]));
+    });
+    await clock.advanceUntil(Promise.all([supervisor.start(), observer.start()]));
+    await clock.advanceUntil(() => observer.leader !== undefined);
+  });
+});
