@@ -18,6 +18,15 @@ export interface HeldConnectionPort {
 }
 
 /**
+ * `open`: the socket is there, or its end hasn't been reported yet. `lost`: another connection stands in for it, until the main thread
+ * destroys it. The error is reported with the end, because the main thread gives the connection up when it gets it.
+ */
+type State =
+  | { readonly name: 'open' }
+  | { readonly name: 'lost'; readonly standIn: StandIn; readonly error: SentError | undefined }
+  | { readonly name: 'ended' };
+
+/**
  * One connection as the thread holds it: a socket, the filter of what arrives, and the repeater, which sends the newest heartbeat of the
  * main thread while that one stands still. If the socket is lost, another connection may stand in for it until the main thread destroys it.
  */
@@ -33,10 +42,7 @@ export class HeldConnection {
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
   readonly #opening: Opening;
   readonly #introduction = new Introduction();
-  #error: SentError | undefined; // It's reported with the end, because the main thread gives the connection up when it gets it.
-  #standIn: StandIn | undefined; // From the loss of the socket.
-  #isDestroyed = false;
-  #hasEnded = false;
+  #state: State = { name: 'open' };
 
   /**
    * @param at - when the main thread has asked for the connection
@@ -56,7 +62,7 @@ export class HeldConnection {
     this.#repeater = new Repeater({
       now: () => this.#now(),
       instantIn: (ms) => machineInstantIn(() => ms, port.environment.clock.sources),
-      write: (frame) => void (this.#standIn ?? this.#socket).write(frame),
+      write: (frame) => void (this.#state.name === 'lost' ? this.#state.standIn : this.#socket).write(frame),
       extend: port.extend,
       answered: (tookMs) => port.post({ kind: 'answered', id, tookMs }),
       repeated: (answer) => port.post({ kind: 'repeated', id, answer }),
@@ -73,14 +79,15 @@ export class HeldConnection {
     if (incoming !== undefined) incoming.reader = { read: (bytes) => this.#read(bytes) };
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.once(ready, () => port.post({ kind: 'connected', id }));
-    socket.on('error', (error) => {
-      this.#error ??= toSent(error);
+    let error: SentError | undefined;
+    socket.on('error', (first) => {
+      error ??= toSent(first);
     });
-    socket.on('close', () => this.#lose());
+    socket.on('close', () => this.#lose(error));
   }
 
   write(bytes: Uint8Array): void {
-    if (this.#hasEnded || this.#standIn !== undefined) return;
+    if (this.#state.name !== 'open') return;
     const frames = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#introduction.writing(frames);
     this.#repeater.writing(frames);
@@ -89,16 +96,15 @@ export class HeldConnection {
   }
 
   give(given: Given | undefined): void {
-    if (this.#hasEnded) return;
+    if (this.#state.name === 'ended') return;
     this.#repeater.give(given);
     this.#arm();
   }
 
   destroy(): void {
-    this.#isDestroyed = true;
     this.#repeater.give(undefined);
     this.#socket.destroy();
-    if (this.#standIn !== undefined) this.#end();
+    if (this.#state.name === 'lost') this.#end(this.#state.error);
   }
 
   #now(): number {
@@ -106,33 +112,34 @@ export class HeldConnection {
   }
 
   #read(bytes: Buffer): void {
-    if (this.#hasEnded) return;
+    if (this.#state.name !== 'open') return;
     this.#filter.push(bytes);
     this.#arm();
   }
 
-  #lose(): void {
+  #lose(error: SentError | undefined): void {
     this.#filter.end();
-    const given = this.#repeater.continued;
-    if (this.#isDestroyed || given === undefined || this.#introduce() === undefined) return this.#end();
+    const times = this.#repeater.continued; // Nothing, if the main thread has destroyed the socket.
+    if (times === undefined || this.#introduce() === undefined) return this.#end(error);
     const { endpoint, servers, tls } = this.#opening;
     const { environment } = this.#port;
-    this.#standIn = new StandIn({
+    const standIn = new StandIn({
       environment,
       tls,
       servers: inOrder(servers, endpoint.server, environment.random()),
-      times: given,
+      times,
       introduce: () => this.#introduce(),
       introducing: () => this.#port.post({ kind: 'stands-in', id: this.#id }),
       serves: () => {
         this.#repeater.reconnected();
         this.#look();
       },
-      answered: (frame) => {
-        if (this.#repeater.handlingOf(frame.readInt32BE(0)) === 'keep') this.#repeater.show(frame);
+      answered: (xid, frame) => {
+        if (this.#repeater.handlingOf(xid) === 'keep') this.#repeater.show(frame);
         this.#arm();
       },
     });
+    this.#state = { name: 'lost', standIn, error };
     this.#port.post({ kind: 'lost', id: this.#id });
   }
 
@@ -142,19 +149,18 @@ export class HeldConnection {
     return this.#introduction.frames(this.#repeater.lastZxid);
   }
 
-  #end(): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#standIn?.end();
+  #end(error: SentError | undefined): void {
+    if (this.#state.name === 'lost') this.#state.standIn.end();
+    this.#state = { name: 'ended' };
     this.#repeater.give(undefined);
     this.#timer?.clear();
-    if (this.#error !== undefined) this.#port.post({ kind: 'failed', id: this.#id, error: this.#error });
+    if (error !== undefined) this.#port.post({ kind: 'failed', id: this.#id, error });
     this.#port.post({ kind: 'closed', id: this.#id });
   }
 
   /** Looks at the counter now and then, and sends a heartbeat when it is due. */
   #arm(): void {
-    if (this.#hasEnded || !this.#repeater.isOn) return;
+    if (this.#state.name === 'ended' || !this.#repeater.isOn) return;
     const now = this.#now();
     this.#armFor(Math.min(now + this.#looksEveryMs, Math.max(now, this.#repeater.dueAt)), now);
   }
@@ -171,7 +177,8 @@ export class HeldConnection {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#now();
     const mainTurns = this.#watch.turnsAt(now);
-    if (this.#standIn?.serves ?? true) this.#repeater.beat(mainTurns);
+    if (this.#state.name === 'open' || (this.#state.name === 'lost' && this.#state.standIn.serves))
+      this.#repeater.beat(mainTurns);
     if (mainTurns) this.#arm();
     else if (this.#repeater.isOn) this.#armFor(now + this.#looksEveryMs, now);
   }

@@ -9,8 +9,8 @@ import {
   Repeater,
   repeatsEveryMs,
 } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
-import { FIRST_THREAD_XID } from '../../../../src/session/protocol/frame-limits.js';
-import { encodePing, heartbeatRequest } from '../../../../src/session/protocol/requests.js';
+import { encodePing, FIRST_THREAD_XID, PING_XID } from '../../../../src/session/protocol/frame-layout.js';
+import { heartbeatRequest } from '../../../../src/session/protocol/requests.js';
 import { greeting, reply } from '../../../support/wire/fake-server.mjs';
 import { Writer } from '../../../support/wire/jute.mjs';
 
@@ -18,7 +18,6 @@ const TIMES = { leaseMs: 1600, sessionTimeoutMs: 4800 };
 const REPEAT_MS = repeatsEveryMs(TIMES); // 500.
 const HELD = '/election/leader';
 const WAITING = '/other/candidate';
-const PING_XID = -2;
 
 /** A cell of a held node. The test tells cells apart by identity. */
 const cell = () => new SharedArrayBuffer(8);
