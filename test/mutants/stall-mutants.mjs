@@ -42,12 +42,12 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'session/connection-thread/stall-watch.ts',
-        from: 'if (count !== this.#count) {',
-        to: 'if (count !== this.#count || count >= 0) {',
+        from: 'return this.#turning.msLeft() > 0;',
+        to: 'const leftMs = this.#turning.msLeft();\n    this.#turning.raiseTo({ monotonicMs: 2 ** 40 });\n    return leftMs > 0;',
       },
     ],
     file: `${FOLDER}/stall-watch.test.ts`,
-    test: 'the watch for stalls > finds the loop turning again as soon as the counter is raised',
+    test: 'the watch for stalls > finds the loop turning again as soon as it turns',
   },
   {
     name: 'repeat-for-the-waiting',

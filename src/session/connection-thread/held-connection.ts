@@ -1,6 +1,6 @@
 import type { Environment } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
-import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
+import { type MachineInstant, machineInstantIn } from '../../platform/time/machine-instant.js';
 import { openTransport, type Transport } from '../connection/transport.js';
 import { FrameFilter } from './frame-filter.js';
 import { type Given, Repeater } from './heartbeat-repeater.js';
@@ -44,20 +44,13 @@ export class HeldConnection {
   readonly #introduction = new Introduction();
   #state: State = { name: 'open' };
 
-  /**
-   * @param at - when the main thread has asked for the connection
-   * @throws the error of Node's TLS, if it refuses the options
-   */
-  constructor(id: number, opening: Opening, at: MachineInstant, port: HeldConnectionPort) {
+  /** @throws the error of Node's TLS, if it refuses the options */
+  constructor(id: number, opening: Opening, port: HeldConnectionPort) {
     const { endpoint, tls, maxStallMs, turns } = opening;
     this.#id = id;
     this.#opening = opening;
     this.#port = port;
-    this.#watch = new StallWatch(
-      turns,
-      maxStallMs,
-      this.#now() + msUntil(at, port.environment.clock.sources),
-    );
+    this.#watch = new StallWatch(turns, port.environment.clock.sources);
     this.#looksEveryMs = looksEveryMs(maxStallMs);
     this.#repeater = new Repeater({
       now: () => this.#now(),
@@ -145,7 +138,7 @@ export class HeldConnection {
 
   /** What another server may be shown in place of the main thread. */
   #introduce(): Introduced | undefined {
-    if (this.#repeater.continued === undefined || !this.#watch.turnsAt(this.#now())) return undefined;
+    if (this.#repeater.continued === undefined || !this.#watch.turns()) return undefined;
     return this.#introduction.frames(this.#repeater.lastZxid);
   }
 
@@ -176,7 +169,7 @@ export class HeldConnection {
   #look(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#now();
-    const mainTurns = this.#watch.turnsAt(now);
+    const mainTurns = this.#watch.turns();
     if (this.#state.name === 'open' || (this.#state.name === 'lost' && this.#state.standIn.serves))
       this.#repeater.beat(mainTurns);
     if (mainTurns) this.#arm();
