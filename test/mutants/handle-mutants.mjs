@@ -16,10 +16,7 @@ export const HANDLE_MUTANTS = [
     danger: 'the thread stands still in between: it takes an end of long after for an end of then',
     edits: [
       inEnd('    const instant = {', '    const now = this.#sources.monotonicMs();\n    const instant = {'),
-      inEnd(
-        'msUntil(instant, this.#sources)',
-        '(instant.monotonicMs ?? 0) - now',
-      ),
+      inEnd('msUntil(instant, this.#sources)', '(instant.monotonicMs ?? 0) - now'),
     ],
     file: CELL,
     test: 'the cell of a term > reads both ends, then both clocks, then the reason; it writes the up time first',

@@ -54,7 +54,7 @@ export const STALL_MUTANTS = [
     what: 'the thread repeats every heartbeat that it knows',
     danger:
       'a term that a stalled candidate is given, and has not begun, is not taken over until maxStallMs is over',
-    edits: [inRepeater('filter(({ isForHeld }) => isForHeld)', 'filter(() => true)')],
+    edits: [inRepeater('({ isForHeld, nodes }) => isForHeld && !', '({ nodes }) => !')],
     file: REPEATER,
     test: 'a repeated heartbeat > is only one that the main thread gave for what it holds',
   },
@@ -108,7 +108,10 @@ export const STALL_MUTANTS = [
     what: 'the thread goes on with a heartbeat that was refused',
     danger: 'it hides from the main thread and from operators that the node is gone',
     edits: [
-      inRepeater("this.#state.name !== 'on' || this.#state.doubted.size > 0", "this.#state.name !== 'on'"),
+      inRepeater(
+        'isForHeld && !nodes.some(({ id }) => doubted.has(id))',
+        'isForHeld || !nodes.some(({ id }) => doubted.has(id))',
+      ),
     ],
     file: REPEATER,
     test: 'a repeated heartbeat > that is refused is the last one until the main thread has sent one that is confirmed',

@@ -102,8 +102,8 @@ export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs
  *
  * It repeats only what the main thread gave for what it holds, byte for byte but for the xid. So no server and no other client can tell a
  * repeat from a heartbeat of the main thread, and the argument of src/election/README.md holds for both. It repeats nothing while a
- * heartbeat or a ping of either thread is unanswered, nor after a heartbeat of either was refused or has shown a version that didn't
- * rise, until the main thread has sent one that is confirmed. Then pings keep the session.
+ * heartbeat or a ping of either thread is unanswered. If a heartbeat of either was refused, or has shown a version that didn't rise, it
+ * repeats none for the same nodes until the main thread has sent one that is confirmed. If none is left, pings keep the session.
  */
 export class Repeater {
   readonly #port: RepeaterPort;
@@ -241,8 +241,11 @@ export class Repeater {
 
   /** The heartbeats that may be repeated now. */
   get #repeatable(): readonly GivenHeartbeat[] {
-    if (this.#state.name !== 'on' || this.#state.doubted.size > 0) return [];
-    return this.#state.given.heartbeats.filter(({ isForHeld }) => isForHeld);
+    if (this.#state.name !== 'on') return [];
+    const { given, doubted } = this.#state;
+    return given.heartbeats.filter(
+      ({ isForHeld, nodes }) => isForHeld && !nodes.some(({ id }) => doubted.has(id)),
+    );
   }
 
   #noteIfHeartbeat(bytes: Buffer, at: number, xid: number): void {

@@ -239,12 +239,14 @@ describe('a repeated heartbeat', () => {
       heartbeatOf([node(1, HELD)], true),
       heartbeatOf([node(2, '/other/leader')], true),
     ];
-    const { time, filter, mainWrites, beat } = setUpServed([refusedOne, other]);
+    const { time, filter, toServer, mainWrites, beat } = setUpServed([refusedOne, other]);
     mainWrites(withXid(refusedOne, 5), withXid(other, 6));
     filter.push(refused(5));
     filter.push(committed(6, [1]));
     time.ms = REPEAT_MS;
-    expect(beat()).toEqual([]);
+    expect(beat()).toEqual([FIRST_THREAD_XID]); // Of the others, the proof goes on.
+    expect(toServer.at(-1)?.bytes).toEqual(withXid(other, FIRST_THREAD_XID));
+    filter.push(committed(FIRST_THREAD_XID, [2]));
     mainWrites(withXid(refusedOne, 7));
     filter.push(committed(7, [1]));
     time.ms = 2 * REPEAT_MS;
