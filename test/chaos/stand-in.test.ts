@@ -53,6 +53,19 @@ describe('a process that loses its connection while its main thread stands still
     expect([...(await process.ended).lines].sort()).toEqual([...KEPT].sort());
   });
 
+  it('keeps its term over another way when the link is silent, if the lease is longer than that is borne', async () => {
+    const proxies = [await startProxy(), await startProxy()];
+    const options = { servers: connectStringOf(proxies), session: { leaseMs: 5500 } };
+    const process = startStalling('lead', options);
+    await process.said('blocks');
+    const [silent, other] = proxies.toSorted((one, two) => Number(two.inUse) - Number(one.inUse));
+    silent?.partition();
+    await until(() => other?.inUse === true);
+    await severalLeases(await openSession(), process.path, 1);
+    process.unblock();
+    expect([...(await process.ended).lines].sort()).toEqual([...KEPT].sort());
+  });
+
   it('keeps its term when the server at hand is killed', async () => {
     const ensemble = await Ensemble.start({ tickMs: 500 });
     await ensemble.allServe();

@@ -97,6 +97,11 @@ export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs
   return sessionTimeoutMs / 4;
 }
 
+/** How long an answer may take before the link counts as dead: as long as the main thread waits. */
+export function answeredWithinMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs'>): number {
+  return sessionTimeoutMs / 3;
+}
+
 /**
  * Decides, for one connection, when the thread sends a heartbeat in place of the main thread, and which leases a reply extends.
  *
@@ -181,10 +186,18 @@ export class Repeater {
   /** When {@link beat} has something to send, if the main thread sends nothing before; `Infinity` while an answer is outstanding. */
   get dueAt(): number {
     const state = this.#state;
-    if (state.name !== 'on' || this.#unanswered.size > 0 || this.#pings.length > 0)
-      return Number.POSITIVE_INFINITY;
+    if (state.name !== 'on' || this.#isWaiting) return Number.POSITIVE_INFINITY;
     const pingAt = state.writtenAt + pingsEveryMs(state.given);
     return this.#repeatable.length === 0 ? pingAt : state.heartbeatAt + repeatsEveryMs(state.given);
+  }
+
+  get #isWaiting(): boolean {
+    return this.#unanswered.size > 0 || this.#pings.length > 0;
+  }
+
+  /** How long the peer may be silent, if an answer is outstanding. */
+  get answerWithinMs(): number | undefined {
+    return this.#state.name === 'on' && this.#isWaiting ? answeredWithinMs(this.#state.given) : undefined;
   }
 
   /** Sends what is due. @param mainTurns - whether the main thread's event loop has turned within `maxStallMs` */

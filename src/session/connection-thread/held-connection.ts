@@ -1,5 +1,5 @@
 import type { Environment } from '../../platform/injected-environment.js';
-import type { Timer } from '../../platform/time/clock.js';
+import { afterPendingInput, type Timer } from '../../platform/time/clock.js';
 import { type MachineInstant, machineInstantIn } from '../../platform/time/machine-instant.js';
 import { openTransport, type Transport } from '../connection/transport.js';
 import { FrameFilter } from './frame-filter.js';
@@ -40,6 +40,7 @@ export class HeldConnection {
   readonly #filter: FrameFilter;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
+  #silence: Timer | undefined; // While an answer is outstanding, and nothing arrives.
   readonly #opening: Opening;
   readonly #introduction = new Introduction();
   #state: State = { name: 'open' };
@@ -107,10 +108,28 @@ export class HeldConnection {
   #read(bytes: Buffer): void {
     if (this.#state.name !== 'open') return;
     this.#filter.push(bytes);
+    this.#heard();
+  }
+
+  #heard(): void {
+    this.#silence?.clear();
+    this.#silence = undefined;
     this.#arm();
   }
 
+  /** The link is dead, though it doesn't end. */
+  #cut(ms: number): void {
+    this.#silence = undefined;
+    if (this.#repeater.answerWithinMs === undefined) return; // The main thread has withdrawn what it gave.
+    if (this.#state.name === 'lost') return this.#state.standIn.leaveServer();
+    this.#socket.destroy();
+    this.#lose(toSent(new Error(`no reply to a heartbeat within ${Math.round(ms)} ms: the link is dead`)));
+  }
+
   #lose(error: SentError | undefined): void {
+    if (this.#state.name !== 'open') return;
+    this.#silence?.clear();
+    this.#silence = undefined;
     this.#filter.end();
     const times = this.#repeater.continued; // Nothing, if the main thread has destroyed the socket.
     if (times === undefined || this.#introduce() === undefined) return this.#end(error);
@@ -129,7 +148,7 @@ export class HeldConnection {
       },
       answered: (xid, frame) => {
         if (this.#repeater.handlingOf(xid) === 'keep') this.#repeater.show(frame);
-        this.#arm();
+        this.#heard();
       },
     });
     this.#state = { name: 'lost', standIn, error };
@@ -147,6 +166,7 @@ export class HeldConnection {
     this.#state = { name: 'ended' };
     this.#repeater.give(undefined);
     this.#timer?.clear();
+    this.#silence?.clear();
     if (error !== undefined) this.#port.post({ kind: 'failed', id: this.#id, error });
     this.#port.post({ kind: 'closed', id: this.#id });
   }
@@ -154,6 +174,9 @@ export class HeldConnection {
   /** Looks at the counter now and then, and sends a heartbeat when it is due. */
   #arm(): void {
     if (this.#state.name === 'ended' || !this.#repeater.isOn) return;
+    const silentMs = this.#repeater.answerWithinMs;
+    if (silentMs !== undefined)
+      this.#silence ??= afterPendingInput(this.#port.environment.clock, silentMs, () => this.#cut(silentMs));
     const now = this.#now();
     this.#armFor(Math.min(now + this.#looksEveryMs, Math.max(now, this.#repeater.dueAt)), now);
   }

@@ -86,6 +86,11 @@ export class StandIn {
     if (this.#state.name === 'serves') this.#state.by.socket.write(frame);
   }
 
+  /** The server that serves is silent. */
+  leaveServer(): void {
+    if (this.#state.name === 'serves') this.#state.by.socket.destroy();
+  }
+
   end(): void {
     const state = this.#state;
     this.#state = { name: 'over' };
