@@ -173,7 +173,7 @@ export class HeldConnection {
 
   /** Looks at the counter now and then, and sends a heartbeat when it is due. */
   #arm(): void {
-    if (this.#state.name === 'ended' || !this.#repeater.isOn) return;
+    if (!this.#canSend) return;
     const silentMs = this.#repeater.answerWithinMs;
     if (silentMs !== undefined)
       this.#silence ??= afterPendingInput(this.#port.environment.clock, silentMs, () => this.#cut(silentMs));
@@ -191,12 +191,18 @@ export class HeldConnection {
 
   #look(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
+    if (!this.#canSend) return;
     const now = this.#now();
     const mainTurns = this.#watch.turns();
-    if (this.#state.name === 'open' || (this.#state.name === 'lost' && this.#state.standIn.serves))
-      this.#repeater.beat(mainTurns);
+    this.#repeater.beat(mainTurns);
     if (mainTurns) this.#arm();
-    else if (this.#repeater.isOn) this.#armFor(now + this.#looksEveryMs, now);
+    else this.#armFor(now + this.#looksEveryMs, now);
+  }
+
+  /** While it can't, nothing becomes due by time. A stand-in that serves sends at once. */
+  get #canSend(): boolean {
+    const state = this.#state;
+    return this.#repeater.isOn && (state.name === 'open' || (state.name === 'lost' && state.standIn.serves));
   }
 
   /** In memory of its own, because a small buffer shares its memory with others, and all of it would be sent. */
