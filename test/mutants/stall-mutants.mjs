@@ -3,6 +3,7 @@
 const FOLDER = 'unit/session/connection-thread';
 const REPEATER = `${FOLDER}/heartbeat-repeater.test.ts`;
 const HOST = `${FOLDER}/start-and-watch-thread.test.ts`;
+const HELD = `${FOLDER}/held-connection.test.ts`;
 const GIVEN = 'unit/session/keep-alive/heartbeats-for-thread.test.ts';
 const NODE = 'unit/lease/own-node.test.ts';
 
@@ -10,6 +11,9 @@ const NODE = 'unit/lease/own-node.test.ts';
 const inRepeater = (from, to) => ({ file: 'session/connection-thread/heartbeat-repeater.ts', from, to });
 /** @param {string} from @param {string} to */
 const inHost = (from, to) => ({ file: 'session/connection-thread/start-and-watch-thread.ts', from, to });
+
+/** @param {string} from @param {string} to */
+const inHeld = (from, to) => ({ file: 'session/connection-thread/held-connection.ts', from, to });
 
 /** Wrong versions of the thread that sends heartbeats while the main thread stands still. @type {readonly Mutant[]} */
 export const STALL_MUTANTS = [
@@ -26,6 +30,28 @@ export const STALL_MUTANTS = [
     ],
     file: HOST,
     test: 'a connection that the thread has lost > is given up as soon as this thread hears of it, and ends when no other one stands in for it any more',
+  },
+  {
+    name: 'stand-in-left-behind',
+    what: 'a connection that ends leaves its stand-in as it is',
+    danger: 'the same, and a handshake of the stand-in takes the session away again',
+    edits: [inHeld("if (this.#state.name === 'lost') this.#state.standIn.end();", '')],
+    file: HELD,
+    test: 'a connection that is lost in a stall > has ended its stand-in before its own end is reported, and sends nothing after that (served: false)',
+  },
+  {
+    name: 'stand-in-after-expiry',
+    what: 'a stand-in tries the next server when one says that the session has expired',
+    danger: 'the thread connects to servers for as long as the main thread stands still',
+    edits: [
+      {
+        file: 'session/connection-thread/stand-in.ts',
+        from: 'else this.end(); // The session',
+        to: 'else by.socket.destroy(); // The session',
+      },
+    ],
+    file: HELD,
+    test: 'a connection that is lost in a stall > is not replaced any more once the session has expired',
   },
   {
     name: 'stall-without-end',
