@@ -2,10 +2,10 @@ import type { DemotionReason, ShardEndReason } from '../base-errors.js';
 import {
   type MachineInstant,
   machineInstantIn,
-  msUntil,
   systemSources,
   type TimeSources,
 } from '../platform/time/machine-instant.js';
+import { SharedInstant } from '../platform/time/shared-instant.js';
 
 /** Why a term of an election, or of a shard, ended. */
 export type EndReason = DemotionReason | ShardEndReason;
@@ -25,14 +25,12 @@ const REASONS = [
 ] as const satisfies readonly EndReason[];
 const [LASTS, LAPSED] = [0, 1] as const;
 
-const [MONOTONIC, UPTIME] = [0, 1] as const; // Places of ends, in 64 bits.
-const [REASON, LAYOUT] = [4, 5] as const; // Places of whole numbers, in 32 bits, behind the ends.
-const BYTES = 24;
+// Places of whole numbers, in 32 bits, behind the end of the lease.
+const REASON = SharedInstant.BYTES / 4;
+const LAYOUT = REASON + 1;
+const BYTES = 4 * (LAYOUT + 1);
 /** Change it with the layout and with the list of reasons, because threads of one process may run different versions of Conclave. */
 const THIS_LAYOUT = 0x1ea5e001;
-
-/** The end by a clock that doesn't exist here, or that threads don't share. */
-const NEVER = 2n ** 63n - 1n;
 
 /**
  * Memory in which the thread that holds a term says until when, for the other threads of the process. One for each term, never reused:
@@ -48,14 +46,14 @@ const NEVER = 2n ** 63n - 1n;
 export class LeaseCell {
   readonly memory: SharedArrayBuffer;
   readonly #sources: TimeSources;
-  readonly #ends: BigInt64Array;
+  readonly #end: SharedInstant;
   readonly #numbers: Int32Array;
 
   /** @param memory - of a cell. Without it: a new cell, whose lease hasn't begun. @param sources - the machine's clocks */
   constructor(memory?: SharedArrayBuffer, sources: TimeSources = systemSources) {
     this.memory = memory ?? new SharedArrayBuffer(BYTES);
     this.#sources = sources;
-    this.#ends = new BigInt64Array(this.memory, 0, 2);
+    this.#end = new SharedInstant(this.memory, sources);
     this.#numbers = new Int32Array(this.memory);
     if (memory === undefined) Atomics.store(this.#numbers, LAYOUT, THIS_LAYOUT);
   }
@@ -69,9 +67,8 @@ export class LeaseCell {
    * The lease lasts until that instant, or longer: an end only rises. It needn't fall when the servers grant a shorter session timeout: others
    * wait for the lease that the term's record names, and that is the longer one. Between the two writes the lease seems to end earlier.
    */
-  extend({ monotonicMs, uptimeMs }: MachineInstant): void {
-    this.#raise(UPTIME, uptimeMs);
-    this.#raise(MONOTONIC, monotonicMs);
+  extend(until: MachineInstant): void {
+    this.#end.raiseTo(until);
   }
 
   /**
@@ -88,16 +85,6 @@ export class LeaseCell {
       return leftMs;
     }, this.#sources);
     if (leftMs > 0) this.extend(until);
-  }
-
-  #raise(place: number, ms: number | undefined): void {
-    const end = ms === undefined ? NEVER : BigInt(Math.floor(ms * 1e6));
-    let before = Atomics.load(this.#ends, place);
-    while (before < end) {
-      const found = Atomics.compareExchange(this.#ends, place, before, end);
-      if (found === before) return;
-      before = found; // Another thread has raised it.
-    }
   }
 
   /** The term has ended. The first reason counts. */
@@ -124,12 +111,6 @@ export class LeaseCell {
 
   /** How much of the lease is left, in milliseconds, also if the term is over; negative when the lease is. It ends no term. */
   leftMs(): number {
-    const ends = { monotonicMs: this.#end(MONOTONIC), uptimeMs: this.#end(UPTIME) };
-    return msUntil(ends, this.#sources); // Reads both clocks.
-  }
-
-  #end(place: number): number | undefined {
-    const end = Atomics.load(this.#ends, place);
-    return end === NEVER ? undefined : Number(end) / 1e6;
+    return this.#end.msLeft();
   }
 }

@@ -1,25 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import type { Session } from '../../src/session/session.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
-import { startProxy } from '../support/faults/start-proxy.js';
-import { Ensemble } from '../support/servers/ensemble.js';
+import { severalLeases, startStalling, startWaiting } from '../support/conclave/stalling-process.js';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const LEASE_MS = 500;
-async function startWaiting(path: string, session: Session) {
-  const elector = new LeaderElector(session, path);
-  const terms: Term[] = [];
-  elector.on('elected', (term) => terms.push(term));
-  onTestFinished(() => elector.stop());
-  await elector.start();
-  return { elector, terms };
-}
 
 describe('a leader whose main thread stands still for several leases', () => {
   it.each([
@@ -126,69 +113,6 @@ describe('a process that loses the thread of its connections', () => {
     expect(lines.at(-1)).toBe('closed');
     expect(stderr).toBe('');
     expect(code).toBe(0);
-  });
-});
-
-const KEPT = [
-  'leads',
-  'blocks',
-  'was held all the time',
-  'suspended',
-  'resumed',
-  'the thread has seen no end',
-  'demoted: stopped',
-  'closed',
-];
-
-describe('a process that loses its connection while its main thread stands still', () => {
-  it('keeps its term and its session over another way to the servers, and then over a connection of its own', async () => {
-    const proxies = [await startProxy(), await startProxy()];
-    const servers = proxies.map((proxy) => proxy.connectString).join(',');
-    const process = startStalling('lead', { servers });
-    await process.said('blocks');
-    const session = await openSession({ leaseMs: LEASE_MS });
-    const { terms } = await startWaiting(process.path, session);
-    const before = proxies.find((proxy) => proxy.inUse);
-    before?.cut();
-    await severalLeases(session, process.path);
-    expect(before?.inUse).toBe(false);
-    process.unblock();
-    const { lines } = await process.ended;
-    expect([...lines].sort()).toEqual([...KEPT].sort());
-    await until(() => terms.length === 1);
-    expect(terms[0]?.number).toBe(2);
-  });
-
-  it('keeps its term over the same way, if there is no other, and again after another loss', async () => {
-    const proxy = await startProxy();
-    const process = startStalling('lead', { servers: proxy.connectString });
-    await process.said('blocks');
-    const session = await openSession({ leaseMs: LEASE_MS });
-    for (let loss = 0; loss < 3; loss++) {
-      proxy.dropConnections();
-      await severalLeases(session, process.path, 4);
-    }
-    process.unblock();
-    expect([...(await process.ended).lines].sort()).toEqual([...KEPT].sort());
-  });
-
-  it('keeps its term when the server at hand is killed', async () => {
-    const ensemble = await Ensemble.start({ tickMs: 500 });
-    await ensemble.allServe();
-    const [atHand] = await ensemble.followers();
-    const others = ensemble.servers.filter((server) => server !== atHand);
-    // The session begins with the only server that it can reach, and later can reach all.
-    const proxies = await Promise.all(others.map((server) => startProxy(server.connectString)));
-    const undo = proxies.map((proxy) => proxy.cut());
-    const servers = [atHand, ...proxies].map((server) => server.connectString).join(',');
-    const process = startStalling('lead', { servers });
-    await process.said('blocks');
-    for (const end of undo) end();
-    const session = await openSession({ leaseMs: LEASE_MS }, others[0]?.connectString);
-    await atHand.kill();
-    await severalLeases(session, process.path);
-    process.unblock();
-    expect([...(await process.ended).lines].sort()).toEqual([...KEPT].sort());
   });
 });
 

@@ -101,6 +101,23 @@ describe('a session over TLS', () => {
     ]);
   });
 
+  it('lives on over TLS when its connection is lost while the main thread stands still', async () => {
+    const proxies = [
+      await startProxy(securePort, { readable: false }),
+      await startProxy(securePort, { readable: false }),
+    ];
+    const servers = proxies.map(({ port }) => `localhost:${port}`).join(',');
+    const tls = { ca: certificates.ca.toString('base64') };
+    const process = startStalling('lead', { servers, session: { tls, leaseMs: 2000 } });
+    await process.said('blocks');
+    proxies.find((proxy) => proxy.inUse)?.cut();
+    await severalLeases(await openSession(trusting(), `localhost:${securePort}`), process.path, 6);
+    process.unblock();
+    const { lines } = await process.ended;
+    const kept = ['was held all the time', 'the thread has seen no end', 'demoted: stopped'];
+    expect(lines).toEqual(expect.arrayContaining([...kept, 'suspended', 'resumed', 'closed']));
+  });
+
   it('refuses a server whose certificate no authority has signed, in the thread of maxStallMs too', async () => {
     const session = { tls: {}, connectTimeoutMs: 1000 };
     const process = startStalling('hold nothing', { servers: `localhost:${securePort}`, session });

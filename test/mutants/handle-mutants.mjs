@@ -5,6 +5,8 @@ const HANDLE = 'integration/term-handle.test.ts';
 
 /** @param {string} from @param {string} to */
 const inCell = (from, to) => ({ file: 'lease/lease-in-shared-memory.ts', from, to });
+/** @param {string} from @param {string} to */
+const inEnd = (from, to) => ({ file: 'platform/time/shared-instant.ts', from, to });
 
 /** Wrong versions of what other threads see of a term. @type {readonly Mutant[]} */
 export const HANDLE_MUTANTS = [
@@ -13,8 +15,8 @@ export const HANDLE_MUTANTS = [
     what: 'a thread reads the clock before the end of the lease',
     danger: 'the thread stands still in between: it takes an end of long after for an end of then',
     edits: [
-      inCell('    const ends = {', '    const now = this.#sources.monotonicMs();\n    const ends = {'),
-      inCell('msUntil(ends, this.#sources)', '(ends.monotonicMs ?? 0) - now'),
+      inEnd('    const instant = {', '    const now = this.#sources.monotonicMs();\n    const instant = {'),
+      inEnd('msUntil(instant, this.#sources)', '(instant.monotonicMs ?? 0) - now'),
     ],
     file: CELL,
     test: 'the cell of a term > reads both ends, then both clocks, then the reason; it writes the up time first',
@@ -23,7 +25,7 @@ export const HANDLE_MUTANTS = [
     name: 'cell-monotonic-alone',
     what: 'a thread goes by the monotonic clock alone',
     danger: 'the machine is suspended for longer than the lease, and the thread still holds the term',
-    edits: [inCell('uptimeMs: this.#end(UPTIME)', 'uptimeMs: undefined')],
+    edits: [inEnd('uptimeMs: this.#read(UPTIME)', 'uptimeMs: undefined')],
     file: CELL,
     test: 'the cell of a term > is over when the machine has been suspended for longer than the lease',
   },

@@ -3,6 +3,7 @@
 const FOLDER = 'unit/session/connection-thread';
 const REPEATER = `${FOLDER}/heartbeat-repeater.test.ts`;
 const HOST = `${FOLDER}/start-and-watch-thread.test.ts`;
+const HELD = `${FOLDER}/held-connection.test.ts`;
 const GIVEN = 'unit/session/keep-alive/heartbeats-for-thread.test.ts';
 const NODE = 'unit/lease/own-node.test.ts';
 
@@ -10,6 +11,9 @@ const NODE = 'unit/lease/own-node.test.ts';
 const inRepeater = (from, to) => ({ file: 'session/connection-thread/heartbeat-repeater.ts', from, to });
 /** @param {string} from @param {string} to */
 const inHost = (from, to) => ({ file: 'session/connection-thread/start-and-watch-thread.ts', from, to });
+
+/** @param {string} from @param {string} to */
+const inHeld = (from, to) => ({ file: 'session/connection-thread/held-connection.ts', from, to });
 
 /** Wrong versions of the thread that sends heartbeats while the main thread stands still. @type {readonly Mutant[]} */
 export const STALL_MUTANTS = [
@@ -28,6 +32,28 @@ export const STALL_MUTANTS = [
     test: 'a connection that the thread has lost > is given up as soon as this thread hears of it, and ends when no other one stands in for it any more',
   },
   {
+    name: 'stand-in-left-behind',
+    what: 'a connection that ends leaves its stand-in as it is',
+    danger: 'the same, and a handshake of the stand-in takes the session away again',
+    edits: [inHeld("if (this.#state.name === 'lost') this.#state.standIn.end();", '')],
+    file: HELD,
+    test: 'a connection that is lost in a stall > has ended its stand-in before its own end is reported, and sends nothing after that (served: false)',
+  },
+  {
+    name: 'stand-in-after-expiry',
+    what: 'a stand-in tries the next server when one says that the session has expired',
+    danger: 'the thread connects to servers for as long as the main thread stands still',
+    edits: [
+      {
+        file: 'session/connection-thread/stand-in.ts',
+        from: 'else this.end(); // The session',
+        to: 'else by.socket.destroy(); // The session',
+      },
+    ],
+    file: HELD,
+    test: 'a connection that is lost in a stall > is not replaced any more once the session has expired',
+  },
+  {
     name: 'stall-without-end',
     what: 'the thread sends heartbeats whether or not the loop of the main thread turns',
     danger: 'a process that hangs leads for ever',
@@ -42,19 +68,19 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'session/connection-thread/stall-watch.ts',
-        from: 'if (count !== this.#count) {',
-        to: 'if (count !== this.#count || count >= 0) {',
+        from: 'return this.#turning.msLeft() > 0;',
+        to: 'const leftMs = this.#turning.msLeft();\n    this.#turning.raiseTo({ monotonicMs: 2 ** 40 });\n    return leftMs > 0;',
       },
     ],
     file: `${FOLDER}/stall-watch.test.ts`,
-    test: 'the watch for stalls > finds the loop turning again as soon as the counter is raised',
+    test: 'the watch for stalls > finds the loop turning again as soon as it turns',
   },
   {
     name: 'repeat-for-the-waiting',
     what: 'the thread repeats every heartbeat that it knows',
     danger:
       'a term that a stalled candidate is given, and has not begun, is not taken over until maxStallMs is over',
-    edits: [inRepeater('filter(({ isForHeld }) => isForHeld)', 'filter(() => true)')],
+    edits: [inRepeater('({ isForHeld, nodes }) => isForHeld && !', '({ nodes }) => !')],
     file: REPEATER,
     test: 'a repeated heartbeat > is only one that the main thread gave for what it holds',
   },
@@ -108,7 +134,10 @@ export const STALL_MUTANTS = [
     what: 'the thread goes on with a heartbeat that was refused',
     danger: 'it hides from the main thread and from operators that the node is gone',
     edits: [
-      inRepeater("this.#state.name !== 'on' || this.#state.doubted.size > 0", "this.#state.name !== 'on'"),
+      inRepeater(
+        'isForHeld && !nodes.some(({ id }) => doubted.has(id))',
+        'isForHeld || !nodes.some(({ id }) => doubted.has(id))',
+      ),
     ],
     file: REPEATER,
     test: 'a repeated heartbeat > that is refused is the last one until the main thread has sent one that is confirmed',

@@ -11,29 +11,23 @@ import type { Host, World } from './world.js';
 const DRIFT = 1 + 2 * WORST_DRIFT;
 const LONGEST_PAST_STALL_MS = 1000;
 const SLACK_MS = 30;
-/** How often a thread looks at the counter, at least. */
-const LOOK_MS = 500;
 
 /** From the last turn of a main thread until no heartbeat is sent for it: rule 4 of `maxStallMs`. */
 function repeatedForMs(maxStallMs: number): number {
   return DRIFT * Math.min((9 / 8) * maxStallMs, maxStallMs + LONGEST_PAST_STALL_MS) + SLACK_MS;
 }
 
-/**
- * Checks, when a thread has extended a lease, that the main thread hasn't stood still for too long. A thread that has itself stood still
- * meanwhile has looked at the counter late, and counts from then.
- */
+/** Checks, when a thread has extended a lease, that the main thread hasn't stood still for too long. */
 export function checkKept(
   { ledger, leaseMs, scheduler }: World,
   candidate: Candidate,
   until: MachineInstant,
 ) {
-  const { clock, thread } = candidate.environment;
+  const { clock } = candidate.environment;
   const { maxStallMs } = candidate;
   const since = clock.standsSince;
   if (maxStallMs === undefined || since >= scheduler.now) return;
   ledger.count('leases extended while the main thread stood still');
-  if (thread === undefined || thread.machine.runsSince > since - LOOK_MS) return;
   const endsAt = scheduler.now + clock.watched(() => (until.monotonicMs as number) - clock.now()) * DRIFT;
   const keptMs = endsAt - since;
   const boundMs = repeatedForMs(maxStallMs) + DRIFT * leaseMs;

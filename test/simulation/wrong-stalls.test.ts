@@ -18,7 +18,7 @@ findEach([
     hint: 1,
     found: /^(stall|takeover): /,
     faultRate: 'stalls',
-    make: () => replace(StallWatch.prototype, 'turnsAt', () => () => true),
+    make: () => replace(StallWatch.prototype, 'turns', () => () => true),
   },
   {
     what: 'a cell whose readers ignore why the term is over',

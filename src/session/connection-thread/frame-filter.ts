@@ -1,4 +1,4 @@
-import { MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../protocol/frame-limits.js';
+import { MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../protocol/frame-layout.js';
 
 /** What happens to a frame: it passes; it passes and is shown to the thread; or it is shown to the thread alone. */
 export type Handling = 'pass' | 'pass-and-show' | 'keep';

@@ -1,6 +1,13 @@
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import { WireReader } from '../../wire/jute.js';
-import { FIRST_THREAD_XID } from '../protocol/frame-limits.js';
+import {
+  decodeReply,
+  encodePing,
+  FIRST_THREAD_XID,
+  LENGTH_BYTES,
+  PING_XID,
+  XID_OFFSET,
+} from '../protocol/frame-layout.js';
 import { type PartOutcome, readOutcomes } from '../protocol/records.js';
 import type { Handling } from './frame-filter.js';
 
@@ -78,9 +85,7 @@ interface Sent {
 const OFF: State = { name: 'off' };
 const NONE: ReadonlySet<number> = new Set();
 const LAST_THREAD_XID = 2 ** 31 - 1;
-const [LENGTH_BYTES, XID_OFFSET, BODY_OFFSET] = [4, 4, 8];
-const [PING_XID, PING_OPCODE] = [-2, 11];
-const [ZXID_OFFSET, ERROR_OFFSET, REPLY_HEADER_BYTES] = [4, 12, 16];
+const BEHIND_XID = XID_OFFSET + 4;
 
 /** How long after one heartbeat the thread sends the next if the main thread doesn't: longer than the main thread waits. */
 export function repeatsEveryMs({ leaseMs, sessionTimeoutMs }: Omit<Given, 'heartbeats'>): number {
@@ -92,13 +97,18 @@ export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs
   return sessionTimeoutMs / 4;
 }
 
+/** How long an answer may take before the link counts as dead: as long as the main thread waits. */
+export function answeredWithinMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs'>): number {
+  return sessionTimeoutMs / 3;
+}
+
 /**
  * Decides, for one connection, when the thread sends a heartbeat in place of the main thread, and which leases a reply extends.
  *
  * It repeats only what the main thread gave for what it holds, byte for byte but for the xid. So no server and no other client can tell a
  * repeat from a heartbeat of the main thread, and the argument of src/election/README.md holds for both. It repeats nothing while a
- * heartbeat or a ping of either thread is unanswered, nor after a heartbeat of either was refused or has shown a version that didn't
- * rise, until the main thread has sent one that is confirmed. Then pings keep the session.
+ * heartbeat or a ping of either thread is unanswered. If a heartbeat of either was refused, or has shown a version that didn't rise, it
+ * repeats none for the same nodes until the main thread has sent one that is confirmed. If none is left, pings keep the session.
  */
 export class Repeater {
   readonly #port: RepeaterPort;
@@ -176,10 +186,18 @@ export class Repeater {
   /** When {@link beat} has something to send, if the main thread sends nothing before; `Infinity` while an answer is outstanding. */
   get dueAt(): number {
     const state = this.#state;
-    if (state.name !== 'on' || this.#unanswered.size > 0 || this.#pings.length > 0)
-      return Number.POSITIVE_INFINITY;
+    if (state.name !== 'on' || this.#isWaiting) return Number.POSITIVE_INFINITY;
     const pingAt = state.writtenAt + pingsEveryMs(state.given);
     return this.#repeatable.length === 0 ? pingAt : state.heartbeatAt + repeatsEveryMs(state.given);
+  }
+
+  get #isWaiting(): boolean {
+    return this.#unanswered.size > 0 || this.#pings.length > 0;
+  }
+
+  /** How long the peer may be silent, if an answer is outstanding. */
+  get answerWithinMs(): number | undefined {
+    return this.#state.name === 'on' && this.#isWaiting ? answeredWithinMs(this.#state.given) : undefined;
   }
 
   /** Sends what is due. @param mainTurns - whether the main thread's event loop has turned within `maxStallMs` */
@@ -195,7 +213,7 @@ export class Repeater {
     }
     if (heartbeats.length === 0) {
       this.#pings.push('own');
-      this.#port.write(ping());
+      this.#port.write(encodePing());
     }
     if (this.#state.name === 'on') this.#state = { ...this.#state, writtenAt: this.#port.now() };
   }
@@ -213,8 +231,7 @@ export class Repeater {
     const sent = this.#unanswered.get(xid);
     if (sent === undefined) return; // A ping of the thread.
     this.#unanswered.delete(xid);
-    const outcomes = committedOutcomes(reply);
-    const zxid = zxidOf(reply);
+    const { zxid, outcomes } = read(reply);
     if (zxid > this.#lastZxid) this.#lastZxid = zxid;
     const isConfirmed = outcomes !== undefined && this.#confirm(sent, outcomes);
     if (this.#state.name === 'on') {
@@ -237,8 +254,11 @@ export class Repeater {
 
   /** The heartbeats that may be repeated now. */
   get #repeatable(): readonly GivenHeartbeat[] {
-    if (this.#state.name !== 'on' || this.#state.doubted.size > 0) return [];
-    return this.#state.given.heartbeats.filter(({ isForHeld }) => isForHeld);
+    if (this.#state.name !== 'on') return [];
+    const { given, doubted } = this.#state;
+    return given.heartbeats.filter(
+      ({ isForHeld, nodes }) => isForHeld && !nodes.some(({ id }) => doubted.has(id)),
+    );
   }
 
   #noteIfHeartbeat(bytes: Buffer, at: number, xid: number): void {
@@ -304,10 +324,6 @@ function versionsIn(outcomes: readonly PartOutcome[], { nodes }: GivenHeartbeat)
   });
 }
 
-function zxidOf(reply: Buffer): bigint {
-  return reply.length < REPLY_HEADER_BYTES ? 0n : reply.readBigInt64BE(ZXID_OFFSET);
-}
-
 function idsOf(heartbeats: readonly GivenHeartbeat[]): ReadonlySet<number> {
   return new Set(heartbeats.flatMap(({ nodes }) => nodes.map(({ id }) => id)));
 }
@@ -327,24 +343,19 @@ function isOwn(xid: number): boolean {
 /** Whether the frame at that place is the heartbeat, whatever its xid. */
 function isSame(bytes: Buffer, at: number, frame: Uint8Array): boolean {
   if (LENGTH_BYTES + bytes.readInt32BE(at) !== frame.length) return false;
-  return bytes.compare(frame, BODY_OFFSET, frame.length, at + BODY_OFFSET, at + frame.length) === 0;
+  return bytes.compare(frame, BEHIND_XID, frame.length, at + BEHIND_XID, at + frame.length) === 0;
 }
 
 /** The outcomes of a heartbeat's parts; `undefined` unless the servers have committed all of them. */
-function committedOutcomes(reply: Buffer): readonly PartOutcome[] | undefined {
+function read(reply: Buffer): {
+  readonly zxid: bigint;
+  readonly outcomes: readonly PartOutcome[] | undefined;
+} {
   try {
-    if (reply.readInt32BE(ERROR_OFFSET) !== 0) return undefined;
-    const outcomes = readOutcomes(new WireReader(reply.subarray(REPLY_HEADER_BYTES)));
-    return outcomes.some((outcome) => 'errorCode' in outcome) ? undefined : outcomes;
+    const { zxid, errorCode, body } = decodeReply(reply);
+    const outcomes = errorCode === 0 ? readOutcomes(new WireReader(body)) : [{ errorCode }];
+    return { zxid, outcomes: outcomes.some((outcome) => 'errorCode' in outcome) ? undefined : outcomes };
   } catch {
-    return undefined; // The reply can't be read. If it is one to the main thread, that ends the connection.
+    return { zxid: 0n, outcomes: undefined }; // If it is the answer to the main thread, that ends the connection.
   }
-}
-
-function ping(): Buffer {
-  const frame = Buffer.alloc(LENGTH_BYTES + 8);
-  frame.writeInt32BE(8, 0);
-  frame.writeInt32BE(PING_XID, XID_OFFSET);
-  frame.writeInt32BE(PING_OPCODE, BODY_OFFSET);
-  return frame;
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '../../platform/injected-environment.js';
-import type { Timer } from '../../platform/time/clock.js';
-import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
+import { afterPendingInput, type Timer } from '../../platform/time/clock.js';
+import { type MachineInstant, machineInstantIn } from '../../platform/time/machine-instant.js';
 import { openTransport, type Transport } from '../connection/transport.js';
 import { FrameFilter } from './frame-filter.js';
 import { type Given, Repeater } from './heartbeat-repeater.js';
@@ -18,6 +18,15 @@ export interface HeldConnectionPort {
 }
 
 /**
+ * `open`: the socket is there, or its end hasn't been reported yet. `lost`: another connection stands in for it, until the main thread
+ * destroys it. The error is reported with the end, because the main thread gives the connection up when it gets it.
+ */
+type State =
+  | { readonly name: 'open' }
+  | { readonly name: 'lost'; readonly standIn: StandIn; readonly error: SentError | undefined }
+  | { readonly name: 'ended' };
+
+/**
  * One connection as the thread holds it: a socket, the filter of what arrives, and the repeater, which sends the newest heartbeat of the
  * main thread while that one stands still. If the socket is lost, another connection may stand in for it until the main thread destroys it.
  */
@@ -31,32 +40,23 @@ export class HeldConnection {
   readonly #filter: FrameFilter;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
+  #silence: Timer | undefined; // While an answer is outstanding, and nothing arrives.
   readonly #opening: Opening;
   readonly #introduction = new Introduction();
-  #error: SentError | undefined; // It's reported with the end, because the main thread gives the connection up when it gets it.
-  #standIn: StandIn | undefined; // From the loss of the socket.
-  #isDestroyed = false;
-  #hasEnded = false;
+  #state: State = { name: 'open' };
 
-  /**
-   * @param at - when the main thread has asked for the connection
-   * @throws the error of Node's TLS, if it refuses the options
-   */
-  constructor(id: number, opening: Opening, at: MachineInstant, port: HeldConnectionPort) {
+  /** @throws the error of Node's TLS, if it refuses the options */
+  constructor(id: number, opening: Opening, port: HeldConnectionPort) {
     const { endpoint, tls, maxStallMs, turns } = opening;
     this.#id = id;
     this.#opening = opening;
     this.#port = port;
-    this.#watch = new StallWatch(
-      turns,
-      maxStallMs,
-      this.#now() + msUntil(at, port.environment.clock.sources),
-    );
+    this.#watch = new StallWatch(turns, port.environment.clock.sources);
     this.#looksEveryMs = looksEveryMs(maxStallMs);
     this.#repeater = new Repeater({
       now: () => this.#now(),
       instantIn: (ms) => machineInstantIn(() => ms, port.environment.clock.sources),
-      write: (frame) => void (this.#standIn ?? this.#socket).write(frame),
+      write: (frame) => void (this.#state.name === 'lost' ? this.#state.standIn : this.#socket).write(frame),
       extend: port.extend,
       answered: (tookMs) => port.post({ kind: 'answered', id, tookMs }),
       repeated: (answer) => port.post({ kind: 'repeated', id, answer }),
@@ -73,14 +73,15 @@ export class HeldConnection {
     if (incoming !== undefined) incoming.reader = { read: (bytes) => this.#read(bytes) };
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.once(ready, () => port.post({ kind: 'connected', id }));
-    socket.on('error', (error) => {
-      this.#error ??= toSent(error);
+    let error: SentError | undefined;
+    socket.on('error', (first) => {
+      error ??= toSent(first);
     });
-    socket.on('close', () => this.#lose());
+    socket.on('close', () => this.#lose(error));
   }
 
   write(bytes: Uint8Array): void {
-    if (this.#hasEnded || this.#standIn !== undefined) return;
+    if (this.#state.name !== 'open') return;
     const frames = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#introduction.writing(frames);
     this.#repeater.writing(frames);
@@ -89,16 +90,15 @@ export class HeldConnection {
   }
 
   give(given: Given | undefined): void {
-    if (this.#hasEnded) return;
+    if (this.#state.name === 'ended') return;
     this.#repeater.give(given);
     this.#arm();
   }
 
   destroy(): void {
-    this.#isDestroyed = true;
     this.#repeater.give(undefined);
     this.#socket.destroy();
-    if (this.#standIn !== undefined) this.#end();
+    if (this.#state.name === 'lost') this.#end(this.#state.error);
   }
 
   #now(): number {
@@ -106,55 +106,77 @@ export class HeldConnection {
   }
 
   #read(bytes: Buffer): void {
-    if (this.#hasEnded) return;
+    if (this.#state.name !== 'open') return;
     this.#filter.push(bytes);
+    this.#heard();
+  }
+
+  #heard(): void {
+    this.#silence?.clear();
+    this.#silence = undefined;
     this.#arm();
   }
 
-  #lose(): void {
+  /** The link is dead, though it doesn't end. */
+  #cut(ms: number): void {
+    this.#silence = undefined;
+    if (this.#repeater.answerWithinMs === undefined) return; // The main thread has withdrawn what it gave.
+    if (this.#state.name === 'lost') return this.#state.standIn.leaveServer();
+    this.#socket.destroy();
+    this.#lose(toSent(new Error(`no reply to a heartbeat within ${Math.round(ms)} ms: the link is dead`)));
+  }
+
+  #lose(error: SentError | undefined): void {
+    if (this.#state.name !== 'open') return;
+    this.#silence?.clear();
+    this.#silence = undefined;
     this.#filter.end();
-    const given = this.#repeater.continued;
-    if (this.#isDestroyed || given === undefined || this.#introduce() === undefined) return this.#end();
+    const times = this.#repeater.continued; // Nothing, if the main thread has destroyed the socket.
+    if (times === undefined || this.#introduce() === undefined) return this.#end(error);
     const { endpoint, servers, tls } = this.#opening;
     const { environment } = this.#port;
-    this.#standIn = new StandIn({
+    const standIn = new StandIn({
       environment,
       tls,
       servers: inOrder(servers, endpoint.server, environment.random()),
-      times: given,
+      times,
       introduce: () => this.#introduce(),
       introducing: () => this.#port.post({ kind: 'stands-in', id: this.#id }),
       serves: () => {
         this.#repeater.reconnected();
         this.#look();
       },
-      answered: (frame) => {
-        if (this.#repeater.handlingOf(frame.readInt32BE(0)) === 'keep') this.#repeater.show(frame);
-        this.#arm();
+      answered: (xid, frame) => {
+        if (this.#repeater.handlingOf(xid) === 'keep') this.#repeater.show(frame);
+        this.#heard();
       },
     });
+    this.#state = { name: 'lost', standIn, error };
     this.#port.post({ kind: 'lost', id: this.#id });
   }
 
   /** What another server may be shown in place of the main thread. */
   #introduce(): Introduced | undefined {
-    if (this.#repeater.continued === undefined || !this.#watch.turnsAt(this.#now())) return undefined;
+    if (this.#repeater.continued === undefined || !this.#watch.turns()) return undefined;
     return this.#introduction.frames(this.#repeater.lastZxid);
   }
 
-  #end(): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#standIn?.end();
+  #end(error: SentError | undefined): void {
+    if (this.#state.name === 'lost') this.#state.standIn.end();
+    this.#state = { name: 'ended' };
     this.#repeater.give(undefined);
     this.#timer?.clear();
-    if (this.#error !== undefined) this.#port.post({ kind: 'failed', id: this.#id, error: this.#error });
+    this.#silence?.clear();
+    if (error !== undefined) this.#port.post({ kind: 'failed', id: this.#id, error });
     this.#port.post({ kind: 'closed', id: this.#id });
   }
 
   /** Looks at the counter now and then, and sends a heartbeat when it is due. */
   #arm(): void {
-    if (this.#hasEnded || !this.#repeater.isOn) return;
+    if (!this.#canSend) return;
+    const silentMs = this.#repeater.answerWithinMs;
+    if (silentMs !== undefined)
+      this.#silence ??= afterPendingInput(this.#port.environment.clock, silentMs, () => this.#cut(silentMs));
     const now = this.#now();
     this.#armFor(Math.min(now + this.#looksEveryMs, Math.max(now, this.#repeater.dueAt)), now);
   }
@@ -169,11 +191,18 @@ export class HeldConnection {
 
   #look(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
+    if (!this.#canSend) return;
     const now = this.#now();
-    const mainTurns = this.#watch.turnsAt(now);
-    if (this.#standIn?.serves ?? true) this.#repeater.beat(mainTurns);
+    const mainTurns = this.#watch.turns();
+    this.#repeater.beat(mainTurns);
     if (mainTurns) this.#arm();
-    else if (this.#repeater.isOn) this.#armFor(now + this.#looksEveryMs, now);
+    else this.#armFor(now + this.#looksEveryMs, now);
+  }
+
+  /** While it can't, nothing becomes due by time. A stand-in that serves sends at once. */
+  get #canSend(): boolean {
+    const state = this.#state;
+    return this.#repeater.isOn && (state.name === 'open' || (state.name === 'lost' && state.standIn.serves));
   }
 
   /** In memory of its own, because a small buffer shares its memory with others, and all of it would be sent. */

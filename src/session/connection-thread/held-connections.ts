@@ -32,9 +32,9 @@ export class HeldConnections {
   }
 
   #open(message: ToThread & { kind: 'open' }): void {
-    const { id, at, kind: _, ...opening } = message;
+    const { id, kind: _, ...opening } = message;
     try {
-      this.#connections.set(id, new HeldConnection(id, opening, at, this.#port));
+      this.#connections.set(id, new HeldConnection(id, opening, this.#port));
     } catch (error) {
       this.#port.post({ kind: 'failed', id, error: toSent(error) });
       this.#port.post({ kind: 'closed', id });

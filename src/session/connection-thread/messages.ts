@@ -1,5 +1,4 @@
 import type { Server } from '../../platform/injected-environment.js';
-import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import type { Endpoint, TlsOptions } from '../connection/transport.js';
 import type { Given, RepeatAnswer } from './heartbeat-repeater.js';
 
@@ -11,13 +10,13 @@ export interface Opening {
   /** `undefined` for plain TCP. */
   readonly tls: TlsOptions | undefined;
   readonly maxStallMs: number;
-  /** The counter of the main thread's turns, see {@link TurnCounter}. */
+  /** See {@link ShownTurns}. */
   readonly turns: SharedArrayBuffer;
 }
 
 /** From the main thread, in this order for each connection. `id` is the connection's number. */
 export type ToThread =
-  | (Opening & { readonly kind: 'open'; readonly id: number; readonly at: MachineInstant })
+  | (Opening & { readonly kind: 'open'; readonly id: number })
   /** Whole frames. */
   | { readonly kind: 'write'; readonly id: number; readonly bytes: Uint8Array }
   /** What the thread may send from now on; nothing, if it is `undefined`. */

@@ -1,6 +1,6 @@
 import type { Environment, Server } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
-import { TurnCounter } from './stall-watch.js';
+import { ShownTurns } from './stall-watch.js';
 import { startThread, ThreadHost } from './start-and-watch-thread.js';
 
 /** One for each environment, so one for the process. */
@@ -18,14 +18,13 @@ export interface SessionThreadOptions {
 /** The use that one session makes of the thread: it opens the session's connections there, and shows it that this thread's loop turns. */
 export class SessionThread {
   readonly #options: SessionThreadOptions;
-  readonly #turns: TurnCounter;
+  readonly #turns: ShownTurns;
   readonly #host: ThreadHost;
   #stoodInAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionThreadOptions) {
     this.#options = options;
-    this.#turns = new TurnCounter(options.environment.clock, options.maxStallMs);
-    this.#turns.start();
+    this.#turns = new ShownTurns(options.environment.clock, options.maxStallMs);
     this.#host = hostOf(options.environment);
     this.#host.join(this);
   }

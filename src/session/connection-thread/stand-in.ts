@@ -3,10 +3,14 @@ import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
 import { openTransport, type TlsOptions, type Transport } from '../connection/transport.js';
-import { MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../protocol/frame-limits.js';
+import {
+  AUTH_XID,
+  decodeReply,
+  MAX_FRAME_BYTES,
+  MAX_HANDSHAKE_REPLY_BYTES,
+} from '../protocol/frame-layout.js';
 import { type Introduced, isGrantedBy } from './introduction.js';
 
-const [AUTH_XID, ERROR_OFFSET] = [-4, 12];
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [25, 1000];
 
 /** How long the thread waits for the main thread to hear of a loss, before it connects itself. */
@@ -42,13 +46,22 @@ export interface StandInPort {
   /** A server serves the session. Requests may be written. */
   serves(): void;
   /** The answer to a request, without its length. */
-  answered(frame: Buffer): void;
+  answered(xid: number, frame: Buffer): void;
+}
+
+/** A connection to one server. */
+interface Try {
+  readonly socket: Transport['socket'];
+  readonly shown: Introduced;
+  readonly frames: FrameReader;
+  /** Ends it, unless the server serves by then. */
+  readonly limit: Timer;
 }
 
 /** `over`: it was ended, or the session has expired, or the server refuses the credentials. */
 type State =
   | { readonly name: 'waits'; readonly timer: Timer }
-  | { readonly name: 'tries' | 'serves'; readonly socket: Transport['socket'] }
+  | { readonly name: 'tries' | 'serves'; readonly by: Try }
   | { readonly name: 'over' };
 
 /**
@@ -70,14 +83,19 @@ export class StandIn {
   }
 
   write(frame: Buffer): void {
-    if (this.#state.name === 'serves') this.#state.socket.write(frame);
+    if (this.#state.name === 'serves') this.#state.by.socket.write(frame);
+  }
+
+  /** The server that serves is silent. */
+  leaveServer(): void {
+    if (this.#state.name === 'serves') this.#state.by.socket.destroy();
   }
 
   end(): void {
     const state = this.#state;
     this.#state = { name: 'over' };
     if (state.name === 'waits') state.timer.clear();
-    else if (state.name !== 'over') state.socket.destroy();
+    else if (state.name !== 'over') state.by.socket.destroy();
   }
 
   #waits(ms: number): State {
@@ -97,60 +115,55 @@ export class StandIn {
     this.#tries++;
     // The system looks up the name in the background, and Node tries all addresses.
     const { socket, ready, incoming } = openTransport({ server, address: server.host }, environment, tls);
-    this.#state = { name: 'tries', socket };
-    const timer = environment.clock.after(limitMs, () => void socket.destroy());
-    const read = (bytes: Buffer) => this.#read(socket, frames, bytes, shown.credentials, timer);
-    const frames = new FrameReader(MAX_HANDSHAKE_REPLY_BYTES);
+    const limit = environment.clock.after(limitMs, () => void socket.destroy());
+    const by: Try = { socket, shown, frames: new FrameReader(MAX_HANDSHAKE_REPLY_BYTES), limit };
+    this.#state = { name: 'tries', by };
+    const read = (bytes: Buffer) => this.#read(by, bytes);
     if (incoming !== undefined) incoming.reader = { read };
     socket.on('data', read);
     socket.on('error', () => undefined); // `close` follows.
-    socket.on('close', () => {
-      timer.clear();
-      this.#lost(socket);
-    });
+    socket.on('close', () => this.#lost(by));
     socket.once(ready, () => {
-      if (!this.#has(socket)) return;
+      if (!this.#has(by)) return;
       this.#port.introducing();
       socket.write(shown.handshake);
     });
   }
 
-  #has(socket: Transport['socket']): boolean {
-    return 'socket' in this.#state && this.#state.socket === socket;
+  #has(by: Try): boolean {
+    return 'by' in this.#state && this.#state.by === by;
   }
 
-  #read(
-    socket: Transport['socket'],
-    frames: FrameReader,
-    bytes: Buffer,
-    credentials: readonly Buffer[],
-    timer: Timer,
-  ): void {
+  #read(by: Try, bytes: Buffer): void {
     try {
-      for (const frame of frames.push(bytes)) {
-        if (!this.#has(socket)) return;
-        if (this.#state.name !== 'tries') {
-          this.#take(frame);
-        } else if (isGrantedBy(frame)) {
-          timer.clear();
-          frames.limit = MAX_FRAME_BYTES;
-          for (const each of credentials) socket.write(each);
-          this.#state = { name: 'serves', socket };
-          this.#port.serves();
-        } else this.end(); // The session has expired. The main thread finds out itself.
+      for (const frame of by.frames.push(bytes)) {
+        if (!this.#has(by)) return;
+        if (this.#state.name === 'serves') this.#take(frame);
+        else if (isGrantedBy(frame)) this.#serve(by);
+        else this.end(); // The session has expired. The main thread finds out itself.
       }
     } catch {
-      socket.destroy(); // It isn't a ZooKeeper server.
+      by.socket.destroy(); // It isn't a ZooKeeper server.
     }
   }
 
-  #take(frame: Buffer): void {
-    if (frame.readInt32BE(0) !== AUTH_XID) this.#port.answered(frame);
-    else if (frame.readInt32BE(ERROR_OFFSET) !== 0) this.end();
+  #serve(by: Try): void {
+    by.limit.clear();
+    by.frames.limit = MAX_FRAME_BYTES;
+    for (const each of by.shown.credentials) by.socket.write(each);
+    this.#state = { name: 'serves', by };
+    this.#port.serves();
   }
 
-  #lost(socket: Transport['socket']): void {
-    if (!this.#has(socket)) return;
+  #take(frame: Buffer): void {
+    const { xid, errorCode } = decodeReply(frame);
+    if (xid !== AUTH_XID) this.#port.answered(xid, frame);
+    else if (errorCode !== 0) this.end();
+  }
+
+  #lost(by: Try): void {
+    by.limit.clear();
+    if (!this.#has(by)) return;
     const isRoundOver = this.#tries % this.#port.servers.length === 0;
     const { random } = this.#port.environment;
     this.#state = this.#waits(

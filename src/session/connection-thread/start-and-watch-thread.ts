@@ -2,7 +2,6 @@ import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { ConnectionLossError, describe } from '../../errors.js';
 import { microtask } from '../../platform/async/promises.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
-import { machineInstantIn } from '../../platform/time/machine-instant.js';
 import type { FromThread, Opening, ToThread } from './messages.js';
 import { RemoteSocket } from './remote-socket.js';
 
@@ -70,11 +69,7 @@ export class ThreadHost {
     socket.once('close', () => this.#closed(running, id));
     running.worker.ref();
     try {
-      this.#post(
-        running,
-        { ...opening, kind: 'open', id, at: machineInstantIn(() => 0, this.#clock.sources) },
-        answerWithinMs,
-      );
+      this.#post(running, { ...opening, kind: 'open', id }, answerWithinMs);
     } catch (error) {
       // An option of TLS can't be cloned: it has changed since the session checked it.
       microtask(() => socket.fail(failure(describe(error), error)));

@@ -13,7 +13,7 @@ import {
   SESSION_MOVED_CODE,
   serverError,
 } from '../protocol/error-codes.js';
-import { FIRST_THREAD_XID, MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../protocol/frame-limits.js';
+import * as layout from '../protocol/frame-layout.js';
 import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
@@ -47,7 +47,7 @@ export interface Credentials {
 }
 
 const THROTTLED_PAUSE_MS = 100; // Before a throttled request that sets watches is sent again.
-const LAST_XID = FIRST_THREAD_XID - 1;
+const LAST_XID = layout.FIRST_THREAD_XID - 1;
 
 /**
  * One TCP connection to one server: it makes the handshake, sends requests, and receives replies and events. It is never reused.
@@ -58,7 +58,7 @@ export class Connection {
   readonly server: Server;
   readonly #socket: ConnectionSocket;
   readonly #writer: BatchWriter;
-  readonly #frames = new FrameReader(MAX_HANDSHAKE_REPLY_BYTES);
+  readonly #frames = new FrameReader(layout.MAX_HANDSHAKE_REPLY_BYTES);
   readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is also the order of the replies.
   readonly #pings = new LinkedList<Pending>();
   readonly #owner: ConnectionOwner;
@@ -186,11 +186,11 @@ export class Connection {
   ping(): Promise<Reply<void>> {
     const request: requests.Request<void> = {
       name: 'ping',
-      encode: requests.encodePing,
+      encode: layout.encodePing,
       decode: () => undefined,
     };
     const outcome = deferred<Reply<void>>();
-    this.#exchange(request, requests.PING_XID, outcome, this.#pings);
+    this.#exchange(request, layout.PING_XID, outcome, this.#pings);
     return outcome.promise;
   }
 
@@ -297,19 +297,19 @@ export class Connection {
     if (this.#handshake !== undefined) {
       this.#handshake.resolve(requests.decodeHandshake(frame));
       this.#handshake = undefined;
-      this.#frames.limit = MAX_FRAME_BYTES;
+      this.#frames.limit = layout.MAX_FRAME_BYTES;
       return;
     }
-    const reply = requests.decodeReply(frame);
+    const reply = layout.decodeReply(frame);
     if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
-    if (reply.xid !== requests.EVENT_XID && this.#restoring === 0 && reply.zxid > this.#repliedZxid)
+    if (reply.xid !== layout.EVENT_XID && this.#restoring === 0 && reply.zxid > this.#repliedZxid)
       this.#repliedZxid = reply.zxid;
     switch (reply.xid) {
-      case requests.EVENT_XID:
+      case layout.EVENT_XID:
         return this.#owner.notified(requests.decodeEvent(reply.body));
-      case requests.AUTH_XID:
+      case layout.AUTH_XID:
         return this.#settleAuthentication(reply.errorCode);
-      case requests.PING_XID:
+      case layout.PING_XID:
         return this.#settle(this.#pings.shift(), reply);
       default:
         return this.#settle(this.#pending.shift(), reply);
@@ -325,7 +325,7 @@ export class Connection {
     asked.outcome.reject(new AuthenticationError(`${refusal}: ${advice}`));
   }
 
-  #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: requests.ReplyHeader): void {
+  #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: layout.ReplyHeader): void {
     if (pending === undefined) throw new Error('a reply without a request');
     const { name, path, decode, sentAt, outcome } = pending;
     if (pending.xid !== xid) {

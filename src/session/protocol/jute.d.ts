@@ -9,11 +9,8 @@ declare module 'node-zookeeper-client/lib/jute/index.js' {
     deserialize(buffer: Buffer, offset: number): number;
   }
   const jute: {
-    OP_CODES: { PING: 11; AUTH: 100 };
+    OP_CODES: { AUTH: 100 };
     PROTOCOL_VERSION: number;
-    XID_NOTIFICATION: number;
-    XID_PING: number;
-    XID_AUTHENTICATION: number;
     Request: new (header: Codec | null, payload: unknown) => { toBuffer(): Buffer };
     protocol: {
       ConnectRequest: new (

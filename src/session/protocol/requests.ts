@@ -7,6 +7,7 @@ import { WireError, WireReader, WireWriter } from '../../wire/jute.js';
 import type { Access, AccessEntry } from './acl.js';
 import { ChildNames } from './child-names.js';
 import { serverError } from './error-codes.js';
+import { AUTH_XID, HANDSHAKE_REPLY, XID_OFFSET } from './frame-layout.js';
 import * as records from './records.js';
 
 /**
@@ -29,10 +30,6 @@ export interface Request<T> {
   decode(body: Buffer): T;
 }
 
-// The place in the answer to the handshake, after the protocol's version, the timeout and the session's id.
-const PASSWORD_OFFSET = 16;
-const XID_OFFSET = 4; // The place in a request, after its length.
-const REPLY_HEADER_BYTES = 16; // The xid, the zxid and the error code.
 const WATCHES = { children: 1, data: 2 } as const; // The codes of the kinds of watches that can be removed.
 const NO_RESULTS: readonly records.PartResult[] = [];
 const protocol = jute.protocol;
@@ -224,16 +221,6 @@ export function removeWatchRequest(path: string, kind: WatchKind = 'data'): Requ
   return request('removeWatches', path, records.OP.removeWatches, write, decodeNothing);
 }
 
-export const PING_XID = jute.XID_PING;
-export const AUTH_XID = jute.XID_AUTHENTICATION;
-export const EVENT_XID = jute.XID_NOTIFICATION;
-
-const PING = new jute.Request(new protocol.RequestHeader(PING_XID, jute.OP_CODES.PING), null).toBuffer();
-
-export function encodePing(): Buffer {
-  return PING;
-}
-
 export function encodeAuth(scheme: string, credentials: string): Buffer {
   const payload = new protocol.AuthPacket(0, scheme, Buffer.from(credentials));
   return new jute.Request(new protocol.RequestHeader(AUTH_XID, jute.OP_CODES.AUTH), payload).toBuffer();
@@ -268,29 +255,11 @@ export interface HandshakeReply {
 }
 
 export function decodeHandshake(frame: Buffer): HandshakeReply {
-  checkLength(frame, PASSWORD_OFFSET);
+  checkLength(frame, HANDSHAKE_REPLY.password);
   const response = read(new protocol.ConnectResponse(), frame);
   const { sessionId, passwd, timeOut: timeoutMs } = response;
   // The codec reads a buffer of the length -1 as `undefined`.
   return { id: sessionId.readBigInt64BE(0), password: passwd ?? Buffer.alloc(0), timeoutMs };
-}
-
-export interface ReplyHeader {
-  readonly xid: number;
-  readonly zxid: bigint;
-  readonly errorCode: number;
-  readonly body: Buffer;
-}
-
-/** Reads the header of a reply, by hand: each reply has one, and the codec would copy it field by field. @throws RangeError */
-export function decodeReply(frame: Buffer): ReplyHeader {
-  if (frame.length < REPLY_HEADER_BYTES) throw new RangeError(`a reply of ${frame.length} bytes`);
-  return {
-    xid: frame.readInt32BE(0),
-    zxid: frame.readBigInt64BE(4),
-    errorCode: frame.readInt32BE(12),
-    body: frame.subarray(REPLY_HEADER_BYTES),
-  };
 }
 
 /** What a watch reports. `deleted`: the node is gone. `changed`: it may have changed, so read it again. */

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { LeaderElector } from '../../../src/election/elector.js';
+import type { Term } from '../../../src/election/term/term.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../events.js';
 import { onTestFinished } from '../vitest/test-end.js';
@@ -20,7 +22,10 @@ export interface StallingOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Starts test/fixtures/stalling-process.mjs. Its main thread stands still from the line `blocks` until `unblock` is called. */
+/**
+ * Starts test/fixtures/stalling-process.mjs. Its main thread stands still from the line `blocks` until `unblock` is called, with the number of
+ * the block if there are several.
+ */
 export function startStalling(
   what: string,
   {
@@ -55,8 +60,13 @@ export function startStalling(
     stderr,
   }));
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  const said = (line: string) => until(() => lines.includes(line) || child.exitCode !== null, line);
-  return { path, lines, said, ended, unblock: () => writeFileSync(file, '') };
+  const said = (line: string, times = 1) => {
+    const count = () => lines.filter((each) => each === line).length;
+    return until(() => count() >= times || child.exitCode !== null, line);
+  };
+  const unblock = (which?: number | 'end') =>
+    writeFileSync(which === undefined ? file : `${file}-${which}`, '');
+  return { path, lines, said, ended, unblock };
 }
 
 const HEARTBEATS_OF_SEVERAL_LEASES = 16; // Four come in a lease at most.
@@ -77,4 +87,14 @@ export async function severalLeases(
 ): Promise<void> {
   const before = await heartbeats(session, path);
   await until(async () => (await heartbeats(session, path)) >= before + count);
+}
+
+/** Another candidate, with the terms that it gets. */
+export async function startWaiting(path: string, session: Session) {
+  const elector = new LeaderElector(session, path);
+  const terms: Term[] = [];
+  elector.on('elected', (term) => terms.push(term));
+  onTestFinished(() => elector.stop());
+  await elector.start();
+  return { elector, terms };
 }

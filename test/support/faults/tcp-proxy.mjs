@@ -110,9 +110,14 @@ export class TcpProxy {
     for (const connection of this.#connections) connection.drop();
   }
 
+  /** Takes no new connections. Those that there are go on. */
+  refuse() {
+    return this.#add({ refuses: true });
+  }
+
   /** Ends all connections, and takes no new ones. */
   cut() {
-    const undo = this.#add({ refuses: true });
+    const undo = this.refuse();
     this.dropConnections();
     return undo;
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameFilter, type Handling } from '../../../../src/session/connection-thread/frame-filter.js';
-import { MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../../../../src/session/protocol/frame-limits.js';
+import { MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../../../../src/session/protocol/frame-layout.js';
 
 const HANDSHAKE = framed(Buffer.from('the answer to the handshake'));
 

@@ -9,8 +9,8 @@ import {
   Repeater,
   repeatsEveryMs,
 } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
-import { FIRST_THREAD_XID } from '../../../../src/session/protocol/frame-limits.js';
-import { encodePing, heartbeatRequest } from '../../../../src/session/protocol/requests.js';
+import { encodePing, FIRST_THREAD_XID, PING_XID } from '../../../../src/session/protocol/frame-layout.js';
+import { heartbeatRequest } from '../../../../src/session/protocol/requests.js';
 import { greeting, reply } from '../../../support/wire/fake-server.mjs';
 import { Writer } from '../../../support/wire/jute.mjs';
 
@@ -18,7 +18,6 @@ const TIMES = { leaseMs: 1600, sessionTimeoutMs: 4800 };
 const REPEAT_MS = repeatsEveryMs(TIMES); // 500.
 const HELD = '/election/leader';
 const WAITING = '/other/candidate';
-const PING_XID = -2;
 
 /** A cell of a held node. The test tells cells apart by identity. */
 const cell = () => new SharedArrayBuffer(8);
@@ -240,12 +239,14 @@ describe('a repeated heartbeat', () => {
       heartbeatOf([node(1, HELD)], true),
       heartbeatOf([node(2, '/other/leader')], true),
     ];
-    const { time, filter, mainWrites, beat } = setUpServed([refusedOne, other]);
+    const { time, filter, toServer, mainWrites, beat } = setUpServed([refusedOne, other]);
     mainWrites(withXid(refusedOne, 5), withXid(other, 6));
     filter.push(refused(5));
     filter.push(committed(6, [1]));
     time.ms = REPEAT_MS;
-    expect(beat()).toEqual([]);
+    expect(beat()).toEqual([FIRST_THREAD_XID]); // Of the others, the proof goes on.
+    expect(toServer.at(-1)?.bytes).toEqual(withXid(other, FIRST_THREAD_XID));
+    filter.push(committed(FIRST_THREAD_XID, [2]));
     mainWrites(withXid(refusedOne, 7));
     filter.push(committed(7, [1]));
     time.ms = 2 * REPEAT_MS;

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Introduction } from '../../../../src/session/connection-thread/introduction.js';
 import { inOrder, tryMs } from '../../../../src/session/connection-thread/stand-in.js';
-import {
-  encodeAuth,
-  encodeHandshake,
-  encodePing,
-  NEW_SESSION,
-} from '../../../../src/session/protocol/requests.js';
+import { encodePing } from '../../../../src/session/protocol/frame-layout.js';
+import { encodeAuth, encodeHandshake, NEW_SESSION } from '../../../../src/session/protocol/requests.js';
 
 const PASSWORD = Buffer.alloc(16, 7);
 const [FIRST, SECOND] = [encodeAuth('digest', 'a:b'), encodeAuth('digest', 'c:d')];

@@ -1,0 +1,52 @@
+/**
+ * What a session and the thread that holds its connection both know of ZooKeeper's frames. It is a file of its own, without the codec,
+ * because the code of that thread is part of a URL.
+ */
+
+// A listing of 100,000 contenders is under 6 MB. A peer that sends more isn't a ZooKeeper server.
+export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+// The answer to the handshake has 41 bytes. Before it, the peer may not be a ZooKeeper server at all.
+export const MAX_HANDSHAKE_REPLY_BYTES = 1024;
+
+/** Before each frame. */
+export const LENGTH_BYTES = 4;
+/** The place of the xid in a request, after its length. A handshake has none. */
+export const XID_OFFSET = LENGTH_BYTES;
+/** The first xid of the requests that the connection's thread sends itself. Those of the session are below, and above 0. */
+export const FIRST_THREAD_XID = 0x70000000;
+export const EVENT_XID = -1;
+export const PING_XID = -2;
+export const AUTH_XID = -4;
+
+const PING = Buffer.from([0, 0, 0, 8, 255, 255, 255, 254, 0, 0, 0, 11]);
+
+export function encodePing(): Buffer {
+  return PING;
+}
+
+/** Places in a handshake, after its length and the version of the protocol. The session's timeout lies between the first two. */
+export const HANDSHAKE = { zxid: 8, id: 20, password: 28 } as const;
+/** Places in the answer to it, without its length. */
+export const HANDSHAKE_REPLY = { timeout: 4, id: 8, password: 16 } as const;
+/** The password of a session, with its length. */
+export const PASSWORD_BYTES = 4 + 16;
+
+const REPLY_HEADER_BYTES = 16; // The xid, the zxid and the error code.
+
+export interface ReplyHeader {
+  readonly xid: number;
+  readonly zxid: bigint;
+  readonly errorCode: number;
+  readonly body: Buffer;
+}
+
+/** Reads the header of a reply, by hand: each reply has one, and the codec would copy it field by field. @throws RangeError */
+export function decodeReply(frame: Buffer): ReplyHeader {
+  if (frame.length < REPLY_HEADER_BYTES) throw new RangeError(`a reply of ${frame.length} bytes`);
+  return {
+    xid: frame.readInt32BE(0),
+    zxid: frame.readBigInt64BE(4),
+    errorCode: frame.readInt32BE(12),
+    body: frame.subarray(REPLY_HEADER_BYTES),
+  };
+}
