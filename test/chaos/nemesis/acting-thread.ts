@@ -2,10 +2,10 @@
  * A thread of a worker that acts for the terms of its process by their handles, whatever the main thread does. Its acts are in the history as acts
  * of the process.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { heldTerm, type TermHandle } from '../../../src/lease/term-handle.js';
-import { Acting } from './acting.js';
+import type { TermHandle } from '../../../src/lease/term-handle.js';
+import type { Actor } from './acting.js';
+import { actByHandle } from './acting-by-handle.js';
 import { History } from './history.js';
 import { SinkClient } from './sink-client.js';
 
@@ -28,9 +28,6 @@ export type ToActingThread =
     }
   | { readonly kind: 'ended'; readonly journal: string; readonly token: bigint };
 
-/** After the first `false` it goes on to ask, because the answer must never be `true` again. */
-const ASKS_AGAIN = 50;
-
 const { who, historyPath, sinkPath, isCareless } = workerData as ActingThreadData;
 const history = new History(historyPath);
 const sink = await SinkClient.open(sinkPath);
@@ -38,23 +35,10 @@ const ended = new Set<string>();
 let writes = 0;
 
 async function act({ journal, handle, everyMs }: ToActingThread & { kind: 'act' }): Promise<void> {
-  const { token } = handle;
-  const term = heldTerm(handle);
-  const key = `${journal} ${token}`;
-  const held = isCareless ? { token, isHeld: () => !ended.has(key) } : term;
-  const acting = await Acting.begin(
-    {
-      ...{ who, journal, history, sink, hand: 'thread' },
-      onAct: () => undefined,
-      nextWrite: () => `${who}-thread-${++writes}`,
-    },
-    held,
-  );
-  while (await acting?.act()) await pause(everyMs);
-  for (let left = ASKS_AGAIN; left > 0 && !isCareless; left--) {
-    acting?.ask();
-    await pause(everyMs);
-  }
+  const key = `${journal} ${handle.token}`;
+  const nextWrite = () => `${who}-thread-${++writes}`;
+  const actor: Actor = { who, journal, history, sink, hand: 'thread', onAct: () => undefined, nextWrite };
+  await actByHandle(actor, handle, everyMs, isCareless ? () => ended.has(key) : undefined);
   ended.delete(key);
 }
 

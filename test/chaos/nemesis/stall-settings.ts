@@ -6,8 +6,8 @@ const STREAM = 1;
 const MAX_STALL_MS = { least: 2500, most: 6000 };
 
 /**
- * The `maxStallMs` of a worker's process; `undefined` for none. Half of the workers of a storm have it: those of one half of the places have it
- * in their first process, the others in their second one, and then by turns.
+ * The `maxStallMs` of a worker's process; `undefined` for none. Half of the places have it in their first process, the others in their
+ * second one, and then by turns. So about half of the workers of a storm have it.
  *
  * @param place - of the worker, from 0. @param start - of its process, from 1
  */
