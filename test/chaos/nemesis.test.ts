@@ -71,6 +71,12 @@ describe('faults on real servers and workers', () => {
     expectNo('not demoted once', 'joined again without clean-up');
   });
 
+  it('let threads act by handles while main threads stand still, and cost no term in a calm', () => {
+    expectNo('held again', 'a term lost in a stall');
+    expect(verdict.stalls.actsOfThreads).toBeGreaterThan(300 * STORMS);
+    expect(verdict.stalls.stalls).toBeGreaterThan(0);
+  });
+
   it('lose and double no write that a fence protects, and let no former leader write', () => {
     expectNo('a lower token was taken', 'a lost write', 'a doubled write', 'a write out of place');
     expect(verdict.journals.fenced.taken).toBeGreaterThan(300 * STORMS);

@@ -2,9 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ConclaveError, type Session } from '../../../src/index.js';
 import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
+import type { Blocking } from './block.js';
 import type { Journal } from './history.js';
 import type { Fault, Kind, Way } from './schedule.js';
-import { ELECTIONS, JOURNALS } from './settings.js';
+import { ELECTIONS, JOURNALS, SESSION_TIMEOUT_MS } from './settings.js';
 import type { WorkerProcess } from './worker-process.js';
 import { queueOf } from './worker-protocol.js';
 import type { World } from './world.js';
@@ -29,6 +30,10 @@ type Strike = (world: World, fault: Fault, onEffect: OnEffect) => Promise<Blow> 
 
 const DAY_S = 86_400;
 const JERK_MS = 150;
+const LEASE_MS = SESSION_TIMEOUT_MS / 3;
+/** How much of a stall is over before the connection or its thread is lost. */
+const LOSS_AFTER = 0.3;
+const [QUOTA_PERIOD_MS, QUOTA] = [100, 0.2];
 const OPERATOR_WAITS_MS = 5000;
 const DIRECTIONS = { both: 'both', there: 'upstream', back: 'downstream' } as const;
 /** A create, and a transaction, which heartbeats, claims and releases are. */
@@ -78,6 +83,34 @@ function onProcess(
       mend: await holding(world, `process ${process.number}`, () => strike(process, fault, onEffect)),
     };
   };
+}
+
+/** A fault of a process whose sessions have `maxStallMs`. */
+function onStallable(
+  strike: (process: WorkerProcess, fault: Fault, onEffect: OnEffect) => Promise<Mend> | Mend,
+): Strike {
+  return async (world, fault, onEffect) => {
+    const able = world.workers.filter(({ maxStallMs }) => maxStallMs !== undefined);
+    const wanted = worker(world, fault);
+    const other = able[fault.worker % able.length];
+    if (other === undefined) throw new NotYet('no worker had such a thread');
+    const process = free(
+      world,
+      able.includes(wanted) ? wanted : other,
+      able,
+      (each) => `process ${each.number}`,
+    );
+    const on = process.name;
+    return {
+      on,
+      mend: await holding(world, `process ${process.number}`, () => strike(process, fault, onEffect)),
+    };
+  };
+}
+
+/** Half of the times a blocked thread computes, and half of the times it waits. */
+function howOf(amount: number): Blocking {
+  return amount < 0.5 ? 'waits' : 'computes';
 }
 
 function onServer(
@@ -192,9 +225,64 @@ const STRIKES: Record<Kind, Strike> = {
     };
   }),
 
-  "a worker's event loop is blocked": onProcess((process, { forMs }) => {
-    process.block(forMs);
+  "a worker's event loop is blocked": onProcess((process, { forMs, amount }) => {
+    process.block(forMs, howOf(amount));
     return () => undefined;
+  }),
+
+  // Its thread has to find a server itself: the same one, or another one.
+  'a blocked worker loses its connections': onStallable(async (process, { forMs, amount }, onEffect) => {
+    process.block(forMs, howOf(amount * 2 - Math.floor(amount * 2)));
+    await pause(Math.min(forMs * LOSS_AFTER, LEASE_MS));
+    const { proxies } = process;
+    if (amount >= 0.5) {
+      for (const proxy of proxies) proxy.dropConnections();
+      return () => undefined;
+    }
+    const used = proxies.filter((proxy) => proxy.inUse);
+    onEffect(`${process.name} used ${used.length} servers`);
+    // One of them stays, if it uses all.
+    const mends = used.slice(0, proxies.length - 1).map((proxy) => proxy.cut());
+    return () => {
+      for (const mend of mends) mend();
+    };
+  }),
+
+  'the thread of a worker hangs': onStallable((process, { forMs, amount }) => {
+    process.failThread({ how: 'hangs', forMs, afterMs: 0 });
+    if (amount < 0.5) process.block(forMs, 'waits');
+    return () => undefined;
+  }),
+
+  'the thread of a worker dies': onStallable((process, { forMs, amount }) => {
+    // In a stall, too, in which the main thread can't start another one.
+    const isInStall = amount < 0.5;
+    const afterMs = isInStall ? Math.round(forMs * LOSS_AFTER) : 0;
+    process.failThread({
+      how: amount * 4 - Math.floor(amount * 4) < 0.5 ? 'throws' : 'exits',
+      forMs,
+      afterMs,
+    });
+    if (isInStall) process.block(forMs, 'waits');
+    return () => undefined;
+  }),
+
+  // As a container whose quota is used up in each period of 100 ms, after a fifth of it. All threads stand still then.
+  'a worker has a fifth of a processor': onProcess((process) => {
+    const giveUp = new AbortController();
+    const takeTurns = async () => {
+      while (!giveUp.signal.aborted) {
+        process.freeze();
+        await pause(QUOTA_PERIOD_MS * (1 - QUOTA));
+        process.thaw();
+        await pause(QUOTA_PERIOD_MS * QUOTA);
+      }
+    };
+    const turns = takeTurns();
+    return async () => {
+      giveUp.abort();
+      await turns;
+    };
   }),
 
   "a worker's wall clock jumps": onProcess(async (process, fault, onEffect) => {

@@ -17,6 +17,9 @@ export interface Journal {
 /** `fenced` refuses a token that is lower than one it has seen; `open` takes everything. */
 export type SinkName = 'fenced' | 'open';
 
+/** Which thread of a process acts: its main thread, or another one that acts by the term's handle. */
+export type Hand = 'main' | 'thread';
+
 /** The first line of a history, with all settings that the checker needs. */
 export interface Setting {
   readonly kind: 'setting';
@@ -27,6 +30,8 @@ export interface Setting {
   readonly sessionTimeoutMs: number;
   /** Whether candidates wait until a former leader's lease is over, as they do by default. */
   readonly hasTakeoverDelay: boolean;
+  /** Whether the threads that act ask before they act, as they have to. */
+  readonly areThreadsCareless: boolean;
   /** How soon after the end of all faults each election must have a leader that acts, and each lock a holder. */
   readonly recoveryMs: number;
   /** Kinds of faults that the machine doesn't allow, and why. */
@@ -58,7 +63,7 @@ export type Entry = { readonly at: Micros } & (
   /** An observation of the run itself, for people to read. */
   | { readonly kind: 'note'; readonly what: string }
   /** A process of a worker: each has a name of its own. */
-  | { readonly kind: 'process began'; readonly who: string }
+  | ProcessBegan
   /** `orderly`: it ended by itself, after it had been asked to stop. */
   | { readonly kind: 'process ended'; readonly who: string; readonly how: string; readonly orderly: boolean }
   | Elected
@@ -67,6 +72,13 @@ export type Entry = { readonly at: Micros } & (
   /** The hook was called for this journal's supervisor, and succeeded. */
   | { readonly kind: 'cleaned'; readonly who: string; readonly journal: string }
   | Check
+  | Stalls
+  /** The main thread goes on. */
+  | { readonly kind: 'stalled'; readonly who: string }
+  /** A thread of connections shows a session to another server, in place of the main thread; that server has answered a heartbeat. */
+  | { readonly kind: 'stand-in begins' | 'stand-in proves'; readonly who: string }
+  /** A thread of connections fails, as the run has told it. */
+  | { readonly kind: 'thread fails'; readonly who: string; readonly how: string }
   | Answer
   | Taken
   | {
@@ -84,6 +96,20 @@ export type Entry = { readonly at: Micros } & (
   | { readonly kind: 'failure'; readonly what: string }
   | { readonly kind: 'over' }
 );
+
+export interface ProcessBegan {
+  readonly kind: 'process began';
+  readonly who: string;
+  /** Of its sessions. Without it, they have no thread, and no other thread acts. */
+  readonly maxStallMs?: number | undefined;
+}
+
+/** A process blocks its main thread from this moment on, for so many milliseconds or somewhat longer. */
+export interface Stalls {
+  readonly kind: 'stalls';
+  readonly who: string;
+  readonly forMs: number;
+}
 
 export interface Elected {
   readonly kind: 'elected';
@@ -117,7 +143,7 @@ export interface Demoted {
 }
 
 /**
- * A process asked whether it holds the term (or the lock), and the answer was yes. `at` is the moment before the question,
+ * A process asked whether it holds the term (or the lock), and the answer was yes, or no. `at` is the moment before the question,
  * `until` the one after the answer. The entry is written before the act that follows it.
  *
  * A process that holds at some moment has held ever since its term began: a term doesn't come back. The answer was
@@ -125,9 +151,10 @@ export interface Demoted {
  * and answer. From `until` on the process acts without knowing.
  */
 export interface Check {
-  readonly kind: 'held';
+  readonly kind: 'held' | 'not held';
   readonly who: string;
   readonly journal: string;
+  readonly hand: Hand;
   readonly token: string;
   readonly until: Micros;
 }
@@ -147,6 +174,7 @@ export interface Taken {
   readonly kind: 'taken';
   readonly sink: SinkName;
   readonly journal: string;
+  readonly hand: Hand;
   readonly token: string;
   readonly position: number;
   readonly write: string;

@@ -21,6 +21,7 @@ const HELP = `Faults on three real servers and ${WORKERS} workers, drawn from a 
   --from STORM            without the storms before that one
   --keep FOLDER           keep the history there; without it, it is kept only if something was wrong
   --without-takeover-delay  the workers don't wait out a former leader's lease: there may be two leaders at once
+  --careless-threads      threads act until the main thread tells them that the term is over: there may be two leaders at once
 
 Ends with 1 if anything was violated. As root it has networks and small disks of its own; what the machine doesn't
 allow is printed.`;
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     keep: { type: 'string' },
     check: { type: 'string' },
     'without-takeover-delay': { type: 'boolean', default: false },
+    'careless-threads': { type: 'boolean', default: false },
     print: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -65,10 +67,13 @@ async function run(seed: number, minutes: number | undefined): Promise<boolean> 
   console.log(`seed ${seed}, history: ${historyPath}`);
   let isRight = false;
   try {
+    const areThreadsCareless = values['careless-threads'];
     const hasTakeoverDelay = !values['without-takeover-delay'];
     const firstStorm = number('from', values.from, isWhole, 'the number of a storm');
     const say = (line: string) => console.log(line);
-    await runChaos({ seed, minutes, firstStorm, hasTakeoverDelay, folder, historyPath, say });
+    await runChaos({
+      ...{ seed, minutes, firstStorm, hasTakeoverDelay, areThreadsCareless, folder, historyPath, say },
+    });
     isRight = judge(historyPath);
   } finally {
     keep(historyPath, seed, isRight);

@@ -7,15 +7,17 @@ const MOST_VIOLATIONS = 20;
 /** The results of a run, for people. */
 export function report(verdict: Verdict): string {
   const { setting, faults, violations } = verdict;
-  const { seed, hasTakeoverDelay, notAllowed, sessionTimeoutMs } = setting;
+  const { seed, hasTakeoverDelay, areThreadsCareless, notAllowed, sessionTimeoutMs } = setting;
   const delay = hasTakeoverDelay ? '' : ', no takeover delay';
+  const careless = areThreadsCareless ? ', careless threads' : '';
   const minutes = ((faults.to - faults.from) / 60_000_000).toFixed(1);
   return [
-    `seed ${seed}: ${minutes} minutes, ${faults.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}`,
+    `seed ${seed}: ${minutes} minutes, ${faults.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}${careless}`,
     ...faultLines(verdict),
     ...notAllowed.map((why) => `not allowed by this machine: ${why}`),
     ...disagreements(verdict),
     ...terms(verdict),
+    ...stalls(verdict),
     ...gaps(verdict),
     ...writes(verdict),
     violations.length === 0 ? 'violations: 0' : `violations: ${violations.length}`,
@@ -58,6 +60,18 @@ function terms({ terms, holds, shownVersions }: Verdict): string[] {
     ...holds.takenBack.map((each) => `  ${each}`),
     `times at which a leader or holder asked and acted: ${checks}, of which it stood still before it acted: ${slowChecks}`,
     `overlaps of holders of a lock (no takeover delay; counted only): ${overlapsOfLocks}`,
+  ];
+}
+
+function stalls({ stalls }: Verdict): string[] {
+  const { overLease, overMost, actsOfThreads, actsInStalls, kept, keptOverLease, keptInCalm, lost } = stalls;
+  const { lostInCalmWithoutProcessor, standInsBegun, standInsProved, threadFailures } = stalls;
+  return [
+    `stalls of main threads: ${stalls.stalls}; with maxStallMs: ${overLease} longer than a lease and shorter than maxStallMs, ${overMost} longer than that`,
+    `times at which another thread asked and acted: ${actsOfThreads}, of which in a stall: ${actsInStalls}`,
+    `terms over stalls shorter than maxStallMs: ${kept} kept (${keptOverLease} over stalls longer than a lease, ${keptInCalm} with no fault nearby), ${lost} lost (${lostInCalmWithoutProcessor} with no fault nearby, without a processor)`,
+    `stand-in connections: ${standInsBegun}, of which ${standInsProved} had a heartbeat answered`,
+    `failures of the connections' thread: ${threadFailures}`,
   ];
 }
 

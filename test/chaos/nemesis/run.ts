@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly firstStorm: number;
   /** Whether candidates wait until a former leader's lease is over, as they do by default. */
   readonly hasTakeoverDelay: boolean;
+  /** Whether the threads that act by a handle don't ask it. That is wrong, and the checker has to find it. */
+  readonly areThreadsCareless: boolean;
   /** A folder for sockets and similar files. The history is `historyPath`. */
   readonly folder: string;
   readonly historyPath: string;
@@ -37,6 +39,10 @@ const ROUND_MS = 50_000;
 /** The pause after each election has a leader again. A gap that begins after it doesn't come from a fault. */
 const REST_MS = 10_000;
 const RESIGNATION_MS = 3000;
+/** In calms, leaders are blocked for these parts of their `maxStallMs`. */
+const [LEAST_STALL, MOST_STALL] = [0.5, 0.85];
+/** By then they act again. */
+const AFTER_STALL_MS = 1500;
 const COMES_WITHIN_MS = 15_000;
 const EXPLAINED_WITHIN_MS = 5000;
 
@@ -47,9 +53,12 @@ export function stormsOf({ seed, minutes }: Pick<RunOptions, 'seed' | 'minutes'>
 
 /** Runs storms and calms for so many minutes, and then the end. Everything that happened is in the history. */
 export async function runChaos(options: RunOptions): Promise<void> {
-  const { seed, minutes, firstStorm, hasTakeoverDelay, folder, historyPath, say } = options;
+  const { seed, minutes, firstStorm, hasTakeoverDelay, areThreadsCareless, folder, historyPath, say } =
+    options;
   const history = new History(historyPath);
-  const world = await World.open({ folder, history, historyPath, hasTakeoverDelay });
+  const world = await World.open({
+    ...{ folder, history, historyPath, hasTakeoverDelay, areThreadsCareless, seed },
+  });
   try {
     const notAllowed = [...world.notAllowed].map(([kind, why]) => `${kind}: ${why}`);
     history.write({
@@ -59,6 +68,7 @@ export async function runChaos(options: RunOptions): Promise<void> {
       journals: JOURNALS,
       sessionTimeoutMs: SESSION_TIMEOUT_MS,
       hasTakeoverDelay,
+      areThreadsCareless,
       recoveryMs: RECOVERY_MS,
       notAllowed,
     });
@@ -70,7 +80,7 @@ export async function runChaos(options: RunOptions): Promise<void> {
     for (const storm of stormsOf(options)) {
       if (storm.number < firstStorm) continue;
       await nemesis.storm(storm);
-      await nemesis.calm(storm.number);
+      await nemesis.calm(storm.number, storm.stall);
       if (!hasTime()) break;
     }
     await end(world);
@@ -111,10 +121,11 @@ class Nemesis {
    * Waits until all elections, locks and shards have a holder that acts, for as long as that may take. Then it makes leaders
    * resign, undisturbed.
    */
-  async calm(number: number): Promise<void> {
+  async calm(number: number, stall = 0.5): Promise<void> {
     await this.#recover(number);
     if (await this.#reconcile()) await this.#recover(number);
     await pause(REST_MS);
+    await this.#stallLeaders(stall);
     for (const journal of ELECTIONS) {
       const leader = this.#world.actorOf(journal);
       if (leader === undefined) continue;
@@ -127,6 +138,20 @@ class Nemesis {
     }
     await pause(RESIGNATION_MS);
     this.#history.write({ kind: 'calm is over', storm: number });
+  }
+
+  /** Blocks the main threads of the leaders that have `maxStallMs`, for less than that: they keep their terms. */
+  async #stallLeaders(share: number): Promise<void> {
+    const leaders = new Set(ELECTIONS.map((election) => this.#world.actorOf(election)));
+    let longestMs = 0;
+    for (const leader of leaders) {
+      if (leader?.maxStallMs === undefined) continue;
+      const ms = Math.round(leader.maxStallMs * (LEAST_STALL + share * (MOST_STALL - LEAST_STALL)));
+      longestMs = Math.max(longestMs, ms);
+      this.#history.write({ kind: 'wish', what: 'a leader stalls', on: `${leader.name}, for ${ms} ms` });
+      leader.block(ms, 'waits');
+    }
+    await pause(longestMs + AFTER_STALL_MS);
   }
 
   async #recover(storm: number): Promise<void> {

@@ -5,7 +5,11 @@ export const KINDS = {
   'a worker stands still': 3,
   'a worker is killed': 3,
   'a worker is stopped and replaced': 1,
-  "a worker's event loop is blocked": 3,
+  "a worker's event loop is blocked": 4,
+  'a blocked worker loses its connections': 4,
+  'the thread of a worker hangs': 2,
+  'the thread of a worker dies': 2,
+  'a worker has a fifth of a processor': 2,
   "a worker's wall clock jumps": 2,
   'a worker is cut off': 4,
   'a worker is cut off from one server': 2,
@@ -50,6 +54,8 @@ export interface Fault {
 
 export interface Storm {
   readonly number: number;
+  /** How long leaders are blocked in the calm after it: 0 is shortest, 1 is longest. */
+  readonly stall: number;
   readonly faults: readonly Fault[];
 }
 
@@ -78,7 +84,7 @@ export function* storms(seed: number, numbers: Numbers): Generator<Storm, never>
   for (let number = 1; ; number++) {
     const count = FAULTS.least + random.below(FAULTS.most - FAULTS.least + 1);
     const faults = Array.from({ length: count }, () => draw(deal(), random, numbers, STORM_MS));
-    yield storm(number, faults);
+    yield storm(number, faults, random.next());
   }
 }
 
@@ -86,14 +92,12 @@ export function* storms(seed: number, numbers: Numbers): Generator<Storm, never>
 export function briefStorm(seed: number, numbers: Numbers): Storm {
   const random = new Random(seed);
   const kinds = inAnyOrder(ALL_KINDS, random);
-  return storm(
-    1,
-    kinds.map((kind) => draw(kind, random, numbers, BRIEF_STORM_MS)),
-  );
+  const faults = kinds.map((kind) => draw(kind, random, numbers, BRIEF_STORM_MS));
+  return storm(1, faults, random.next());
 }
 
-function storm(number: number, faults: readonly Fault[]): Storm {
-  return { number, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+function storm(number: number, faults: readonly Fault[], stall: number): Storm {
+  return { number, stall, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
 /**

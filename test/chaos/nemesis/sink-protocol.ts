@@ -1,17 +1,24 @@
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { SinkName } from './history.js';
+import type { Hand, SinkName } from './history.js';
 
 /**
- * The requests of a worker to a sink. `begin` returns the journal's length. With a fence, it keeps former holders out from
+ * The requests of a worker to a sink. `begin` returns the length of the journal's pages of this hand. With a fence, it keeps former holders out from
  * then on.
  */
 export type Question =
-  | { readonly ask: 'begin'; readonly sink: SinkName; readonly journal: string; readonly token: string }
+  | {
+      readonly ask: 'begin';
+      readonly sink: SinkName;
+      readonly journal: string;
+      readonly hand: Hand;
+      readonly token: string;
+    }
   | {
       readonly ask: 'write';
       readonly sink: SinkName;
       readonly journal: string;
+      readonly hand: Hand;
       readonly token: string;
       readonly position: number;
       readonly write: string;

@@ -3,7 +3,7 @@
  * process of its own that has no faults. Arguments: the path of its socket, the history.
  */
 import { createServer } from 'node:net';
-import { History, type SinkName } from './history.js';
+import { type Hand, History, type SinkName } from './history.js';
 import { onMessage, type Question, type Reply, send } from './sink-protocol.js';
 
 const [socketPath = '', historyPath = ''] = process.argv.slice(2);
@@ -11,7 +11,7 @@ const history = new History(historyPath);
 
 /** The state of one journal at one of the sinks. The checker learns from the history which writes it has taken. */
 class Pages {
-  length = 0;
+  readonly #lengths: Record<Hand, number> = { main: 0, thread: 0 };
   #fence = -1n;
   readonly #sink: SinkName;
   readonly #journal: string;
@@ -23,22 +23,22 @@ class Pages {
 
   answer(question: Question): Reply {
     const token = BigInt(question.token);
-    if (this.#sink === 'fenced' && token < this.#fence) return this.#refuse(question.token);
+    if (this.#sink === 'fenced' && token < this.#fence) return this.#refuse(question);
     if (token > this.#fence) this.#fence = token;
     if (question.ask === 'write') this.#take(question);
-    return { taken: true, length: this.length };
+    return { taken: true, length: this.#lengths[question.hand] };
   }
 
-  #take({ position, write, token }: Question & { ask: 'write' }): void {
+  #take({ hand, position, write, token }: Question & { ask: 'write' }): void {
     // The earlier content is overwritten, so a writer that isn't alone does harm.
-    this.length = position + 1;
-    history.write({ kind: 'taken', sink: this.#sink, journal: this.#journal, token, position, write });
+    this.#lengths[hand] = position + 1;
+    history.write({ kind: 'taken', sink: this.#sink, journal: this.#journal, hand, token, position, write });
   }
 
-  #refuse(token: string): Reply {
+  #refuse({ hand, token }: Question): Reply {
     const highest = String(this.#fence);
     history.write({ kind: 'refused', sink: this.#sink, journal: this.#journal, token, highest });
-    return { taken: false, length: this.length };
+    return { taken: false, length: this.#lengths[hand] };
   }
 }
 

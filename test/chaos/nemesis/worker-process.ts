@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
+import type { Blocking } from './block.js';
+import type { FailMessage } from './connection-thread.js';
 import { type History, type Micros, now } from './history.js';
 import { STOP_WITHIN_MS } from './settings.js';
 import type { WallClock } from './wall-clock.js';
@@ -10,6 +12,8 @@ import type { Command, Message, Orders } from './worker-protocol.js';
 
 const PROGRAM = join(import.meta.dirname, 'worker.js');
 const BEGINS_WITHIN_MS = 60_000;
+
+type CommonOrders = Omit<Orders, 'name' | 'connect' | 'maxStallMs'>;
 
 /** A worker's place: one process after the other, over the same proxies. */
 export class WorkerProcess {
@@ -19,7 +23,8 @@ export class WorkerProcess {
   /** When it acted last, by journal, according to its reports. */
   readonly actedAt = new Map<string, Micros>();
   readonly #history: History;
-  readonly #orders: Omit<Orders, 'name' | 'connect'>;
+  readonly #orders: CommonOrders;
+  readonly #maxStallMsOf: (start: number) => number | undefined;
   #child: ChildProcess | undefined;
   #starts = 0;
   #isExpectedToEnd = false;
@@ -29,18 +34,25 @@ export class WorkerProcess {
     proxies: readonly TcpProxy[],
     clock: WallClock | undefined,
     history: History,
-    orders: Omit<Orders, 'name' | 'connect'>,
+    orders: CommonOrders,
+    maxStallMsOf: (start: number) => number | undefined,
   ) {
     this.number = number;
     this.proxies = proxies;
     this.clock = clock;
     this.#history = history;
     this.#orders = orders;
+    this.#maxStallMsOf = maxStallMsOf;
   }
 
   /** The name of its process. */
   get name(): string {
     return `w${this.number}.${this.#starts}`;
+  }
+
+  /** Of its process. */
+  get maxStallMs(): number | undefined {
+    return this.#maxStallMsOf(this.#starts);
   }
 
   get connect(): string {
@@ -57,7 +69,8 @@ export class WorkerProcess {
     child.on('message', (message: Message) => this.#hear(message));
     child.once('exit', (code, signal) => this.#ended(name, code, signal));
     const begun = this.#untilReported('begun');
-    this.#send({ command: 'begin', orders: { ...this.#orders, name, connect: this.connect } });
+    const orders = { ...this.#orders, name, connect: this.connect, maxStallMs: this.maxStallMs };
+    this.#send({ command: 'begin', orders });
     await begun;
   }
 
@@ -89,8 +102,14 @@ export class WorkerProcess {
     giveUp.abort();
   }
 
-  block(ms: number): void {
-    this.#send({ command: 'block', ms });
+  /** Blocks its main thread. */
+  block(ms: number, how: Blocking): void {
+    this.#send({ command: 'block', ms, how });
+  }
+
+  /** Makes the thread of its connections fail, if it has one. */
+  failThread(failure: Omit<FailMessage, 'kind'>): void {
+    this.#send({ command: 'fail the thread', ...failure });
   }
 
   resign(journal: string): void {

@@ -1,4 +1,6 @@
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import type { Blocking } from './block.js';
+import type { FailMessage } from './connection-thread.js';
 import type { Journal } from './history.js';
 
 /** The settings that a worker gets when it begins. */
@@ -11,11 +13,15 @@ export interface Orders {
   readonly journals: readonly Journal[];
   readonly sessionTimeoutMs: number;
   readonly hasTakeoverDelay: boolean;
+  readonly areThreadsCareless: boolean;
+  /** Of all sessions. With it, another thread acts, too. */
+  readonly maxStallMs: number | undefined;
 }
 
 export type Command =
   | { readonly command: 'begin'; readonly orders: Orders }
-  | { readonly command: 'block'; readonly ms: number }
+  | { readonly command: 'block'; readonly ms: number; readonly how: Blocking }
+  | ({ readonly command: 'fail the thread' } & Omit<FailMessage, 'kind'>)
   | { readonly command: 'resign'; readonly journal: string }
   /** Answered with the wall clock's time. */
   | { readonly command: 'report the time' }

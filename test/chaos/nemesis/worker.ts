@@ -6,6 +6,7 @@ import {
   ElectionSupervisor,
   type LockHold,
   Session,
+  type SessionOptions,
   type Shard,
   ShardSupervisor,
   type Term,
@@ -13,10 +14,12 @@ import {
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { takeAwayTakeoverDelay } from '../../support/conclave/no-takeover-delay.js';
 import { Acting, type Actor } from './acting.js';
+import { type Blocking, block } from './block.js';
 import { History, type Journal } from './history.js';
 import { SHARDS, shardJournal } from './settings.js';
 import { watchShownVersions } from './shown-versions.js';
 import { SinkClient } from './sink-client.js';
+import { ActingThread, failConnectionThreads, makeConnectionThreadsFail } from './threads.js';
 import { type Command, GROUP, type Message, type Orders, pathOf } from './worker-protocol.js';
 
 // Often enough to see an overlap of leases, which last for more than a second. The machine has other things to do.
@@ -31,6 +34,8 @@ class Worker {
   readonly #orders: Orders;
   readonly #history: History;
   readonly #sink: SinkClient;
+  /** Acts beside this thread, if the sessions have `maxStallMs`. */
+  readonly #thread: ActingThread | undefined = undefined;
   readonly #supervisors = new Map<string, ElectionSupervisor>();
   readonly #stop = new AbortController();
   #shards: ShardSupervisor | undefined;
@@ -41,11 +46,16 @@ class Worker {
     this.#orders = orders;
     this.#history = new History(orders.historyPath);
     this.#sink = sink;
+    const { name: who, historyPath, sinkPath, maxStallMs, areThreadsCareless: isCareless } = orders;
+    if (maxStallMs === undefined) return;
+    makeConnectionThreadsFail({ who, historyPath });
+    this.#thread = new ActingThread({ who, historyPath, sinkPath, isCareless });
   }
 
   begin(): void {
     if (!this.#orders.hasTakeoverDelay) takeAwayTakeoverDelay();
-    this.#history.write({ kind: 'process began', who: this.#orders.name });
+    const { name: who, maxStallMs } = this.#orders;
+    this.#history.write({ kind: 'process began', who, maxStallMs });
     this.#noteShownVersions();
     for (const journal of this.#orders.journals) {
       if (journal.kind === 'election') this.#stand(journal);
@@ -53,6 +63,13 @@ class Worker {
     }
     this.#own();
     report({ reports: 'begun' });
+  }
+
+  block(ms: number, how: Blocking): void {
+    const { name: who } = this.#orders;
+    this.#history.write({ kind: 'stalls', who, forMs: ms });
+    block(ms, how);
+    this.#history.write({ kind: 'stalled', who });
   }
 
   async resign(journal: string): Promise<void> {
@@ -93,14 +110,14 @@ class Worker {
   }
 
   #stand(journal: Journal): void {
-    const { connect, sessionTimeoutMs, name: who } = this.#orders;
+    const { connect, name: who } = this.#orders;
     const supervisor = new ElectionSupervisor({
       connect,
       path: pathOf(journal),
       id: who,
-      session: { sessionTimeoutMs },
+      session: this.#session,
       retry: RETRY,
-      lead: (term) => this.#lead(journal, term),
+      lead: (term) => this.#act(journal, term, ACT_EVERY_MS),
       cleanup: async () => {
         this.#history.write({ kind: 'cleaned', who, journal: journal.name });
       },
@@ -129,17 +146,14 @@ class Worker {
 
   /** Owns shards. The processes of one place have one id, so each is at home where the one before it was. */
   #own(): void {
-    const { connect, sessionTimeoutMs, name: who, journals } = this.#orders;
+    const { connect, name: who, journals } = this.#orders;
     const journalOf = ({ id }: Pick<Shard, 'id'>) =>
       journals.find(({ name }) => name === shardJournal(id)) as Journal;
     const supervisor = new ShardSupervisor({
       ...{ connect, path: GROUP.group, shards: SHARDS.length, retry: RETRY },
       id: who.replace(/\..*/, ''),
-      session: { sessionTimeoutMs },
-      run: async (shard) => {
-        const acting = await Acting.begin(this.#actorOf(journalOf(shard)), shard);
-        while (await acting?.act()) await pause(ACT_FOR_SHARD_EVERY_MS);
-      },
+      session: this.#session,
+      run: (shard) => this.#act(journalOf(shard), shard, ACT_FOR_SHARD_EVERY_MS),
       cleanup: async ({ shards }) => {
         for (const shard of shards)
           this.#history.write({ kind: 'cleaned', who, journal: journalOf(shard).name });
@@ -162,19 +176,28 @@ class Worker {
     supervisor.start().catch((error: Error) => this.#noteUnlessStopped(`shards: ${error.message}`));
   }
 
-  async #lead(journal: Journal, term: Term): Promise<void> {
+  /** The options of all sessions. */
+  get #session(): SessionOptions {
+    const { sessionTimeoutMs, maxStallMs } = this.#orders;
+    return { sessionTimeoutMs, ...(maxStallMs !== undefined && { maxStallMs }) };
+  }
+
+  /** Acts while the term is held. So does the other thread, if there is one: it learns of the end from the handle. */
+  async #act(journal: Journal, term: Term | Shard, everyMs: number): Promise<void> {
+    this.#thread?.act(journal.name, term.handle(), everyMs);
+    term.signal.addEventListener('abort', () => this.#thread?.ended(journal.name, term.token));
     const acting = await Acting.begin(this.#actorOf(journal), term);
-    while (await acting?.act()) await pause(ACT_EVERY_MS);
+    while (await acting?.act()) await pause(everyMs);
   }
 
   /** Takes the lock, acts a few times and gives it back, again and again. When a session has ended it opens a new one. */
   async #useLock(journal: Journal): Promise<void> {
-    const { connect, sessionTimeoutMs } = this.#orders;
+    const { connect } = this.#orders;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       let session: Session | undefined;
       try {
-        session = await Session.connect(connect, { sessionTimeoutMs, signal });
+        session = await Session.connect(connect, { ...this.#session, signal });
         await this.#useLockOf(session, journal);
       } catch (error) {
         this.#noteUnlessStopped(`${journal.name}: ${codeOf(error)}`);
@@ -207,6 +230,7 @@ class Worker {
       journal,
       history: this.#history,
       sink: this.#sink,
+      hand: 'main',
       onAct: () => report({ reports: 'acts', journal }),
       nextWrite: () => `${who}-${++this.#writes}`,
     };
@@ -229,11 +253,6 @@ function report(message: Message): void {
   if (process.connected) process.send?.(message);
 }
 
-function block(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
-
 // Without the process that has started it, it is useless.
 const exit = () => process.exit(1);
 process.once('disconnect', exit);
@@ -244,7 +263,9 @@ process.on('message', async (command: Command) => {
       worker = new Worker(command.orders, await SinkClient.open(command.orders.sinkPath));
       return worker.begin();
     case 'block':
-      return block(command.ms);
+      return worker?.block(command.ms, command.how);
+    case 'fail the thread':
+      return failConnectionThreads(command);
     case 'resign':
       return await worker?.resign(command.journal).catch(() => undefined); // It may lose its session first.
     case 'report the time':

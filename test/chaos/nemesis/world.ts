@@ -20,6 +20,7 @@ import {
   WORKERS,
 } from './settings.js';
 import { SmallDisk } from './small-disk.js';
+import { maxStallMsOf } from './stall-settings.js';
 import { WallClock } from './wall-clock.js';
 import { WorkerProcess } from './worker-process.js';
 
@@ -35,6 +36,8 @@ export interface WorldOptions {
   readonly history: History;
   readonly historyPath: string;
   readonly hasTakeoverDelay: boolean;
+  readonly areThreadsCareless: boolean;
+  readonly seed: number;
 }
 
 /** Three servers, the workers, the proxies between workers and servers, and the sinks; and the faults that the machine allows. */
@@ -214,13 +217,14 @@ export class World {
   }
 
   async #startWorkers(sinkPath: string): Promise<void> {
-    const { historyPath, hasTakeoverDelay, folder } = this.#options;
+    const { historyPath, hasTakeoverDelay, areThreadsCareless, folder, seed } = this.#options;
     const orders = {
       historyPath,
       sinkPath,
       journals: JOURNALS,
       sessionTimeoutMs: SESSION_TIMEOUT_MS,
       hasTakeoverDelay,
+      areThreadsCareless,
     };
     for (let number = 1; number <= WORKERS; number++) {
       const proxies = await Promise.all(
@@ -229,7 +233,9 @@ export class World {
       this.#ends.push(() => Promise.all(proxies.map((proxy) => proxy.stop())));
       const clock =
         this.clocks.length > 0 ? new WallClock(join(folder, `worker-${number}.clock`)) : undefined;
-      const worker = new WorkerProcess(number, proxies, clock, this.history, orders);
+      const worker = new WorkerProcess(number, proxies, clock, this.history, orders, (start) =>
+        maxStallMsOf(seed, number - 1, start, WORKERS),
+      );
       this.workers.push(worker);
       this.#ends.push(() => worker.kill());
     }

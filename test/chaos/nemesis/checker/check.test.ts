@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry, Happening, Micros, SinkName } from '../history.js';
+import type { Entry, Hand, Happening, Micros, SinkName } from '../history.js';
 import { checkHistory } from './check.js';
 import { HoldCheck } from './holds.js';
 import { RecordVersions } from './record-versions.js';
@@ -21,6 +21,7 @@ class Writer {
       ],
       sessionTimeoutMs: 5000,
       hasTakeoverDelay: true,
+      areThreadsCareless: false,
       recoveryMs: 20_000,
       notAllowed: [],
     });
@@ -37,8 +38,27 @@ class Writer {
     return this;
   }
 
-  held(who: string, token: number, atMs: number, untilMs: number, journal = 'red'): this {
-    return this.add(atMs, { kind: 'held', who, journal, token: String(token), until: micros(untilMs) });
+  held(
+    who: string,
+    token: number,
+    atMs: number,
+    untilMs: number,
+    journal = 'red',
+    hand: Hand = 'main',
+  ): this {
+    return this.add(atMs, { kind: 'held', who, journal, hand, token: String(token), until: micros(untilMs) });
+  }
+
+  /** Another thread of the process asks every 50 ms whether the term is held. It is. */
+  actsInThread(who: string, token: number, fromMs: number, toMs: number, everyMs = 50): this {
+    for (let atMs = fromMs; atMs <= toMs; atMs += everyMs) this.held(who, token, atMs, atMs, 'red', 'thread');
+    return this;
+  }
+
+  /** A thread asks whether the term is held. It isn't. */
+  over(who: string, token: number, atMs: number, hand: Hand): this {
+    const [journal, until] = ['red', micros(atMs)];
+    return this.add(atMs, { kind: 'not held', who, journal, hand, token: String(token), until });
   }
 
   /** A server shows a version of the record of `red`, which the transaction `zxid` wrote. */
@@ -55,8 +75,15 @@ class Writer {
     return this.add(atMs, { kind: 'demoted', who, journal: 'red', token: String(token), reason });
   }
 
-  taken(position: number, token: number, write: string, sink: SinkName = 'fenced'): this {
-    return this.add(0, { kind: 'taken', sink, journal: 'red', token: String(token), position, write });
+  taken(
+    position: number,
+    token: number,
+    write: string,
+    sink: SinkName = 'fenced',
+    hand: Hand = 'main',
+  ): this {
+    const journal = 'red';
+    return this.add(0, { kind: 'taken', sink, journal, hand, token: String(token), position, write });
   }
 
   answered(write: string, taken = true, sink: SinkName = 'fenced'): this {
@@ -143,6 +170,107 @@ describe('the checker of histories', () => {
       const lock = history().leads('a', 10, 0, 1000, 'counter').leads('b', 11, 900, 2000, 'counter');
       expect(lock.wrong).toEqual([]);
       expect(lock.verdict.holds.overlapsOfLocks).toBe(1);
+    });
+  });
+
+  describe('of stalls', () => {
+    const MAX_STALL_MS = 4000;
+    const began: Happening = { kind: 'process began', who: 'a', maxStallMs: MAX_STALL_MS };
+    /** The main thread of a leader stands still from 1000 ms on. */
+    const stalled = (forMs: number) =>
+      history()
+        .add(0, began)
+        .elected(0, 'a', 1, 10)
+        .leads('a', 10, 0, 950)
+        .add(1000, { kind: 'stalls', who: 'a', forMs });
+    const goOn: Happening = { kind: 'stalled', who: 'a' };
+
+    it('counts acts of another thread in a stall, and terms that are kept', () => {
+      const { violations, stalls, holds } = stalled(3000)
+        .actsInThread('a', 10, 1000, 3950)
+        .add(4000, goOn)
+        .actsInThread('a', 10, 4000, 4950).verdict;
+      expect(violations).toEqual([]);
+      expect(stalls).toMatchObject({
+        ...{ stalls: 1, overLease: 1, overMost: 0, actsOfThreads: 80, actsInStalls: 60 },
+        ...{ kept: 1, keptOverLease: 1, keptInCalm: 1, lost: 0 },
+      });
+      expect(holds.holds).toMatchObject([{ from: 0, to: 4950 * MS }]);
+    });
+
+    it('finds a thread that acts beside the next leader, though the main thread stands still', () => {
+      const careless = stalled(6000)
+        .actsInThread('a', 10, 1000, 6950)
+        .elected(6800, 'b', 2, 11)
+        .leads('b', 11, 6800, 8000);
+      expect(careless.wrong).toEqual(['two leaders at once']);
+      const right = stalled(6000).actsInThread('a', 10, 1000, 6750).over('a', 10, 6790, 'thread');
+      expect(right.elected(6800, 'b', 2, 11).leads('b', 11, 6800, 8000).wrong).toEqual([]);
+    });
+
+    it('finds a thread whose token is lower than that of a leader before', () => {
+      const late = history().leads('b', 11, 0, 900).actsInThread('a', 10, 1000, 1050);
+      expect(late.wrong).toEqual(['a token that went back']);
+    });
+
+    it.each([
+      ['thread', 'main'],
+      ['main', 'thread'],
+      ['thread', 'thread'],
+    ] as const)('finds an answer yes of the %s after one of no of the %s', (later, first) => {
+      const over = () => history().leads('a', 10, 0, 1000).over('a', 10, 1050, first);
+      expect(over().held('a', 10, 1051, 1052, 'red', later).wrong).toEqual(['held again']);
+      // The question may have come before the answer no.
+      expect(over().held('a', 10, 1050, 1052, 'red', later).wrong).toEqual([]);
+      expect(over().held('a', 12, 1051, 1052, 'red', later).wrong).toEqual([]);
+    });
+
+    it('finds a term that a stall shorter than maxStallMs has cost, with no fault nearby', () => {
+      const lost = (forMs: number) =>
+        stalled(forMs).actsInThread('a', 10, 1000, 2950).over('a', 10, 3000, 'thread');
+      expect(lost(3000).add(4000, goOn).wrong).toEqual(['a term lost in a stall']);
+      expect(lost(3000).add(4000, goOn).verdict.stalls).toMatchObject({ kept: 0, lost: 1 });
+      expect(lost(MAX_STALL_MS).add(5000, goOn).wrong).toEqual([]);
+      expect(lost(MAX_STALL_MS).add(5000, goOn).verdict.stalls).toMatchObject({ overMost: 1, lost: 0 });
+      expect(lost(3000).wrong).toEqual([]); // The process was killed.
+    });
+
+    it('goes by what the main thread finds after a stall, and tells losses from ends on purpose', () => {
+      const found = (reason: string, atMs = 4100) =>
+        stalled(3000).actsInThread('a', 10, 1000, 3950).add(4000, goOn).demoted(atMs, 'a', 10, reason);
+      expect(found('lease-expired').wrong).toEqual(['a term lost in a stall']);
+      expect(found('lease-expired', 5100).wrong).toEqual([]);
+      expect(found('resigned').wrong).toEqual([]);
+      expect(found('resigned').verdict.stalls).toMatchObject({ kept: 0, lost: 0 });
+    });
+
+    it('only counts a loss near a fault other than a stall, and one in which the threads had no processor', () => {
+      const fault = (name: string): Happening => ({ kind: 'fault', fault: 1, name, on: 'b' });
+      const lost = (name: string, everyMs = 50) =>
+        history()
+          .add(0, fault(name))
+          .add(100, { kind: 'mended', fault: 1 })
+          .add(500, began)
+          .elected(500, 'a', 1, 10)
+          .add(1000, { kind: 'stalls', who: 'a', forMs: 3000 })
+          .actsInThread('a', 10, 1000, 2950, everyMs)
+          .over('a', 10, 3000, 'thread')
+          .add(4000, goOn);
+      expect(lost('a server is killed').wrong).toEqual([]);
+      expect(lost('a server is killed').verdict.stalls.lost).toBe(1);
+      expect(lost("a worker's event loop is blocked").wrong).toEqual(['a term lost in a stall']);
+      const without = lost("a worker's event loop is blocked", 900);
+      expect(without.wrong).toEqual([]);
+      expect(without.verdict.stalls.lostInCalmWithoutProcessor).toBe(1);
+    });
+
+    it('counts connections that stand in, and failures of the thread', () => {
+      const { stalls } = history()
+        .add(0, { kind: 'stand-in begins', who: 'a' })
+        .add(1, { kind: 'stand-in begins', who: 'a' })
+        .add(2, { kind: 'stand-in proves', who: 'a' })
+        .add(3, { kind: 'thread fails', who: 'a', how: 'exits' }).verdict;
+      expect(stalls).toMatchObject({ standInsBegun: 2, standInsProved: 1, threadFailures: 1 });
     });
   });
 
@@ -257,6 +385,15 @@ describe('the checker of histories', () => {
 
     it('finds a gap in a journal', () => {
       expect(history().taken(0, 10, 'a-1').taken(2, 10, 'a-2').wrong).toEqual(['a write out of place']);
+    });
+
+    it('gives each thread of a process pages of its own, behind one fence', () => {
+      const inThread = (position: number, token: number, write: string) =>
+        history().taken(0, 10, 'a-1').taken(position, token, write, 'fenced', 'thread');
+      expect(inThread(0, 10, 'a-thread-1').wrong).toEqual([]);
+      expect(inThread(1, 10, 'a-thread-1').wrong).toEqual(['a write out of place']);
+      expect(inThread(0, 9, 'b-thread-1').wrong).toEqual(['a lower token was taken']);
+      expect(inThread(0, 10, 'a-1').wrong).toEqual(['a doubled write']);
     });
 
     it('counts what happens without a fence', () => {

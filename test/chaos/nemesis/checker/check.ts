@@ -5,6 +5,7 @@ import { HoldCheck, type HoldFigures } from './holds.js';
 import { JournalEvents } from './journal-events.js';
 import { JournalCheck, type JournalFigures } from './journals.js';
 import { RecordVersions } from './record-versions.js';
+import { StallCheck, type StallFigures } from './stalls.js';
 import { TermCheck, type TermFigures } from './terms.js';
 import type { Violation } from './verdict.js';
 
@@ -15,6 +16,7 @@ export interface Verdict {
   readonly faults: FaultFigures;
   readonly holds: HoldFigures;
   readonly terms: TermFigures;
+  readonly stalls: StallFigures;
   /** How many versions of records the servers have shown to the processes. */
   readonly shownVersions: number;
   readonly journals: JournalFigures;
@@ -40,24 +42,27 @@ export function checkHistory(entries: Iterable<Entry>): Verdict {
   const holdCheck = new HoldCheck(setting.journals, versions);
   const termCheck = new TermCheck(versions);
   const journalCheck = new JournalCheck();
+  const stallCheck = new StallCheck(setting);
   const events = new JournalEvents();
-  const checks = [faultCheck, versions, holdCheck, termCheck, journalCheck, events];
+  const checks = [faultCheck, versions, holdCheck, termCheck, journalCheck, stallCheck, events];
   for (let next = iterator.next(); !next.done; next = iterator.next())
     for (const check of checks) check.see(next.value);
-  const [faults, holds, terms, journals] = [
-    faultCheck.conclude(),
+  const faults = faultCheck.conclude();
+  const [holds, terms, journals, stalls] = [
     holdCheck.conclude(),
     termCheck.conclude(),
     journalCheck.conclude(),
+    stallCheck.conclude(faults.figures),
   ];
   const recoveries = recoveriesOf(setting, faults.figures, holds.figures.holds, events);
-  const violations = [faults, holds, terms, journals, recoveries].flatMap((each) => each.violations);
+  const violations = [faults, holds, terms, journals, stalls, recoveries].flatMap((each) => each.violations);
   return {
     setting,
     violations,
     faults: faults.figures,
     holds: holds.figures,
     terms: terms.figures,
+    stalls: stalls.figures,
     shownVersions: versions.count,
     journals: journals.figures,
     gaps: divide(setting, holds.figures, faults.figures),

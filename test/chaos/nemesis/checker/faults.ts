@@ -4,6 +4,7 @@ import type { Check, Violation } from './verdict.js';
 
 /** From when to when a fault lasted. */
 export interface FaultPeriod {
+  readonly name: string;
   readonly from: Micros;
   to: Micros;
 }
@@ -73,7 +74,7 @@ export class FaultCheck implements Check<FaultFigures> {
   #seeFault(entry: Entry): void {
     if (entry.kind === 'fault') {
       count(this.#counts, entry.name);
-      this.#periods.set(entry.fault, { from: entry.at, to: Number.POSITIVE_INFINITY });
+      this.#periods.set(entry.fault, { name: entry.name, from: entry.at, to: Number.POSITIVE_INFINITY });
     }
     if (entry.kind === 'mended') {
       const period = this.#periods.get(entry.fault);

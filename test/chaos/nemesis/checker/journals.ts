@@ -1,4 +1,4 @@
-import type { Entry, SinkName, Taken } from '../history.js';
+import type { Entry, Hand, SinkName, Taken } from '../history.js';
 import type { Check, Violation } from './verdict.js';
 
 /** The outcomes of the writes to one sink. */
@@ -15,10 +15,10 @@ export interface SinkFigures {
 
 export type JournalFigures = Readonly<Record<SinkName, SinkFigures>>;
 
-/** One journal of one sink, rebuilt from the writes that the sink reported as taken. */
+/** One journal of one sink, rebuilt from the writes that the sink reported as taken. Each hand has pages of its own, behind one fence. */
 class Pages {
   readonly #name: string;
-  readonly #writes: string[] = [];
+  readonly #writes: Record<Hand, string[]> = { main: [], thread: [] };
   readonly #acknowledged = new Set<string>();
   #highest = -1n;
   taken = 0;
@@ -30,7 +30,7 @@ class Pages {
     this.#name = name;
   }
 
-  take({ position, write, token }: Taken): void {
+  take({ hand, position, write, token }: Taken): void {
     this.taken++;
     const number = BigInt(token);
     if (number < this.#highest) {
@@ -38,9 +38,10 @@ class Pages {
       this.#violate('a lower token was taken', `${write} with ${token} after ${this.#highest}`);
     }
     if (number > this.#highest) this.#highest = number;
-    if (position !== this.#writes.length)
-      this.#violate('a write out of place', `${write} at ${position}, where ${this.#writes.length} was next`);
-    this.#writes[position] = write;
+    const writes = this.#writes[hand];
+    if (position !== writes.length)
+      this.#violate('a write out of place', `${write} at ${position}, where ${writes.length} was next`);
+    writes[position] = write;
   }
 
   acknowledge(write: string): void {
@@ -50,7 +51,7 @@ class Pages {
   conclude(): SinkFigures {
     const seen = new Set<string>();
     let doubled = 0;
-    for (const write of this.#writes) {
+    for (const write of [...this.#writes.main, ...this.#writes.thread]) {
       if (write === undefined) continue; // A gap in the journal.
       if (seen.has(write)) doubled++;
       if (seen.has(write)) this.#violate('a doubled write', write);

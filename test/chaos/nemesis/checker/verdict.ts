@@ -10,6 +10,8 @@ export type ViolationKind =
   | 'two leaders at once'
   | 'a token that went back'
   | 'a term given twice'
+  | 'held again'
+  | 'a term lost in a stall'
   | 'not demoted once'
   | 'joined again without clean-up'
   | 'a lower token was taken'

@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { handleOf } from '../../../src/lease/term-handle.js';
+import { machineInstantIn } from '../../../src/platform/time/machine-instant.js';
+import { onTestFinished } from '../../support/vitest/test-end.js';
+import type { Actor } from './acting.js';
+import { actByHandle } from './acting-by-handle.js';
+import { checkHistory } from './checker/check.js';
+import { type Entry, type Happening, History, readHistory } from './history.js';
+import type { SinkClient } from './sink-client.js';
+import type { Question } from './sink-protocol.js';
+
+/** Takes everything. */
+function sinkOf(history: History): SinkClient {
+  const ask = async (question: Question) => {
+    if (question.ask === 'write') history.write({ ...question, kind: 'taken' });
+    return { taken: true, length: 0 };
+  };
+  return { ask } as unknown as SinkClient;
+}
+
+const SETTING: Happening = {
+  kind: 'setting',
+  seed: 1,
+  journals: [{ name: 'red', kind: 'election' }],
+  sessionTimeoutMs: 5000,
+  hasTakeoverDelay: true,
+  areThreadsCareless: false,
+  recoveryMs: 20_000,
+  notAllowed: [],
+};
+
+/** A thread acts by a handle, and nothing extends the lease. The next leader begins when the cell says that the lease is over. */
+async function historyOf(isCareless: boolean): Promise<Entry[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-acting-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'history.jsonl');
+  const history = new History(path);
+  history.write(SETTING);
+  const cell = new LeaseCell();
+  cell.extend(machineInstantIn(() => 100));
+  let [acts, hasEnded, isFollowed] = [0, false, false];
+  const actor: Actor = {
+    ...{ who: 'a', journal: 'red', history, sink: sinkOf(history), hand: 'thread' },
+    onAct: () => {
+      acts++;
+      hasEnded = isFollowed; // The main thread says it only when another one has acted.
+      if (cell.isHeld()) return;
+      const next = { who: 'b', journal: 'red', hand: 'main', token: '11' } as const;
+      history.write({ kind: 'held', ...next, until: Number(process.hrtime.bigint() / 1000n) });
+      isFollowed = true;
+    },
+    nextWrite: () => `a-${acts}`,
+  };
+  const handle = handleOf(cell, { number: 1, token: 10n, seat: 0 });
+  await actByHandle(actor, handle, 1, isCareless ? () => hasEnded : undefined);
+  history.write({ kind: 'over' });
+  expect(acts).toBeGreaterThan(1);
+  return [...readHistory(path)];
+}
+
+it('a thread that asks the handle before it acts is beside no other leader', async () => {
+  const entries = await historyOf(false);
+  expect(checkHistory(entries).violations).toEqual([]);
+  expect(entries.filter(({ kind }) => kind === 'not held').length).toBeGreaterThan(1);
+});
+
+it('a thread that waits for the main thread, and does not ask, is found beside the next leader', async () => {
+  const found = checkHistory(await historyOf(true)).violations.map(({ kind }) => kind);
+  expect(found).toEqual(['two leaders at once']);
+});
