@@ -32,6 +32,21 @@ describe('the simulation', () => {
     expect(other.trace).not.toBe(first.trace);
   }, 120_000);
 
+  it('does the same again in another process, whose number has another length', async () => {
+    const run: Run = { seed: 102, hours: 0.25, rules: 'shipped', faultRate: 'stalls' };
+    const right = Object.getOwnPropertyDescriptor(process, 'pid') as PropertyDescriptor;
+    const traces: number[] = [];
+    try {
+      for (const value of [7, 1_234_567]) {
+        Object.defineProperty(process, 'pid', { ...right, value });
+        traces.push((await simulate(run)).trace);
+      }
+    } finally {
+      Object.defineProperty(process, 'pid', right);
+    }
+    expect(new Set(traces).size).toBe(1);
+  }, 120_000);
+
   it('finds nothing wrong with the shipped rules, for as long as there is time', async () => {
     const tally = new Tally();
     const beganAt = performance.now();

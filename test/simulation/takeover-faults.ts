@@ -213,6 +213,7 @@ function revoke(world: World, random: Random): void {
   const { candidate } = random.pick(world.hosts);
   const { seats, sessionTimeoutMs } = world.surroundings;
   const options = {
+    by: candidate.id, // Without it, the message names this host and process, and its length isn't the same in each run.
     graceMs: random.spread(10, sessionTimeoutMs),
     ...(seats > 1 && { seat: random.below(seats) }),
   };

@@ -3,6 +3,7 @@ import {
   type MachineInstant,
   machineInstantIn,
   type TimeSources,
+  UPTIME_MARGIN_MS,
 } from '../../../src/platform/time/machine-instant.js';
 import { type Exploration, type Next, search } from '../explorer/search.js';
 
@@ -23,6 +24,8 @@ export interface Rules {
   readonly remainingMs: (cell: Cell) => number;
   /** The end of the lease of a heartbeat that was sent at `sentAt`, in milliseconds of the up time. */
   readonly leaseEnd: (sentAtMs: number, sources: TimeSources) => MachineInstant;
+  /** Extends the cell by what is left of the lease by the clock of the session, with or without a look whether the term is held. */
+  readonly extendBy: (cell: Cell, remainingMs: () => number) => void;
   /** Whether the holder's next term uses the same cell. */
   readonly reusesCell: boolean;
 }
@@ -42,6 +45,7 @@ export const SHIPPED: Rules = {
       () => sentAtMs + LEASE * UNIT_MS - (sources.uptime as { readMs(): number }).readMs(),
       sources,
     ),
+  extendBy: ({ cell }, remainingMs) => cell.extendBy(remainingMs),
   reusesCell: false,
 };
 
@@ -49,6 +53,10 @@ export interface Bounds {
   /** For how long the machine runs, and for how long it is suspended. */
   readonly runs: number;
   readonly suspended: number;
+  /** By how many units a thread lets the up time be late, as its steps demand. @default 0 */
+  readonly late?: number;
+  /** Whether a thread repeats heartbeats. Then a reply extends the cell before the holder looks whether the term is held. */
+  readonly isRepeated?: boolean;
   readonly heartbeats: number;
   /** Threads that have the handle, and how often each asks. */
   readonly threads: number;
@@ -89,6 +97,10 @@ interface Sent {
   readonly monotonic: number;
 }
 
+/** Of the search that runs now. */
+let lateBy = 0;
+let isRepeated = false;
+
 const ENDS = new BigInt64Array(2);
 const NUMBERS = new Int32Array(6);
 
@@ -107,7 +119,7 @@ function heldFor(world: World): number {
   const { monotonic, uptime } = nowOf(world);
   const inUnits = (end: bigint) => Number(end) / 1e6 / UNIT_MS;
   const monotonicEnd = Math.min(inUnits(ends[0]), confirmed.monotonic + LEASE);
-  const uptimeEnd = Math.min(inUnits(ends[1]), confirmed.uptime + LEASE);
+  const uptimeEnd = Math.min(inUnits(ends[1]), confirmed.uptime + LEASE) + lateBy;
   return Math.max(0, Math.min(monotonicEnd - monotonic, uptimeEnd - uptime));
 }
 
@@ -128,8 +140,13 @@ function access(perform: () => Value): Value {
 // The accesses of the shipped code.
 const sources: TimeSources = {
   monotonicMs: () => access(() => nowOf(present).monotonic * UNIT_MS) as number,
-  // A reading may be late by the step and by a margin of 10 ms. Here it is exact.
-  uptime: { stepMs: -10, readMs: () => access(() => nowOf(present).uptime * UNIT_MS) as number },
+  // A reading may be late by the step and by a margin. Here it is exact, and threads allow for as much as the bounds say.
+  uptime: {
+    get stepMs() {
+      return lateBy * UNIT_MS - UPTIME_MARGIN_MS;
+    },
+    readMs: () => access(() => nowOf(present).uptime * UNIT_MS) as number,
+  },
 };
 export const steppedAtomics = {
   load: (array: object, place: number) =>
@@ -168,10 +185,21 @@ function holderHolds({ confirmed }: World): boolean {
   return false;
 }
 
+/** As `OwnNode.extendLease` and the listener of `Validity`, if a thread repeats heartbeats. */
+function confirmRepeated({ confirmed }: World, rules: Rules): void {
+  const endMs = (confirmed.uptime + LEASE) * UNIT_MS;
+  rules.extendBy(shared, () => Math.max(0, endMs - (sources.uptime as { readMs(): number }).readMs()));
+  holderHolds(present);
+}
+
 function callOf(of: Call['of'], rules: Rules): number {
   if (of === 'read') return rules.remainingMs(shared);
   if (of === 'ask') return holderHolds(present) ? UNIT_MS : 0;
   if (of === 'end') shared.cell.end('resigned');
+  if (of === 'confirm' && isRepeated) {
+    confirmRepeated(present, rules);
+    return 0;
+  }
   if (of === 'begin again') steppedAtomics.store(NUMBERS, 4, 0);
   if ((of === 'confirm' && holderHolds(present)) || of === 'begin again')
     shared.cell.extend(rules.leaseEnd(present.confirmed.uptime * UNIT_MS, sources));
@@ -299,6 +327,8 @@ function key({ runs, suspended, ends, reason, underWay, confirmed, sent, ...rest
 /** Visits all states within the bounds. `Atomics` has to be {@link steppedAtomics} meanwhile. */
 export function explore(rules: Rules, bounds: Bounds): Exploration {
   const end = BigInt((START + LEASE) * UNIT_MS) * 1_000_000n;
+  lateBy = bounds.late ?? 0;
+  isRepeated = bounds.isRepeated ?? false;
   const first: World = {
     ...{ runs: 0, suspended: 0, ends: [end, end], reason: 0, sent: 0, hasEnded: false, wasOver: false },
     confirmed: { uptime: START, monotonic: START },
