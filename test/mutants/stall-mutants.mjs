@@ -37,7 +37,7 @@ export const STALL_MUTANTS = [
     danger: 'the same, and a handshake of the stand-in takes the session away again',
     edits: [inHeld("if (this.#state.name === 'lost') this.#state.standIn.end();", '')],
     file: HELD,
-    test: 'a connection that is lost in a stall > has ended its stand-in before its own end is reported, and sends nothing after that (served: false)',
+    test: 'a connection that is lost in a stall > has ended a stand-in that no server serves before its own end is reported, and sends nothing after that',
   },
   {
     name: 'stand-in-after-expiry',

@@ -108,36 +108,45 @@ describe('a connection that is lost in a stall', () => {
     expect(clock.timerCount).toBe(0);
   });
 
-  it.each([false, true])(
-    'has ended its stand-in before its own end is reported, and sends nothing after that (served: %s)',
-    async (isServed) => {
-      const { clock, sockets, socket, events, connection, introduce } = setUp();
-      socket(0).destroy();
-      await settle();
-      await introduce();
-      if (isServed) socket(1).says(greeting(4800));
-      const written = socket(1).written.length;
-      const isClosed = () => events.includes('closed');
-      const { destroy } = socket(1);
-      socket(1).destroy = () => {
-        expect(isClosed()).toBe(false);
-        destroy.call(socket(1));
-      };
-      connection.destroy();
-      expect(socket(1).isDestroyed).toBe(true);
-      expect(isClosed()).toBe(true);
-      socket(1).says(greeting(4800)); // It was on its way.
-      await clock.advance(10 * TIMES.sessionTimeoutMs);
-      expect(socket(1).written).toHaveLength(written);
-      expect(sockets).toHaveLength(2);
-      expect(clock.timerCount).toBe(0);
-    },
-  );
+  it.each([
+    [
+      'has ended a stand-in that no server serves before its own end is reported, and sends nothing after that',
+      false,
+    ],
+    [
+      'has ended a stand-in that a server serves before its own end is reported, and sends nothing after that',
+      true,
+    ],
+  ])('%s', async (_, isServed) => {
+    const { clock, sockets, socket, events, connection, introduce } = setUp();
+    socket(0).destroy();
+    await settle();
+    await introduce();
+    if (isServed) socket(1).says(greeting(4800));
+    const written = socket(1).written.length;
+    const isClosed = () => events.includes('closed');
+    const { destroy } = socket(1);
+    socket(1).destroy = () => {
+      expect(isClosed()).toBe(false);
+      destroy.call(socket(1));
+    };
+    connection.destroy();
+    expect(socket(1).isDestroyed).toBe(true);
+    expect(isClosed()).toBe(true);
+    socket(1).says(greeting(4800)); // It was on its way.
+    await clock.advance(10 * TIMES.sessionTimeoutMs);
+    expect(socket(1).written).toHaveLength(written);
+    expect(sockets).toHaveLength(2);
+    expect(clock.timerCount).toBe(0);
+  });
 
   it.each([
-    ['the session has expired', [greeting(0)]],
-    ['the server refuses the credentials', [greeting(4800), reply(AUTH_XID, { code: -115 })]],
-  ])('is not replaced any more once %s', async (_, answers) => {
+    ['is not replaced any more once the session has expired', [greeting(0)]],
+    [
+      'is not replaced any more once the server refuses the credentials',
+      [greeting(4800), reply(AUTH_XID, { code: -115 })],
+    ],
+  ])('%s', async (_, answers) => {
     const { clock, sockets, socket, events, introduce } = setUp();
     socket(0).destroy();
     await settle();
