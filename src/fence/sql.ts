@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../errors.js';
 
 /**
  * Runs one statement, and gives its rows. The statement has no parameters. Most clients fit as they are, or by one line:
- * `(sql) => tx.$queryRawUnsafe(sql)` (Prisma), `(sql) => tx.unsafe(sql)` (postgres.js), `(sql) => tx.raw(sql)` (Knex).
+ * `(sql) => tx.unsafe(sql)` (postgres.js), `(sql) => tx.raw(sql)` (Knex).
  */
 export type Query = ((sql: string) => unknown) | { query(sql: string): unknown };
 
