@@ -83,7 +83,7 @@ describe('a command about an election', () => {
     [['status', '/a', '--auth', ''], '--auth, or CONCLAVE_AUTH: expected scheme:credentials'],
     [['status', '/a', '--ca', '/no/such/file'], '--ca: ENOENT'],
     [['status', '/a', '--cert', '/dev/null'], '--cert and --key go together: give both or neither.'],
-    [['status', '/a', '--cert', '/dev/null', '--key', '/dev/null'], 'tls is (not shown)'],
+    [['status', '/a', '--cert', '/dev/null', '--key', '/dev/null'], 'session.tls() is (not shown)'],
     [['resign', '/a', '--grace', '-1s'], 'Expected a duration'],
     [['elect', '/a', 'data', 'more'], "too many arguments for 'elect'"],
     [['elect', '/a', 'x'.repeat(20_000)], 'at most 16384 bytes'],
