@@ -5,20 +5,25 @@ import { checkQuery, literal, type Query, quotedTable, rowsOf } from './sql.js';
 
 /** A connection of pg's pool. */
 export interface PoolClient {
+  /** Runs one statement. */
   query(sql: string): Promise<unknown>;
+  /** Called with `error`, for connections that the server ends. */
   on?(event: 'error', listener: (error: Error) => void): unknown;
+  /** The counterpart of `on`. */
   off?(event: 'error', listener: (error: Error) => void): unknown;
-  /** @param error - the connection can't be used any more */
+  /** Gives the connection back. @param error - the connection can't be used any more */
   release(error?: Error): void;
 }
 
 /** A pool of connections, as pg has it. */
 export interface Pool<Client extends PoolClient> {
+  /** Takes a connection out of the pool. */
   connect(): Promise<Client>;
   /** Not called. TypeScript finds the type of pg's clients only if the two signatures are there as in pg. */
   connect(callback: (...args: never[]) => void): void;
 }
 
+/** Where the fences are. */
 export interface PostgresFenceOptions {
   /** The table with the fences, with or without a schema. @default 'conclave_fence' */
   readonly table?: string;
@@ -32,8 +37,9 @@ export interface FencedTransactionOptions {
 
 const ROLLED_BACK =
   'PostgreSQL has rolled the transaction back: a statement in it failed, and its error was caught';
-const LEVELS = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'] as const;
-export type IsolationLevel = (typeof LEVELS)[number];
+/** The isolation levels of PostgreSQL. */
+export type IsolationLevel = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
+const LEVELS: readonly IsolationLevel[] = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'];
 
 /**
  * Keeps the writes of former leaders out of PostgreSQL. The fence of a resource is a row with the highest token that has entered. A leader
@@ -49,7 +55,7 @@ export type IsolationLevel = (typeof LEVELS)[number];
  * fence: give sessions an `idle_in_transaction_session_timeout`, or a leader that hangs in one delays its successor. Former transactions
  * that always overlap delay it, too.
  *
- * Where the holder is left out, it is {@link currentTerm}.
+ * Where the holder is left out, it is `currentTerm()`.
  *
  * @example
  * ```ts

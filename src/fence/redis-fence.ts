@@ -1,6 +1,7 @@
 import { FencedOutError, InvalidOptionError } from '../errors.js';
 import { checkResource, type TokenHolder, tokenOf } from './holder.js';
 
+/** An argument of a command. Numbers are sent as text. */
 export type RedisArgument = string | Buffer | number | bigint;
 /** A command with its arguments: `['set', 'balance', '1']`. */
 export type RedisCommand = readonly [string, ...RedisArgument[]];
@@ -8,9 +9,15 @@ type Sent = string | Buffer;
 type Send = (command: readonly Sent[]) => Promise<unknown>;
 /** A client of ioredis (`call`) or redis (`sendCommand`), or a function that sends a command and returns the reply. */
 export type RedisClient =
-  | { call(command: string, ...args: Sent[]): Promise<unknown> }
-  | { sendCommand(command: readonly Sent[]): Promise<unknown> }
-  | Send;
+  | {
+      /** Of ioredis. */
+      call(command: string, ...args: (string | Buffer)[]): Promise<unknown>;
+    }
+  | {
+      /** Of redis. */
+      sendCommand(command: readonly (string | Buffer)[]): Promise<unknown>;
+    }
+  | ((command: readonly (string | Buffer)[]) => Promise<unknown>);
 
 // Lua's numbers end at 2^53, so tokens are texts of equal length, which compare as the numbers do.
 const TOKEN_DIGITS = 20;
@@ -38,7 +45,7 @@ return { ARGV[1], replies }`;
  * former leader's `run` may be carried out until the new leader's next one. Anything if the key is evicted: use `noeviction`. Reads
  * outside of `run`.
  *
- * Where the holder is left out, it is {@link currentTerm}.
+ * Where the holder is left out, it is `currentTerm()`.
  *
  * @example
  * ```ts

@@ -4,7 +4,12 @@ import { InvalidOptionError } from '../errors.js';
  * Runs one statement, and gives its rows. The statement has no parameters. Most clients fit as they are, or by one line:
  * `(sql) => tx.unsafe(sql)` (postgres.js), `(sql) => tx.raw(sql)` (Knex).
  */
-export type Query = ((sql: string) => unknown) | { query(sql: string): unknown };
+export type Query =
+  | ((sql: string) => unknown)
+  | {
+      /** Runs one statement. */
+      query(sql: string): unknown;
+    };
 
 /**
  * The rows that a client returned: itself an array, `{ rows }` (pg), or `[rows, metadata]` (Sequelize).
