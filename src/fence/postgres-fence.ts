@@ -157,8 +157,8 @@ export class PostgresFence {
       await client.query(`BEGIN ISOLATION LEVEL ${isolation}`);
       await this.check(client, { token });
       const result = await work(client);
-      const { command } = (await client.query('COMMIT')) as { command?: string };
-      if (command === 'ROLLBACK') throw new InvalidStateError(ROLLED_BACK);
+      const committed = (await client.query('COMMIT')) as { command?: string } | undefined;
+      if (committed?.command === 'ROLLBACK') throw new InvalidStateError(ROLLED_BACK);
       return result;
     } catch (error) {
       if (error instanceof InvalidStateError) this.#entry = undefined; // The row is gone: the next transaction enters again.
