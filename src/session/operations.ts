@@ -5,7 +5,7 @@ import {
   NodeExistsError,
   NoNodeError,
   OperationTimeoutError,
-  type ZooKeeperError,
+  ZooKeeperError,
 } from '../errors.js';
 import { type Abortable, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, ignore, microtask } from '../platform/async/promises.js';
@@ -129,14 +129,16 @@ export abstract class Operations<
   }
 
   /**
-   * @internal Reads several nodes at one moment, in one request, which costs a server and this process a fraction of as many
-   *   requests. @returns what each node has, or the error with which the server refuses that one. The caller sees to it that request
+   * @internal Reads several nodes in one request, which costs a server and this process a fraction of as many requests. Of ClickHouse Keeper
+   *   it reads them one by one. @returns what each node has, or the error with which the server refuses that one. The caller sees to it that request
    *   and answer have a moderate size
    * @throws the errors that all operations have
    */
   async getDataOfEach(paths: readonly string[]): Promise<(NodeData | ZooKeeperError)[]> {
     const targets = paths.map((path) => this.absolute(path));
-    return (await this.#perform(requests.getDataOfEachRequest(targets))).value;
+    if (this.outbox.readsSeveral) return (await this.#perform(requests.getDataOfEachRequest(targets))).value;
+    const read = (target: string) => this.#perform(requests.getDataRequest(target, false));
+    return await Promise.all(targets.map((target) => read(target).then(({ value }) => value, refusalOf)));
   }
 
   /** @internal As {@link getData} with `onChange`. */
@@ -466,6 +468,12 @@ export abstract class Operations<
       this.reportListenerError(new ListenerError('onChange', cause));
     }
   }
+}
+
+/** The error with which a server has refused. @throws any other error */
+function refusalOf(error: unknown): ZooKeeperError {
+  if (error instanceof ZooKeeperError && !isThrottled(error)) return error;
+  throw error;
 }
 
 /** The answer to a read, or `undefined` if there is no such node. @throws any other error of the read */

@@ -28,6 +28,7 @@ import {
   withoutCredentials,
   withZxidsOf,
 } from './id-and-password.js';
+import { isClickHouseKeeper } from './protocol/clickhouse-keeper.js';
 import { closeSessionRequest, type Handshake, type HandshakeReply } from './protocol/requests.js';
 import type { ResolvedSessionOptions } from './session-options.js';
 import { hasEnded, type SessionState } from './session-state.js';
@@ -53,6 +54,9 @@ export interface SessionOwner {
 
 const LOST_DATA =
   'no server has the transactions that the session has seen: the data of the ensemble was lost, or restored from a backup';
+
+const KEEPER_MESSAGE =
+  'the server is ClickHouse Keeper: it resumes no session, so a term or a lock is lost with the connection. Conclave was not tested with a real one';
 
 /**
  * The search for a server. It tries one connection after the other until a server serves the session or the session has ended. If
@@ -277,6 +281,7 @@ export class ServerSearch {
     const isFirst = !isKnown(this.#identity);
     this.#identity = granted(this.#identity, reply, this.#options);
     if (isFirst) this.#warnOfGrant();
+    if (isFirst && isClickHouseKeeper(reply)) warnOfSetup(this.#options.logger, {}, KEEPER_MESSAGE);
   }
 
   #warnOfGrant(): void {
@@ -322,7 +327,8 @@ export class ServerSearch {
   async #sayGoodbye(connection: Connection): Promise<void> {
     const asking = this.#ask(connection, () => connection.send(closeSessionRequest()));
     const reply = await asking.catch(ignore); // A refusal is no acknowledgement either.
-    if (reply !== undefined) this.#identity = withoutCredentials(this.#identity);
+    // ClickHouse Keeper answers by closing the connection, and over another one no client can close this session.
+    if (reply !== undefined || connection.isKeeper) this.#identity = withoutCredentials(this.#identity);
     connection.destroy(new SessionClosedError('the session was closed'));
   }
 

@@ -312,6 +312,8 @@ export class Session extends Operations<SessionEvents> {
   #suspend(connection: Connection, reason: Error): void {
     if (this.#search.wasTaken(reason)) return this.#search.expire('another connection has taken the session');
     if (reason instanceof AuthenticationError) return this.fail(reason); // Every server would refuse it.
+    if (connection.isKeeper)
+      return this.#search.expire(`${describe(reason)}, and ClickHouse Keeper resumes no session`);
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
     this.keepAlive.stop();

@@ -55,7 +55,7 @@ describe('the command line', () => {
       '--tick-ms <milliseconds>',
       '(default: 500)',
       '--dialect <release>',
-      '(choices: "3.8", "3.9", default: "3.8")',
+      '(choices: "3.8", "3.9", "keeper", default: "3.8")',
       'Never use it in production',
       'Exits with 0',
       'conclave dev-server --port 2181 &',

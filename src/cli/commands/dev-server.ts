@@ -56,7 +56,10 @@ export function addDevServer(program: Command): void {
         .argParser(wholeNumber(1, LONGEST_TICK_MS)),
     )
     .addOption(
-      new Option('--dialect <release>', 'the release of ZooKeeper that the server behaves like')
+      new Option(
+        '--dialect <release>',
+        'the release of ZooKeeper that the server behaves like, or ClickHouse Keeper',
+      )
         .choices(DIALECTS)
         .default('3.8'),
     )

@@ -54,8 +54,14 @@ export class Introduction {
   }
 }
 
-/** Whether a server serves a session from now on. Otherwise the session has expired. @param reply - without its length */
-export function isGrantedBy(reply: Buffer): boolean {
+/** Whether a server serves the session of this handshake from now on. Otherwise the session has expired, as it always has for ClickHouse Keeper. */
+export function isResumedBy(reply: Buffer, handshake: Buffer): boolean {
+  const asked = handshake.readBigInt64BE(HANDSHAKE.id);
+  return isGrantedBy(reply) && reply.readBigInt64BE(HANDSHAKE_REPLY.id) === asked;
+}
+
+/** Whether a server serves a session from now on. @param reply - without its length */
+function isGrantedBy(reply: Buffer): boolean {
   return (
     reply.length >= HANDSHAKE_REPLY.password + PASSWORD_BYTES &&
     reply.readInt32BE(HANDSHAKE_REPLY.timeout) > 0 &&

@@ -9,7 +9,7 @@ import {
   MAX_FRAME_BYTES,
   MAX_HANDSHAKE_REPLY_BYTES,
 } from '../protocol/frame-layout.js';
-import { type Introduced, isGrantedBy } from './introduction.js';
+import { type Introduced, isResumedBy } from './introduction.js';
 
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [25, 1000];
 
@@ -139,7 +139,7 @@ export class StandIn {
       for (const frame of by.frames.push(bytes)) {
         if (!this.#has(by)) return;
         if (this.#state.name === 'serves') this.#take(frame);
-        else if (isGrantedBy(frame)) this.#serve(by);
+        else if (isResumedBy(frame, by.shown.handshake)) this.#serve(by);
         else this.end(); // The session has expired. The main thread finds out itself.
       }
     } catch {

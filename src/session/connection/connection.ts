@@ -6,6 +6,7 @@ import type { Server } from '../../platform/injected-environment.js';
 import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
 import type { Given } from '../connection-thread/heartbeat-repeater.js';
+import { isClickHouseKeeper, isUnansweredByKeeper } from '../protocol/clickhouse-keeper.js';
 import {
   authenticationError,
   isThrottled,
@@ -67,6 +68,7 @@ export class Connection {
   #handshake: Deferred<requests.HandshakeReply> | undefined;
   #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
   #end: Error | undefined;
+  #isKeeper = false;
   #xid = 0;
   #lastZxid = 0n;
   #repliedZxid = 0n;
@@ -119,6 +121,11 @@ export class Connection {
 
   get end(): Error | undefined {
     return this.#end;
+  }
+
+  /** Whether the server is ClickHouse Keeper. Known from the answer to the handshake on. */
+  get isKeeper(): boolean {
+    return this.#isKeeper;
   }
 
   /**
@@ -295,7 +302,9 @@ export class Connection {
 
   #take(frame: Buffer): void {
     if (this.#handshake !== undefined) {
-      this.#handshake.resolve(requests.decodeHandshake(frame));
+      const answer = requests.decodeHandshake(frame);
+      this.#isKeeper = isClickHouseKeeper(answer);
+      this.#handshake.resolve(answer);
       this.#handshake = undefined;
       this.#frames.limit = layout.MAX_FRAME_BYTES;
       return;
@@ -341,6 +350,11 @@ export class Connection {
     if (refusal !== undefined) {
       outcome.reject(refusal);
       return this.destroy(refusal);
+    }
+    if (this.#isKeeper && isUnansweredByKeeper(errorCode)) {
+      const why = `the server says that the outcome isn't known (${errorCode})`;
+      outcome.reject(new ConnectionLossError(`${name}: ${why}`));
+      return this.destroy(new Error(why));
     }
     if (errorCode !== 0) return outcome.reject(serverError(errorCode, name, path));
     try {

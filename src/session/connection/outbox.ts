@@ -54,12 +54,18 @@ export class Outbox {
 
   /**
    * Has the server remove its watch of a path, which may have fired. `false` without a connection; the next connection doesn't
-   * restore the watch.
+   * restore the watch. ClickHouse Keeper isn't asked: the watch stays until it fires, which no watcher notices.
    */
   unwatch(path: string, kind?: WatchKind): boolean {
     if (this.#state.name !== 'open') return false;
-    this.#state.connection.dispatch(removeWatchRequest(path, kind), IGNORED);
+    const { connection } = this.#state;
+    if (!connection.isKeeper) connection.dispatch(removeWatchRequest(path, kind), IGNORED);
     return true;
+  }
+
+  /** Whether the server at hand answers several reads in one request. ClickHouse Keeper may be set up without that. */
+  get readsSeveral(): boolean {
+    return this.#state.name !== 'open' || !this.#state.connection.isKeeper;
   }
 
   /** Called when there is a connection. Sends the held operations now, before any that is issued later. */

@@ -58,7 +58,8 @@ export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
 /**
  * Confirms again and again that this session's nodes exist. It uses a write that a quorum commits and that changes nothing:
  * `multi[check(node)…]`. ZooKeeper's pings prove less, since a follower that lost its quorum answers them, too. Without a node to
- * confirm, a ping keeps the session and finds dead links. A read does the same, so idle reads replace the ping if there are any.
+ * confirm, a ping keeps the session and finds dead links. A read does the same, so idle reads replace the ping if there are any. Only
+ * ClickHouse Keeper, by which a read keeps no session, gets a ping beside the reads.
  *
  * Heartbeats never overlap. If a heartbeat isn't answered in time, the link is dead, whatever the socket says, and the connection ends.
  */
@@ -231,7 +232,7 @@ export class KeepAlive {
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
       ...[...this.#readsInTurn(), ...this.#dueIdleReads()].map((reads) => this.#read(reads, connection)),
     ];
-    if (beats.length === 0) beats.push(connection.ping());
+    if (beats.length === 0 || (connection.isKeeper && !proves)) beats.push(connection.ping());
     const failures = (await Promise.allSettled(beats)).flatMap((beat) =>
       beat.status === 'rejected' ? [beat.reason as Error] : [],
     );

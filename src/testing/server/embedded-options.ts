@@ -28,7 +28,7 @@ export interface EmbeddedZooKeeperOptions {
   /** The longest session timeout that it grants. @default 20 ticks */
   readonly maxSessionTimeoutMs?: number;
   /**
-   * The release of ZooKeeper as which it answers. For the differences see docs/guides/testing.md.
+   * The release of ZooKeeper as which it answers, or `keeper` for ClickHouse Keeper. For the differences see docs/guides/testing.md.
    *
    * @default '3.8'
    */

@@ -44,13 +44,15 @@ export class Server implements ConnectionHost {
   }
 
   #newStateMachine(first: bigint): StateMachine {
+    const traits = TRAITS[this.#options.dialect];
     return new StateMachine({
       ...this.#options,
       firstSessionId: first,
-      newPassword: () => randomBytes(PASSWORD_BYTES),
+      newPassword: () =>
+        traits.resumesSessions ? randomBytes(PASSWORD_BYTES) : Buffer.alloc(PASSWORD_BYTES),
       newNonce: () => randomBytes(NONCE_BYTES).toString('base64'),
       security: this.security,
-      traits: TRAITS[this.#options.dialect],
+      traits,
     });
   }
 

@@ -94,11 +94,12 @@ export class StateMachine {
 
   /** Opens a session for a connection, or moves an existing session to it from its former connection. */
   connect(client: Client, request: ConnectRequest, { nowMs }: Moment): ConnectResult {
-    if (request.lastZxid > this.zxid) return { kind: 'ahead' };
+    const { resumesSessions } = this.traits;
+    if (resumesSessions && request.lastZxid > this.zxid) return { kind: 'ahead' };
     const { minSessionTimeoutMs, maxSessionTimeoutMs } = this.#options;
     const timeoutMs = Math.max(minSessionTimeoutMs, Math.min(maxSessionTimeoutMs, request.timeoutMs));
-    const session =
-      request.sessionId === NEW_SESSION ? this.#openSession(timeoutMs, nowMs) : this.#reattach(request);
+    const asksForNew = request.sessionId === NEW_SESSION || !resumesSessions;
+    const session = asksForNew ? this.#openSession(timeoutMs, nowMs) : this.#reattach(request);
     if (session === undefined) return { kind: 'refused' };
     session.timeoutMs = timeoutMs;
     this.sessions.touch(session, nowMs);
@@ -160,6 +161,10 @@ export class StateMachine {
     const isAuthentication = type?.name === 'auth' || type?.name === 'sasl';
     if (!isAuthentication && !this.#mayAsk(client))
       return { xid, zxid: 0n, code: ERROR_CODES.SESSION_CLOSED_REQUIRE_SASL_AUTH, isLast: true };
+    if (type !== undefined && this.traits.unknownOperations.has(type.name)) {
+      client.disconnect();
+      return undefined;
+    }
     const isUnknown = type?.name === 'check' && this.traits.checkOnlyInMulti;
     if (type === undefined || isUnknown)
       return { xid, zxid: NO_ZXID, code: ERROR_CODES.UNIMPLEMENTED, isLast: true };
@@ -167,7 +172,8 @@ export class StateMachine {
       return this.#serveSession(client, xid, operation as SessionOperation | undefined, moment);
     const { session } = client;
     const isAlive = session !== undefined && this.#clients.get(session) === client;
-    if (isAlive) this.sessions.touch(session, moment.nowMs);
+    const isKept = type.writes || type.name === 'ping' || this.traits.readsKeepSessions;
+    if (isAlive && isKept) this.sessions.touch(session, moment.nowMs);
     const stamp = type.writes ? this.#nextStamp(moment.timeMs) : undefined;
     const answer = this.#answer(() => {
       if (!isAlive) fail('SESSION_EXPIRED');
@@ -274,12 +280,16 @@ export class StateMachine {
     return { xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(answer.token) };
   }
 
-  #closeByClient(client: Client, xid: number, moment: Moment): Reply {
+  #closeByClient(client: Client, xid: number, moment: Moment): Reply | undefined {
     const { session } = client;
     if (session !== undefined) {
       // It keeps its connection for the answer, and its watches for the deletion of its own nodes.
       this.#clients.delete(session);
       this.closeSession(session, moment);
+    }
+    if (!this.traits.answersCloseSession) {
+      client.disconnect();
+      return undefined;
     }
     return { xid, zxid: this.zxid, code: ERROR_CODES.OK, isLast: true };
   }

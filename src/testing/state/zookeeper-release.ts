@@ -1,11 +1,26 @@
+import type { OperationName } from '../protocol/requests.js';
+
 /**
- * The release of ZooKeeper as which an embedded server answers: `3.8` as 3.8.0 does, `3.9` as 3.9.5 does. A client sees the
- * differences that docs/guides/testing.md lists; no other ones were found.
+ * The server as which an embedded server answers: `3.8` as ZooKeeper 3.8.0 does, `3.9` as 3.9.5 does. A client sees the
+ * differences that docs/guides/testing.md lists; no other ones were found. `keeper` answers as the sources of ClickHouse Keeper say, as far
+ * as that guide says it. It wasn't compared with a real one.
  */
-export type Dialect = '3.8' | '3.9';
+export type Dialect = '3.8' | '3.9' | 'keeper';
+
+/** What ClickHouse Keeper does otherwise than all releases of ZooKeeper. */
+interface KeeperTraits {
+  /** A handshake may ask for a session that exists. Otherwise each handshake gets a new session, with a password of zeros. */
+  readonly resumesSessions: boolean;
+  /** A read keeps its session, as a ping and a write do. */
+  readonly readsKeepSessions: boolean;
+  /** `closeSession` has an answer before the end of the connection. */
+  readonly answersCloseSession: boolean;
+  /** The server closes the connection of a client that asks for one of these. */
+  readonly unknownOperations: ReadonlySet<OperationName>;
+}
 
 /** How releases of ZooKeeper differ for a client, each difference with the issue that made it. */
-export interface Traits {
+export interface Traits extends KeeperTraits {
   readonly version: string; // The version in `srvr`, `mntr` and `envi`.
   /** An event carries the zxid of the transaction that caused it; otherwise -1 (ZOOKEEPER-4655, 3.9.0). */
   readonly zxidInEvents: boolean;
@@ -28,8 +43,35 @@ export interface Traits {
 
 const SUFFIX = 'conclave-embedded, in memory, for tests';
 
+const ZOOKEEPER: KeeperTraits = {
+  resumesSessions: true,
+  readsKeepSessions: true,
+  answersCloseSession: true,
+  unknownOperations: new Set(),
+};
+
+const KEEPER: KeeperTraits = {
+  resumesSessions: false,
+  readsKeepSessions: false,
+  answersCloseSession: false,
+  // `multiRead` is one of the features that an operator can turn off. `removeWatches` and `addWatch` came with 26.1.
+  unknownOperations: new Set([
+    'multiRead',
+    'checkWatches',
+    'removeWatches',
+    'addWatch',
+    'setWatches',
+    'getEphemerals',
+    'getAllChildrenNumber',
+    'whoAmI',
+    'sasl',
+    'deleteContainer',
+  ]),
+};
+
 export const TRAITS: Readonly<Record<Dialect, Traits>> = {
   '3.8': {
+    ...ZOOKEEPER,
     version: `3.8.0-${SUFFIX}`,
     zxidInEvents: false,
     existsNeedsRead: false,
@@ -38,12 +80,22 @@ export const TRAITS: Readonly<Record<Dialect, Traits>> = {
     checkOnlyInMulti: false,
   },
   '3.9': {
+    ...ZOOKEEPER,
     version: `3.9.5-${SUFFIX}`,
     zxidInEvents: true,
     existsNeedsRead: true,
     separateWatchModes: true,
     typedCreatesInMulti: true,
     checkOnlyInMulti: true,
+  },
+  keeper: {
+    ...KEEPER,
+    version: `v25.8-${SUFFIX}`,
+    zxidInEvents: false,
+    existsNeedsRead: false,
+    separateWatchModes: false,
+    typedCreatesInMulti: false,
+    checkOnlyInMulti: false,
   },
 };
 

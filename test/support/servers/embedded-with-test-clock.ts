@@ -1,13 +1,18 @@
 import { onTestFinished } from 'vitest';
 import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
-import { type EmbeddedSession, EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
+import {
+  type EmbeddedSession,
+  EmbeddedZooKeeper,
+  type EmbeddedZooKeeperOptions,
+  TestClock,
+} from '../../../src/testing/index.js';
 import { SILENT } from '../silent-logger.mjs';
 
 /** A server of the test's own, and sessions, in time that stands still until the clock is moved. All end with the test. */
-export async function startWithTestClock() {
+export async function startWithTestClock(given: EmbeddedZooKeeperOptions = {}) {
   const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
+  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT, ...given });
   onTestFinished(() => server.stop());
   const open = async (options: SessionOptions = {}) => {
     const session = await Session.connect(server.connectString, {

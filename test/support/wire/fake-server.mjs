@@ -123,7 +123,7 @@ export function notification(path) {
 export function greeting(timeoutMs) {
   const id = timeoutMs === 0 ? 0n : SESSION_ID;
   return framed(
-    new Writer().int(0).int(timeoutMs).long(id).buffer(Buffer.alloc(PASSWORD_BYTES)).bool(false).done(),
+    new Writer().int(0).int(timeoutMs).long(id).buffer(Buffer.alloc(PASSWORD_BYTES, 7)).bool(false).done(),
   );
 }
 

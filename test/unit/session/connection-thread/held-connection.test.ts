@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Reader, Server } from '../../../../src/platform/injected-environment.js';
 import { SharedInstant } from '../../../../src/platform/time/shared-instant.js';
 import { HeldConnection } from '../../../../src/session/connection-thread/held-connection.js';
+import { HANDSHAKE_REPLY, LENGTH_BYTES } from '../../../../src/session/protocol/frame-layout.js';
 import { encodeAuth, encodeHandshake, NEW_SESSION } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { settle } from '../../../support/waiting.mjs';
@@ -37,6 +38,14 @@ class FakeSocket extends EventEmitter {
     this.isDestroyed = true;
     queueMicrotask(() => this.emit('close'));
   }
+}
+
+/** The answer to a handshake, with another id. */
+function ofAnotherSession(answer: Buffer): Buffer {
+  const other = Buffer.from(answer);
+  const at = LENGTH_BYTES + HANDSHAKE_REPLY.id;
+  other.writeBigInt64BE(other.readBigInt64BE(at) + 1n, at);
+  return other;
 }
 
 /** A connection over which a server serves a session that holds nothing. */
@@ -142,6 +151,10 @@ describe('a connection that is lost in a stall', () => {
 
   it.each([
     ['is not replaced any more once the session has expired', [greeting(0)]],
+    [
+      'is not replaced by a server that grants another session, as ClickHouse Keeper does',
+      [ofAnotherSession(greeting(4800))],
+    ],
     [
       'is not replaced any more once the server refuses the credentials',
       [greeting(4800), reply(AUTH_XID, { code: -115 })],
