@@ -1,103 +1,60 @@
 /**
- * An account whose balance only the newest leader can change. Each row has the highest token that it has seen, and each write
- * compares its own token in the statement that writes: between a check and a separate write, a leader could be suspended for
- * so long that it is replaced.
- *
- * PostgreSQL makes this safe at its default isolation, READ COMMITTED: a statement that has waited for the row lock of another
- * transaction evaluates its condition again, on the row as that transaction has left it.
+ * An account whose balance only the newest leader can change. Each transaction begins with the fence's check, on the same connection as
+ * the write: between a check and a separate write, a leader could be suspended for so long that it is replaced.
  */
-import { Client } from 'pg';
-
-/** The row has seen the token of a later leader: the term of the leader that writes is over. */
-export class FencedOutError extends Error {
-  constructor(id: string, token: bigint) {
-    super(`fenced out: a leader with a higher token than ${token} has taken over account ${id}`);
-    this.name = 'FencedOutError';
-  }
-}
+import { PostgresFence } from 'conclave/fence';
+import { Pool } from 'pg';
 
 /**
- * Opens a connection for one term, so that no statement of an earlier term is outstanding on it.
- *
- * @param schema - where the table is, or will be
+ * @param schema - where the tables are, or will be
  * @param idleInTransactionMs - A leader that is suspended in a transaction keeps its row locks, and its kernel keeps the
  *   connection. After this time the server ends both; otherwise the next leader would wait.
  */
-export async function connect(
-  connectionString: string,
-  schema: string,
-  idleInTransactionMs = 1000,
-): Promise<Client> {
-  const client = new Client({
+export function connect(connectionString: string, schema: string, idleInTransactionMs = 1000): Pool {
+  const pool = new Pool({
     connectionString,
     options: `-c search_path=${schema}`,
     idle_in_transaction_session_timeout: idleInTransactionMs,
   });
-  // Emitted when the connection ends without an outstanding query. Without a listener it would end the process. The next query
-  // rejects.
-  client.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
-  await client.connect();
-  return client;
+  // Emitted when an idle connection ends. Without a listener it would end the process.
+  pool.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
+  return pool;
 }
 
-export async function createTable(client: Client) {
-  await client.query(
-    'CREATE TABLE balance (id text PRIMARY KEY, value bigint NOT NULL, fence bigint NOT NULL)',
-  );
-}
-
-/** A leader's access to an account. Every method rejects with a {@link FencedOutError} once a later leader has begun. */
 export class Account {
-  readonly #client: Client;
+  readonly #pool: Pool;
+  readonly #fence: PostgresFence;
   readonly #id: string;
-  readonly #token: bigint;
 
-  /** @param client - a connection of this leader's own, not a pool: a transaction stays on one connection */
-  constructor(client: Client, id: string, { token }: { readonly token: bigint }) {
-    this.#client = client;
+  constructor(pool: Pool, id: string) {
+    this.#pool = pool;
+    this.#fence = new PostgresFence(pool, `account ${id}`);
     this.#id = id;
-    this.#token = token;
+  }
+
+  /** As a migration would, once. */
+  async create() {
+    await this.#pool.query('CREATE TABLE balance (id text PRIMARY KEY, value bigint NOT NULL)');
+    await this.#pool.query(this.#fence.schema);
+    await this.#pool.query('INSERT INTO balance VALUES ($1, 0)', [this.#id]);
   }
 
   /**
-   * A new leader's first statement: raises the fence, and only then reads, so that what it has read can't be changed
-   * any more by a late write of a former leader. Creates the account if there is none.
-   */
-  async begin(): Promise<bigint> {
-    const { rows } = await this.#client.query<{ value: string }>(
-      `INSERT INTO balance (id, value, fence) VALUES ($1, 0, $2)
-       ON CONFLICT (id) DO UPDATE SET fence = excluded.fence WHERE balance.fence <= excluded.fence
-       RETURNING value`,
-      [this.#id, this.#token],
-    );
-    const [row] = rows;
-    if (row === undefined) throw new FencedOutError(this.#id, this.#token);
-    return BigInt(row.value); // pg returns a bigint as a string.
-  }
-
-  async set(value: bigint) {
-    const { rowCount } = await this.#client.query(
-      'UPDATE balance SET value = $2, fence = $3 WHERE id = $1 AND fence <= $3',
-      [this.#id, value, this.#token],
-    );
-    if (rowCount === 0) throw new FencedOutError(this.#id, this.#token);
-  }
-
-  /**
-   * Reads, computes and writes in one transaction. It begins with the fence too: that locks the row, and a leader that was
-   * replaced learns of it before it computes.
+   * Reads, computes and writes in one transaction of the current term. Rejects with a `FencedOutError`, and writes nothing, once a later
+   * leader has made its first change.
    */
   async change(compute: (value: bigint) => bigint): Promise<bigint> {
-    await this.#client.query('BEGIN');
-    try {
-      const value = compute(await this.begin());
-      await this.set(value);
-      await this.#client.query('COMMIT');
+    return await this.#fence.transaction(this.#pool, async (client) => {
+      const { rows } = await client.query('SELECT value FROM balance WHERE id = $1', [this.#id]);
+      const value = compute(BigInt(rows[0].value)); // pg returns a bigint as a string.
+      await client.query('UPDATE balance SET value = $2 WHERE id = $1', [this.#id, value]);
       return value;
-    } catch (error) {
-      // If the rollback fails, the connection and its transaction are gone. Report the first error.
-      await this.#client.query('ROLLBACK').catch(() => undefined);
-      throw error;
-    }
+    });
+  }
+
+  /** Anyone may read. */
+  async read(): Promise<bigint> {
+    const { rows } = await this.#pool.query('SELECT value FROM balance WHERE id = $1', [this.#id]);
+    return BigInt(rows[0].value);
   }
 }

@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { EmbeddedZooKeeper } from 'conclave/testing';
-import { connect, createTable } from './account.js';
+import { Account, connect } from './account.js';
 
 const { POSTGRES } = process.env;
 if (!POSTGRES) throw new Error('expected POSTGRES=postgresql://user:password@host:port/database');
@@ -18,9 +18,10 @@ const zookeeper = embedded?.connectString ?? process.env.ZOOKEEPER ?? '';
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const schema = `conclave_example_${randomUUID().replaceAll('-', '')}`;
-const database = await connect(POSTGRES, schema);
+const database = connect(POSTGRES, schema);
 await database.query(`CREATE SCHEMA ${schema}`);
-await createTable(database);
+const account = new Account(database, 'savings');
+await account.create();
 
 function start(id: string, ...options: string[]): ChildProcess {
   const replica = fork(new URL('./replica.ts', import.meta.url), [zookeeper, id, schema, ...options]);
@@ -46,9 +47,8 @@ const tried = nextMessage(a);
 a.kill('SIGCONT');
 const outcome = await tried;
 
-const { rows } = await database.query<{ value: string }>('SELECT value FROM balance');
-const balance = rows[0]?.value;
-const held = outcome === 'refused' && balance === written;
+const balance = await account.read();
+const held = outcome === 'refused' && String(balance) === written;
 console.log(
   `The balance is ${balance}. The late write was refused, its successor's stands: ${held ? 'yes' : 'NO'}`,
 );

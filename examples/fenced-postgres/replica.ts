@@ -7,8 +7,8 @@
  * The environment names the database, because arguments, and a password in them, are visible in the process list.
  */
 import { once } from 'node:events';
-import { ElectionSupervisor, type Term } from 'conclave';
-import { Account, connect, FencedOutError } from './account.js';
+import { ElectionSupervisor, FencedOutError, type Term } from 'conclave';
+import { Account, connect } from './account.js';
 
 const [zookeeper = '', id = '', schema = '', stall] = process.argv.slice(2);
 const postgres = process.env.POSTGRES ?? '';
@@ -21,25 +21,21 @@ function report(message: string) {
   });
 }
 
-async function lead(term: Term) {
-  const database = await connect(postgres, schema);
-  try {
-    await deposit(term, new Account(database, 'savings', term));
-  } finally {
-    await database.end();
-  }
-}
+const database = connect(postgres, schema);
+const account = new Account(database, 'savings');
 
-async function deposit(term: Term, account: Account) {
-  console.log(`${id} leads with token ${term.token} and finds ${await account.begin()}`);
-  const value = await account.change((balance) => balance + 100n);
+async function lead(term: Term) {
+  const value = await account.change((balance) => {
+    console.log(`${id} leads with token ${term.token} and finds ${balance}`);
+    return balance + 100n;
+  });
   console.log(`${id} has written ${value}`);
-  if (stall !== undefined) return await writeAfterStall(term, account, value + 50n);
+  if (stall !== undefined) return await writeAfterStall(term, value + 50n);
   await report(String(value));
   if (!term.signal.aborted) await once(term.signal, 'abort');
 }
 
-async function writeAfterStall(term: Term, account: Account, value: bigint) {
+async function writeAfterStall(term: Term, value: bigint) {
   term.assertHeld();
   console.log(`${id} is about to write ${value}, has asked whether it leads, and stands still`);
   await report('stands still');
@@ -47,13 +43,15 @@ async function writeAfterStall(term: Term, account: Account, value: bigint) {
   process.kill(process.pid, 'SIGSTOP'); // Until main.ts sends SIGCONT.
   const stoodMs = Math.round(performance.now() - before);
   // The replica checked before its suspension that it leads, and doesn't check again.
-  const refusal = await account.set(value).then(
-    () => undefined,
-    (error) => {
-      if (error instanceof FencedOutError) return error;
-      throw error;
-    },
-  );
+  const refusal = await account
+    .change(() => value)
+    .then(
+      () => undefined,
+      (error) => {
+        if (error instanceof FencedOutError) return error;
+        throw error;
+      },
+    );
   console.log(`${id} goes on after ${stoodMs} ms and writes ${value}: ${refusal?.message ?? 'WRITTEN'}`);
   await report(refusal === undefined ? 'written' : 'refused');
 }

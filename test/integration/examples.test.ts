@@ -181,7 +181,9 @@ describe('the examples', () => {
       expect(tokens.at(-1)).toBeGreaterThan(tokens[0] as bigint);
       const [, late, refusal] =
         lines.map((line) => /^A goes on after \d+ ms and writes (\d+): (.*)$/.exec(line)).find(Boolean) ?? [];
-      expect(refusal, output).toMatch(/^fenced out: a leader with a higher token than \d+ has taken over/);
+      expect(refusal, output).toMatch(
+        /^fenced out of account savings: a leader with a higher token than \d+ has entered$/,
+      );
       const stands = /^The balance is (\d+)\. The late write was refused, its successor's stands: yes$/;
       const balance = lines.map((line) => stands.exec(line)?.[1]).find(Boolean);
       expect(balance, output).toBeDefined();

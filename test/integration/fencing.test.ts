@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Account, connect, createTable, FencedOutError } from '../../examples/fenced-postgres/account.js';
 import { usePostgres } from '../../tools/postgres/server.mjs';
 import { nextEvent } from '../support/events.js';
+import { Account, connect, createTable, FencedOutError } from '../support/row-fenced-account.js';
 import { until } from '../support/waiting.mjs';
 
 const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;
@@ -215,10 +215,10 @@ describe('the statements of docs/fencing.md', () => {
       .filter((sql) => sql !== '');
   }
 
-  it('are those of the example', async () => {
-    const example = oneLine(await readFile(join(root, 'examples/fenced-postgres/account.ts'), 'utf8'));
+  it('are those that the tests run', async () => {
+    const account = oneLine(await readFile(join(root, 'test/support/row-fenced-account.ts'), 'utf8'));
     const [createTable, begin, set] = await statements();
-    for (const sql of [createTable, begin, set]) expect(example).toContain(sql);
+    for (const sql of [createTable, begin, set]) expect(account).toContain(sql);
   });
 
   it('keep new rows of a former leader out, by a fence for many rows', async () => {
