@@ -1,15 +1,17 @@
 /** Certificates and servers that change while a session lives, with real servers. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
+import { NodeLostError } from '../../src/errors.js';
 import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { uniquePath } from '../support/conclave/sessions.js';
+import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -58,6 +60,7 @@ beforeAll(async () => {
   await issue('server', '/CN=server', { san: 'DNS:localhost,IP:127.0.0.1' });
   await issue('first', '/O=Acme/CN=worker');
   await issue('renewed', '/O=Acme/CN=worker');
+  await issue('other', '/O=Acme/CN=other');
   await issue('expired', '/O=Acme/CN=worker', { expired: true });
   const pair = ['-in', 'server.pem', '-inkey', 'server.key', '-out', 'server.p12'];
   await run('openssl', 'pkcs12', '-export', ...pair, '-passout', `pass:${PASSWORD}`);
@@ -94,7 +97,14 @@ async function openRotating() {
     given.push(name);
     return tlsOf(name);
   };
-  const options = { tls, access: 'creator', sessionTimeoutMs: 20_000, logger: SILENT } as const;
+  const allowUnprotectedPaths = true; // In one test another subject uses the path, too.
+  const options = {
+    tls,
+    access: 'creator',
+    allowUnprotectedPaths,
+    sessionTimeoutMs: 20_000,
+    logger: SILENT,
+  } as const;
   const session = await Session.connect(proxy.connectString, options);
   onTestFinished(() => session.close());
   const use = (next: string) => {
@@ -130,6 +140,42 @@ describe('a client certificate', () => {
     use('renewed');
     await resumed;
     expect(session.owns((await session.getData(path)).stat)).toBe(true);
+  });
+
+  it('for another subject ends the term, since the session may not use its own nodes', async () => {
+    const { proxy, session, use } = await openRotating();
+    const path = uniquePath('election');
+    await session.ensurePath(path, [{ scheme: 'world', id: 'anyone', permissions: 31 }]);
+    const elector = new LeaderElector(session, path);
+    onTestFinished(() => elector.stop());
+    await eventAfter(elector, 'elected', () => elector.start());
+    const errors = nextEvent<[Error]>(session, 'error');
+    const demoted = nextEvent(elector, 'demoted');
+    use('other');
+    proxy.dropConnections();
+    expect((await errors)[0]).toBeInstanceOf(NodeLostError);
+    await demoted;
+    expect(session.state.name).toBe('connected');
+  });
+
+  it('that is renewed while the main thread stands still is shown by its next connection, and the term is kept', async () => {
+    const proxy = await startProxy(port, { readable: false });
+    const copy = (name: string) =>
+      Promise.all(['pem', 'key'].map((kind) => cp(at(`${name}.${kind}`), at(`current.${kind}`))));
+    await copy('first');
+    const tlsFiles = { ca: at('ca.pem'), cert: at('current.pem'), key: at('current.key') };
+    const connect = proxy.connectString;
+    // So long that a busy machine connects within it.
+    const process = startStalling('lead', { servers: connect, session: { leaseMs: 4500, tlsFiles } });
+    await process.said('blocks');
+    const session = await Session.connect(`127.0.0.1:${port}`, { tls: await tlsOf('first'), logger: SILENT });
+    onTestFinished(() => session.close());
+    await copy('renewed');
+    proxy.dropConnections(); // The thread shows the former certificate, which the servers still accept.
+    await severalLeases(session, process.path, 6);
+    process.unblock();
+    const { lines } = await process.ended;
+    expect(lines).toEqual(expect.arrayContaining(['was held all the time', 'resumed', 'demoted: stopped']));
   });
 });
 

@@ -16,7 +16,7 @@ const OPTIONS = { leaseMs: 500, sessionTimeoutMs: 6000, maxStallMs: 60_000 };
 export interface StallingOptions {
   readonly servers?: string;
   readonly path?: string;
-  /** The options of the session. Those of TLS as base64. */
+  /** The options of the session. Those of TLS as base64, or as `tlsFiles`: names of files, which a function reads each time. */
   readonly session?: object;
   readonly nodeOptions?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
