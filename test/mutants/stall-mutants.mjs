@@ -54,6 +54,27 @@ export const STALL_MUTANTS = [
     test: 'a connection that is lost in a stall > is not replaced any more once the session has expired',
   },
   {
+    name: 'silent-link-kept',
+    what: 'the thread keeps a link that is silent until it ends',
+    danger: 'in a long stall the session expires, though other servers could be reached',
+    edits: [
+      inHeld(
+        'if (this.#repeater.answerWithinMs === undefined) return; // The main',
+        'if (ms > 0) return; // The main',
+      ),
+    ],
+    file: HELD,
+    test: 'a connection that is silent > counts as lost when an answer is outstanding for a third of the session timeout, and so does its stand-in',
+  },
+  {
+    name: 'silence-of-the-server-before',
+    what: "the silence of one server counts as the next server's, too",
+    danger: 'the thread leaves a server that had no time to answer, and the lease may end meanwhile',
+    edits: [inHeld('this.#endSilence(); // The server before', '// The server before')],
+    file: HELD,
+    test: 'a connection that is silent > gives the next server the whole time for an answer, though the one before it was lost while it was silent',
+  },
+  {
     name: 'stall-without-end',
     what: 'the thread sends heartbeats whether or not the loop of the main thread turns',
     danger: 'a process that hangs leads for ever',

@@ -16,6 +16,8 @@ export class CheckedObserver {
   readonly environment: SimulatedEnvironment;
   readonly #observer: ElectionObserver;
   readonly #surroundings: Surroundings;
+  /** Whether it uses the sessions of a supervisor. That one has none while it cleans up or stays out after several losses. */
+  readonly #isLent: boolean;
   #startedAt = Number.POSITIVE_INFINITY;
   /** The leader that it showed last. */
   #newest = { life: 0, term: 0 };
@@ -31,6 +33,7 @@ export class CheckedObserver {
     this.name = name;
     this.environment = environment;
     this.#surroundings = surroundings;
+    this.#isLent = source !== undefined;
     const { ledger, seats, sessionTimeoutMs } = surroundings;
     this.#observer = new ElectionObserver(source ?? CONNECT, ELECTION, {
       logger: SILENT,
@@ -100,11 +103,19 @@ export class CheckedObserver {
   checkLeader(): void {
     if (this.#isOff) return;
     const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;
-    if (scheduler.now - Math.max(committedLeaders.changedAt, this.#startedAt) < staleMs) return;
+    const since = Math.max(committedLeaders.changedAt, this.#startedAt, this.#lentSince);
+    if (scheduler.now - since < staleMs) return;
     ledger.count('observers: compared with the leader');
     const node = this.#observer.leader?.node;
     if (node !== committedLeaders.leader && !committedLeaders.leadsByLostData(node ?? ''))
       ledger.violate('observer', `${this.name} shows ${node}, and ${committedLeaders.leader} leads`);
+  }
+
+  /** Since when it has been lent a session, by the clock on the wall; `Infinity` while there is none. */
+  get #lentSince(): number {
+    if (!this.#isLent) return 0;
+    const { sessions, sessionOpenedAt } = this.environment;
+    return sessions.size === 0 ? Number.POSITIVE_INFINITY : sessionOpenedAt;
   }
 
   get #isOff(): boolean {

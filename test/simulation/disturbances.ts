@@ -103,6 +103,8 @@ export function ask(world: World, candidate: Candidate, what: () => void): undef
 
 /** A session that was being opened at the stop is closed after that, within a second and a half. */
 export const CLOSED_WITHIN_MS = 2000;
+/** Beside the third of a session timeout that the thread has for an answer: the messages that are under way. */
+const THREAD_ENDS_WITHIN_MS = 100;
 
 const stopping = new WeakSet<Candidate>();
 
@@ -120,5 +122,8 @@ export async function stopAndReplace(world: World, host: Host): Promise<void> {
   ledger.time('until a candidate had stopped, in thousandths of the bound', (1000 * tookMs) / boundMs);
   if (tookMs > boundMs) ledger.violate('stop', `${candidate.id} took ${Math.round(tookMs)} ms`);
   await sleep(clock, CLOSED_WITHIN_MS);
+  // The process waits for a thread that has yet to report the end of a connection, and ends it if it takes too long.
+  if (candidate.environment.thread?.isLate === true)
+    await sleep(clock, sessionTimeoutMs / 3 + THREAD_ENDS_WITHIN_MS);
   if (host.candidate === candidate && !candidate.isDead) world.retire(host);
 }

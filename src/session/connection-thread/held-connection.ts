@@ -112,9 +112,13 @@ export class HeldConnection {
   }
 
   #heard(): void {
+    this.#endSilence();
+    this.#arm();
+  }
+
+  #endSilence(): void {
     this.#silence?.clear();
     this.#silence = undefined;
-    this.#arm();
   }
 
   /** The link is dead, though it doesn't end. */
@@ -128,8 +132,7 @@ export class HeldConnection {
 
   #lose(error: SentError | undefined): void {
     if (this.#state.name !== 'open') return;
-    this.#silence?.clear();
-    this.#silence = undefined;
+    this.#endSilence();
     this.#filter.end();
     const times = this.#repeater.continued; // Nothing, if the main thread has destroyed the socket.
     if (times === undefined || this.#introduce() === undefined) return this.#end(error);
@@ -144,6 +147,7 @@ export class HeldConnection {
       introducing: () => this.#port.post({ kind: 'stands-in', id: this.#id }),
       serves: () => {
         this.#repeater.reconnected();
+        this.#endSilence(); // The server before this one may have been silent.
         this.#look();
       },
       answered: (xid, frame) => {
@@ -166,7 +170,7 @@ export class HeldConnection {
     this.#state = { name: 'ended' };
     this.#repeater.give(undefined);
     this.#timer?.clear();
-    this.#silence?.clear();
+    this.#endSilence();
     if (error !== undefined) this.#port.post({ kind: 'failed', id: this.#id, error });
     this.#port.post({ kind: 'closed', id: this.#id });
   }

@@ -99,14 +99,16 @@ export class ThreadHost {
   #post(running: Running, message: ToThread, answerWithinMs: number, transferred: ArrayBuffer[] = []): void {
     if (this.#state !== running) return;
     running.worker.postMessage(message, transferred);
-    this.#askIfSilent(running, answerWithinMs);
+    this.#askIfSilent(running, answerWithinMs, message.kind === 'destroy');
   }
 
-  #askIfSilent(running: Running, withinMs: number): void {
+  /** @param isLast - whether no later message may find a silent thread: the last one of a connection, whose end the thread has to report */
+  #askIfSilent(running: Running, withinMs: number, isLast: boolean): void {
     const now = this.#clock.now();
     const dueAt = now + withinMs;
     if (running.asked === undefined) {
-      if (now - running.heardAt < withinMs * ASKED_AFTER) return;
+      const isStarting = running.heardAt === Number.POSITIVE_INFINITY;
+      if (isStarting || (!isLast && now - running.heardAt < withinMs * ASKED_AFTER)) return;
       running.worker.postMessage({ kind: 'ask' } satisfies ToThread);
     } else if (running.asked.dueAt <= dueAt) return;
     // The session with the shortest time for an answer decides.

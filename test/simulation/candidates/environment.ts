@@ -45,6 +45,8 @@ export class SimulatedEnvironment implements Environment {
   readonly provenAt = new WeakMap<OwnNode, number>();
   /** The sessions that this process has opened. */
   readonly sessions = new Set<Session>();
+  /** When it opened the newest of them, by the clock on the wall. */
+  sessionOpenedAt = 0;
   /** Called when the creation of a node was sent after the last acquire of that lock had been given up. */
   onUnwanted: () => void = () => undefined;
   /** Called when a claim has just been sent. */
@@ -116,6 +118,8 @@ for (const way of ['connect', 'takeOver'] as const) {
       const { environment } = session;
       if (environment instanceof SimulatedEnvironment) {
         environment.sessions.add(session);
+        const { clock } = environment;
+        environment.sessionOpenedAt = clock.watched(() => clock.wallTimeOf(clock.now()));
         onAbort(session.ended, () => environment.sessions.delete(session));
       }
       return session;

@@ -25,6 +25,11 @@ class Port {
     this.#random = random;
   }
 
+  /** Whether messages take longer than usual, or still have to arrive. */
+  get isLate(): boolean {
+    return this.slowBy > 0 || this.#lastAt > this.#scheduler.now;
+  }
+
   send(from: Machine, to: Machine, arrive: () => void): void {
     const random = this.#random.next();
     const delayMs = 0.01 + 0.3 * random + this.slowBy * (0.5 + random);
@@ -100,6 +105,11 @@ export class SimulatedThread extends EventEmitter {
   }
 
   // ---- what goes wrong ----
+
+  /** Whether its host may have to wait for it. */
+  get isLate(): boolean {
+    return !this.#hasEnded && (this.machine.isFrozen || this.#down.isLate || this.#up.isLate);
+  }
 
   /** It fails. The system closes its connections. */
   die(): void {

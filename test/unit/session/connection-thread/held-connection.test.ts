@@ -194,6 +194,22 @@ describe('a connection that is silent', () => {
     expect(events.slice(-2)).toEqual(['no reply to a heartbeat within 1600 ms: the link is dead', 'closed']);
   });
 
+  it('gives the next server the whole time for an answer, though the one before it was lost while it was silent', async () => {
+    const { clock, socket, connection, introduce } = setUp();
+    socket(0).destroy();
+    await introduce();
+    socket(1).says(greeting(4800));
+    await clock.advance(SILENT_MS - 200);
+    socket(1).destroy();
+    await introduce();
+    socket(2).says(greeting(4800));
+    await clock.advance(SILENT_MS - 1);
+    expect(socket(2).isDestroyed).toBe(false);
+    await clock.advance(2);
+    expect(socket(2).isDestroyed).toBe(true);
+    connection.destroy();
+  });
+
   it('is kept while answers come, and when nothing is to be sent any more', async () => {
     const { clock, socket, events, connection } = setUp();
     for (let pings = 0; pings < 5; pings++) {

@@ -74,7 +74,7 @@ describe('a connection that the thread has lost', () => {
     const repeated: unknown[] = [];
     socket.give(undefined, { answered: () => undefined, repeated: (answer) => repeated.push(answer) });
     worker().says({ kind: 'lost', id: 1 });
-    expect(worker().got.at(-1)).toEqual({ kind: 'destroy', id: 1 });
+    expect(worker().got).toContainEqual({ kind: 'destroy', id: 1 });
     worker().says({ kind: 'repeated', id: 1, answer: { zxid: 7n, versions: [] } });
     expect(repeated).toHaveLength(1);
     expect(heard).toEqual([]);
@@ -260,6 +260,19 @@ describe('the host of the thread', () => {
     expect(worker().isTerminated).toBe(true);
     open();
     expect(workers).toHaveLength(2);
+  });
+
+  it('replaces a thread that does not report the end of a connection, though nothing more is asked of it', async () => {
+    const { clock, open, worker } = setUp();
+    const { socket, heard } = open();
+    worker().says({ kind: 'here' });
+    socket.destroy();
+    await clock.advance(WITHIN_MS - 1);
+    expect(heard).toEqual([]);
+    await clock.advance(2);
+    expect(heard).toEqual(['close']);
+    expect(worker().isTerminated).toBe(true);
+    expect(worker().isReferenced).toBe(false);
   });
 
   it('does not ask a thread again that has reported something meanwhile, and replaces none that answers', async () => {
