@@ -4,7 +4,7 @@
  *     npx tsx replica.ts ZOOKEEPER ID
  */
 import { ElectionSupervisor } from 'conclave';
-import { LeaderRunCoordinator } from 'conclave/node-cron';
+import { LeaderJobs } from 'conclave/jobs';
 import cron from 'node-cron';
 
 const [connect = '127.0.0.1:2181', id = `replica-${process.pid}`] = process.argv.slice(2);
@@ -16,21 +16,16 @@ const supervisor = new ElectionSupervisor({
 });
 supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
 
-const coordinator = new LeaderRunCoordinator(supervisor);
-cron.setRunCoordinator(coordinator);
-
-const task = cron.schedule(
-  '* * * * * *',
-  async (context) => {
-    const term = coordinator.termOf(context); // Its token is for what the job writes to; its signal ends the job.
-    const firing = coordinator.scheduledFor(context); // Earlier than now, if it was missed.
-    console.log(`${id}: ${firing.toISOString()}, term ${term.number}, token ${term.token}`);
-    process.send?.(firing.toISOString()); // For main.ts, which counts.
+const jobs = new LeaderJobs(supervisor);
+const job = jobs.job(
+  'every-second',
+  ({ scheduledFor, term, token }) => {
+    console.log(`${id}: ${scheduledFor.toISOString()}, term ${term.number}, token ${token}`);
+    process.send?.(scheduledFor.toISOString()); // For main.ts, which counts.
   },
-  { name: 'every-second', distributed: true },
+  { missed: 'all', lateMs: 60_000 }, // The next leader runs the seconds of a failover.
 );
-// The seconds of a failover are run by the next leader.
-coordinator.catchUp(task, { missed: 'all', missedWindowMs: 60_000 });
+cron.schedule('* * * * * *', job);
 
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
 process.once('disconnect', () => process.exit(1)); // main.ts has ended.

@@ -41,7 +41,7 @@ export class OpenWork<Kind extends string> {
       typeof work === 'function' ? Promise.resolve().then(() => this.run(work)) : Promise.resolve(work);
     const settled: Promise<void> = promise
       .then(ignore, (cause: unknown) => {
-        if (!this.#isItsEnd(cause)) this.#onFailed(cause);
+        if (!isEndOf(this.#term.signal, cause)) this.#onFailed(cause);
       })
       .finally(() => this.#unsettled.delete(settled));
     this.#unsettled.set(settled, kind);
@@ -104,11 +104,10 @@ export class OpenWork<Kind extends string> {
     };
     return { end };
   }
+}
 
-  /** Whether work has ended as it should: after the abort it rejected with the signal's reason, or with any abort error. */
-  #isItsEnd(cause: unknown): boolean {
-    const { signal } = this.#term;
-    if (!signal.aborted) return false;
-    return cause === signal.reason || (cause instanceof Error && cause.name === 'AbortError');
-  }
+/** Whether work has ended as it should: after the abort it rejected with the signal's reason, or with any abort error. */
+export function isEndOf(signal: AbortSignal, cause: unknown): boolean {
+  if (!signal.aborted) return false;
+  return cause === signal.reason || (cause instanceof Error && cause.name === 'AbortError');
 }

@@ -1,23 +1,29 @@
-import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../election/elector.js';
+import type { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
+import type { LeaderElector } from '../election/elector.js';
 import type { Term } from '../election/term/term.js';
-import { InvalidOptionError } from '../errors.js';
+import { InvalidStateError } from '../errors.js';
+import { type Firing, isDue } from '../jobs/firing.js';
+import {
+  checkLeadership,
+  clockOf,
+  type Leadership,
+  logPathOf,
+  onElected,
+  sessionOf,
+} from '../jobs/leadership.js';
+import { RunLog } from '../jobs/run-log.js';
+import { onAbort } from '../platform/async/lazy-abort-controller.js';
 import { deferred } from '../platform/async/promises.js';
-import { checkMs, checkOptions, checkPath, checkUtf8 } from '../platform/checks.js';
+import { checkMs, checkOptions } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
-import { dateAt } from '../platform/time/timers.js';
-import type { Session } from '../session/session.js';
-import { CatchUp, type CatchUpTask } from './catch-up.js';
-import { type CatchUpOptions, resolveCatchUp } from './catch-up-plan.js';
-import { type Firing, parseKey } from './firing.js';
-import { type JobContext, JobRuns } from './job-runs.js';
-import { RunLog } from './run-log.js';
+import type { Timer } from '../platform/time/clock.js';
+import { keyOf, parseKey } from './key.js';
 
 /** Options of a {@link LeaderRunCoordinator}. */
 export interface LeaderRunCoordinatorOptions {
   /**
-   * The path of the run log. It has a node for each task, with the last firing that a process has run.
-   * @default `<the election's path>/cron`
+   * The path of the run log. It has a node for each task, with the last firing that a process has run. `LeaderJobs` of `conclave/jobs`
+   * use the same log. @default `<the election's path>/cron`
    */
   readonly path?: string;
   /**
@@ -36,24 +42,32 @@ export interface LeaderRunCoordinatorOptions {
   readonly logger?: Logger;
 }
 
-/** The events that a supervisor and an elector have in common. */
-interface ElectionEvents {
-  on(event: 'elected', listener: (term: Term) => void): unknown;
-  once(event: 'elected', listener: (term: Term) => void): unknown;
-  off(event: 'elected', listener: (term: Term) => void): unknown;
+/** The part of a job's context that identifies the run. node-cron passes the context to the job. */
+export interface JobContext {
+  /** The time at which the run should begin. */
+  readonly date: Date;
+  /** The task, if node-cron names it. */
+  readonly task?: { readonly name?: string } | undefined;
+}
+
+/** A running job, with a function that ends its part in the leader's work. */
+interface Run {
+  readonly term: Term;
+  readonly complete: () => void;
 }
 
 /**
- * A `RunCoordinator` for node-cron, by leadership: tasks with `distributed: true` run only in the process that leads.
+ * A `RunCoordinator` for node-cron, by leadership: tasks with `distributed: true` run only in the process that leads. Use it for background
+ * tasks, which run in a process of their own. For all others, `LeaderJobs` of `conclave/jobs` loses fewer firings.
  *
  * Guaranteed: a job begins only while `term.isHeld()`. All processes together run each firing once at most, as long as the
  * clocks of the hosts differ by less than a minute: the leader first writes the firing to ZooKeeper, in a transaction that the
  * servers carry out only during the term. A job counts as the leader's work, so leadership isn't given back while it runs.
  *
- * Not guaranteed: that each firing is run. A firing during a failover, after a kill for example, is lost unless you called
- * {@link LeaderRunCoordinator.catchUp} for its task. A firing that was written is always lost if the process dies before the
- * job has begun. If a job takes long, or begins later because of node-cron's `maxRandomDelay`, let it ask its term before it
- * acts: see {@link LeaderRunCoordinator.termOf}.
+ * Not guaranteed: that each firing is run. A firing is lost if no process leads within `graceMs`, after a kill for example. If the clocks
+ * differ by more than `graceMs`, a firing is also lost when leadership moves from a host that is behind to one that is ahead. A firing that
+ * was written is lost if the process dies before the job has begun. If a job takes long, or begins later because of node-cron's
+ * `maxRandomDelay`, let it ask its term before it acts: see {@link LeaderRunCoordinator.termOf}.
  *
  * @example
  * ```ts
@@ -65,35 +79,26 @@ interface ElectionEvents {
  * ```
  */
 export class LeaderRunCoordinator {
-  readonly #leadership: ElectionSupervisor | LeaderElector;
+  readonly #leadership: Leadership;
   readonly #graceMs: number;
+  readonly #settleWithinMs: number | undefined;
   readonly #logger: Logger;
   readonly #log: RunLog;
-  readonly #runs: JobRuns;
-  /** By the names of their tasks. */
-  readonly #catchUps = new Map<string, CatchUp>();
+  readonly #runs = new Map<string, Run>();
 
   /**
    * @param leadership - its leader runs the jobs; the caller starts and stops it
    * @throws InvalidOptionError if `leadership` is neither a supervisor nor an elector, or if an option is wrong
    */
   constructor(leadership: ElectionSupervisor | LeaderElector, options?: LeaderRunCoordinatorOptions) {
-    if (!(leadership instanceof ElectionSupervisor || leadership instanceof LeaderElector))
-      throw new InvalidOptionError('leadership', leadership, 'an ElectionSupervisor or a LeaderElector');
-    const given = checkOptions<LeaderRunCoordinatorOptions>('coordinator', options, [
-      'path',
-      'graceMs',
-      'settleWithinMs',
-      'logger',
-    ]);
-    this.#leadership = leadership;
+    this.#leadership = checkLeadership(leadership);
+    const names = ['path', 'graceMs', 'settleWithinMs', 'logger'] as const;
+    const given = checkOptions<LeaderRunCoordinatorOptions>('coordinator', options, names);
     this.#graceMs = checkMs('graceMs', given.graceMs) ?? 500;
-    const settleWithinMs = checkMs('settleWithinMs', given.settleWithinMs);
+    this.#settleWithinMs = checkMs('settleWithinMs', given.settleWithinMs);
     const { path: election, id } = leadership;
     this.#logger = withFields(resolveLogger(given.logger), { election, id });
-    this.#runs = new JobRuns(settleWithinMs, this.#logger);
-    const path = checkPath('path', given.path === undefined ? `${leadership.path}/cron` : given.path);
-    this.#log = new RunLog(path, this.#logger);
+    this.#log = new RunLog(logPathOf(leadership, given.path), this.#logger);
   }
 
   /**
@@ -103,62 +108,29 @@ export class LeaderRunCoordinator {
    */
   async shouldRun(key: string): Promise<boolean> {
     const firing = parseKey(key);
-    const catchUp = this.#catchUps.get(firing.task);
-    const answered = catchUp?.ask(firing.at);
+    const term = this.#leadership.term ?? (await this.#elected());
+    if (!term?.isHeld()) return false;
+    const answered = deferred();
+    term.waitUntil(answered.promise); // The term lasts until it is certain whether the note stays.
     try {
-      return await this.#mayRun(firing, catchUp);
+      const leader = { term, session: await sessionOf(this.#leadership, term) };
+      // node-cron asks about a firing when its time has come, so that time is taken for this host's.
+      const note = {
+        due: (last: Parameters<typeof isDue>[1]) => isDue(firing.at, last, firing.at),
+        open: false,
+      };
+      return (await this.#log.begin(firing, leader, note, () => this.#begin(firing, term))) !== undefined;
     } catch (error) {
-      catchUp?.invalidate();
+      if (term.signal.aborted) return false;
       throw error;
     } finally {
-      answered?.();
+      answered.resolve();
     }
   }
 
   /** Notes that the job has ended. node-cron calls this. */
   onComplete(key: string): void {
-    this.#runs.complete(key);
-  }
-
-  /**
-   * Runs missed firings of a task from now on, while this process leads: firings since the last one that a process has run, or since
-   * a leader called this method for the first time. Call it in each replica, right after you have scheduled the task.
-   *
-   * Guaranteed: each missed firing runs once at most, like any other firing. Missed firings run in their order, one at a time, and later
-   * firings run after them. node-cron reports these runs as executions that were invoked: `context.date` is the time of the run, and {@link
-   * LeaderRunCoordinator.scheduledFor} gives the time of the firing. If the leader is lost meanwhile, the next leader goes on.
-   *
-   * Not guaranteed: that a firing runs again if its job failed or was cut off. Firings from before a change of the task's expression
-   * don't count as missed. A process in which the task is stopped catches up nothing. Catching up ends when the task is destroyed.
-   *
-   * @param task - a task of node-cron, with a name, `distributed: true` and this coordinator
-   * @throws InvalidOptionError if `task` isn't such a task, if you gave another task with that name before, or if an option is wrong
-   *
-   * @example
-   * ```ts
-   * const task = cron.schedule('0 3 * * *', backUp, { name: 'backup', distributed: true, runCoordinator: coordinator });
-   * coordinator.catchUp(task, { missed: 'once', missedWindowMs: 6 * 3600_000 });
-   * ```
-   */
-  catchUp(task: CatchUpTask, options?: CatchUpOptions): void {
-    const resolved = resolveCatchUp(options);
-    const name = checkTask(task);
-    if (this.#catchUps.has(name)) throw new InvalidOptionError('task', name, 'a name that no other task has');
-    if (resolved.policy === undefined) return;
-    const events: ElectionEvents = this.#leadership;
-    if (this.#catchUps.size === 0) events.on('elected', this.#onElected);
-    const onEnd = () => {
-      this.#catchUps.delete(name);
-      if (this.#catchUps.size === 0) events.off('elected', this.#onElected);
-    };
-    const context = {
-      log: this.#log,
-      runs: this.#runs,
-      logger: this.#logger,
-      term: () => this.#leadership.term,
-      sessionOf: (term: Term) => this.#sessionOf(term),
-    };
-    this.#catchUps.set(name, new CatchUp(name, task, resolved.policy, resolved, context, onEnd));
+    this.#runs.get(key)?.complete();
   }
 
   /**
@@ -168,66 +140,47 @@ export class LeaderRunCoordinator {
    * @throws InvalidStateError if this coordinator runs no such job in this process: `task.execute()` started the job, or the job
    *   runs in the background or has ended
    */
-  termOf(context: JobContext): Term {
-    return this.#runs.of(context).term;
+  termOf({ date, task }: JobContext): Term {
+    const job = task?.name;
+    const run = job === undefined ? undefined : this.#runs.get(keyOf({ job, at: date.getTime() }));
+    if (run === undefined) throw new InvalidStateError('this coordinator runs no such job');
+    return run.term;
   }
 
-  /**
-   * The time of the firing for which a job runs. It is `context.date`, unless the firing was missed and runs later.
-   *
-   * @throws InvalidStateError as {@link LeaderRunCoordinator.termOf}
-   */
-  scheduledFor(context: JobContext): Date {
-    return dateAt(this.#runs.of(context).firing.at);
+  /** From now on the job is the leader's work. */
+  #begin(firing: Firing, term: Term): Run {
+    const key = keyOf(firing);
+    const done = deferred();
+    term.waitUntil(done.promise);
+    let timer: Timer | undefined;
+    const unsubscribe = onAbort(term.signal, () => {
+      const ms = this.#settleWithinMs;
+      if (ms !== undefined) timer = clockOf(this.#leadership).after(ms, () => this.#abandon(key));
+    });
+    const complete = () => {
+      timer?.clear();
+      unsubscribe();
+      this.#runs.delete(key);
+      done.resolve();
+    };
+    const run = { term, complete };
+    this.#runs.set(key, run);
+    return run;
   }
 
-  async #mayRun(firing: Firing, catchUp: CatchUp | undefined): Promise<boolean> {
-    const term = this.#leadership.term ?? (await this.#elected());
-    if (!term?.isHeld()) return false;
-    const session = await this.#sessionOf(term);
-    if (session === undefined) return false;
-    if (catchUp !== undefined && !(await catchUp.mayRun(term))) return false;
-    if (!(await this.#log.reserve(firing, term, session, catchUp?.expression))) return false;
-    // The reply may have come after the lease. The firing is then reserved but not run, because it may run once at most.
-    if (!term.isHeld()) return false;
-    this.#runs.begin(firing, term, session.clock);
-    return true;
+  #abandon(key: string): void {
+    this.#logger.error({ key }, 'a job still runs after its term: giving leadership up anyway');
+    this.onComplete(key);
   }
-
-  readonly #onElected = (term: Term): void => {
-    for (const catchUp of this.#catchUps.values()) catchUp.begin(term);
-  };
 
   /** The next term of this process, if it begins within `graceMs`. */
   async #elected(): Promise<Term | undefined> {
     const elected = deferred<Term | undefined>();
-    const onElected = (term: Term) => elected.resolve(term);
-    const source = this.#leadership instanceof LeaderElector ? this.#leadership.session : this.#leadership;
-    const timer = source.environment.clock.after(this.#graceMs, () => elected.resolve(undefined));
-    const events: ElectionEvents = this.#leadership;
-    events.once('elected', onElected);
+    const unsubscribe = onElected(this.#leadership, elected.resolve);
+    const timer = clockOf(this.#leadership).after(this.#graceMs, () => elected.resolve(undefined));
     const term = await elected.promise;
-    events.off('elected', onElected);
+    unsubscribe();
     timer.clear();
     return term;
   }
-
-  /** The session of the term; `undefined` if the term ends before there is a session. */
-  async #sessionOf(term: Term): Promise<Session | undefined> {
-    if (this.#leadership instanceof LeaderElector) return this.#leadership.session;
-    return await this.#leadership.session(term.signal).catch(() => undefined); // The supervisor has stopped.
-  }
-}
-
-/** @returns the task's name */
-function checkTask(task: CatchUpTask): string {
-  const methods = ['match', 'getNextRuns', 'getNextRun', 'getPattern', 'execute', 'on', 'off'] as const;
-  const isTask = typeof task === 'object' && task !== null;
-  if (
-    isTask &&
-    typeof task.name === 'string' &&
-    methods.every((method) => typeof task[method] === 'function')
-  )
-    return checkUtf8('task', task.name);
-  throw new InvalidOptionError('task', task, "node-cron's task, with a name");
 }

@@ -6,7 +6,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { nodeNameOf, serializeLastRun } from '../../src/node-cron/firing.js';
+import { nodeNameOf, serializeLastRun } from '../../src/jobs/firing.js';
 import type { Session } from '../../src/session/session.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { DEAD, lead } from '../support/conclave/electors.js';
@@ -224,11 +224,11 @@ describe('conclave prune', () => {
     await leave(session, path);
     await session.create(`${path}/cron`);
     await session.create(`${path}/cron/${nodeNameOf('backup')}`, {
-      data: serializeLastRun({ at: 1, id: 'x' }, 1n),
+      data: serializeLastRun({ at: 1, id: 'x', token: '1' }),
     });
     expect(await conclave('prune', path, '--yes')).toMatchObject({
       exitCode: 75,
-      stderr: `conclave: ${path} is kept: a task of node-cron ran less than an hour ago`,
+      stderr: `conclave: ${path} is kept: a job ran less than an hour ago`,
     });
   });
 

@@ -55,6 +55,7 @@ const ROOMS = [
     'dashboard/page/view/parts',
   ],
   ['dashboard/page'],
+  ['jobs'],
   ['node-cron'],
   ['metrics/model'],
   ['metrics/export'],

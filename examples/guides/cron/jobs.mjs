@@ -4,7 +4,7 @@
  *     ZOOKEEPER=127.0.0.1:2181 node jobs.mjs
  */
 import { ElectionSupervisor } from 'conclave';
-import { LeaderRunCoordinator } from 'conclave/node-cron';
+import { LeaderJobs } from 'conclave/jobs';
 import cron from 'node-cron';
 
 const supervisor = new ElectionSupervisor({
@@ -13,17 +13,12 @@ const supervisor = new ElectionSupervisor({
 });
 supervisor.on('error', (error) => console.error(error.message));
 
-const runCoordinator = new LeaderRunCoordinator(supervisor);
-const backup = cron.schedule(
-  process.env.SCHEDULE ?? '0 3 * * *',
-  async (context) => {
-    const { token, signal } = runCoordinator.termOf(context);
-    console.log(`backup of ${runCoordinator.scheduledFor(context).toISOString()} with token ${token}`);
-    signal.throwIfAborted(); // Between two steps of a long job.
-  },
-  { name: 'backup', distributed: true, runCoordinator },
-);
-runCoordinator.catchUp(backup, { missed: 'once' }); // What no replica has run, the next leader runs: the latest one.
+const jobs = new LeaderJobs(supervisor);
+const backup = jobs.job('backup', async ({ scheduledFor, token, signal }) => {
+  console.log(`backup of ${scheduledFor.toISOString()} with token ${token}`);
+  signal.throwIfAborted(); // Between two steps of a long job.
+});
+cron.schedule(process.env.SCHEDULE ?? '0 3 * * *', backup); // In each replica.
 
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
 await supervisor.start();

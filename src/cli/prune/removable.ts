@@ -1,7 +1,7 @@
 import { parseRecord, type ReadRecord } from '../../election/record/record.js';
+import { parseLastRun } from '../../jobs/firing.js';
 import { takeoverDelayMs } from '../../lease/silence.js';
 import { kindOf, type NodeKind, SEAT } from '../../overview/model/node-kind.js';
-import { parseJsonObject } from '../../platform/json.js';
 import type { NodeData, TransactionPart } from '../../session/protocol/records.js';
 import { durationText } from '../process/output.js';
 import type { ReadNode } from './walk.js';
@@ -29,7 +29,7 @@ export interface PruneLimits {
   readonly olderThanMs: number;
 }
 
-/** node-cron's coordinator tries a firing again for a minute at most. An hour is longer than any clocks differ. */
+/** The record keeps a firing from running again in a replica that saw it, for `lateMs`. An hour is longer than most of these. */
 const RUNS_KEPT_MS = 60 * 60 * 1000;
 
 /**
@@ -51,7 +51,7 @@ export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits
   const records = recordsOf(nodes);
   if (records.some(({ state }) => state === 'unreadable')) return kept("its record can't be read");
   const ranAtMs = latest(tasks.map(({ stat }) => stat.modifiedAtMs));
-  if (nowMs - ranAtMs < RUNS_KEPT_MS) return kept('a task of node-cron ran less than an hour ago');
+  if (nowMs - ranAtMs < RUNS_KEPT_MS) return kept('a job ran less than an hour ago');
   const all = [election, ...seats, ...tasks];
   const changedAtMs = latest(all.map(({ stat }) => stat.modifiedAtMs));
   if (nowMs - changedAtMs < olderThanMs)
@@ -67,13 +67,7 @@ export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits
 }
 
 function isRunLog({ parent, tasks }: NonNullable<ElectionNodes['runLog']>): boolean {
-  return parent.data.length === 0 && tasks.every(({ data }) => isLastRun(data));
-}
-
-/** As `node-cron/firing.ts` writes it. Importing that would give `conclave/node-cron` one file more to load. */
-function isLastRun(data: Buffer): boolean {
-  const { at, note, token } = parseJsonObject(data) ?? {};
-  return typeof at === 'number' && typeof note === 'string' && typeof token === 'string';
+  return parent.data.length === 0 && tasks.every(({ data }) => parseLastRun(data) !== undefined);
 }
 
 function kept(reason: string): PruneDecision {
@@ -102,11 +96,11 @@ export interface ElectionNodes {
   readonly children: readonly string[];
   /** The records of its seats, if it has several. */
   readonly seats: readonly ReadNode[];
-  /** The notes of node-cron's coordinator: their parent, and a node for each task. */
+  /** The run log of jobs: its parent, and a node for each job. */
   readonly runLog: { readonly parent: ReadNode; readonly tasks: readonly ReadNode[] } | undefined;
 }
 
-/** The child of an election below which node-cron's coordinator notes the runs, unless it was given another path. */
+/** The child of an election below which `conclave/jobs` notes the runs, unless it was given another path. */
 const RUN_LOG = 'cron';
 
 /** Candidates and their heartbeat nodes. */

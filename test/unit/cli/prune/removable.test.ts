@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { decide, type ElectionNodes } from '../../../../src/cli/prune/removable.js';
 import type { ReadNode } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
+import { serializeLastRun } from '../../../../src/jobs/firing.js';
 import { takeoverDelayMs } from '../../../../src/lease/silence.js';
-import { serializeLastRun } from '../../../../src/node-cron/firing.js';
 import { serializeSeats } from '../../../../src/queue/seat-count-node.js';
 
 const HOUR_MS = 3_600_000;
@@ -31,7 +31,7 @@ function election(given: Partial<ElectionNodes> = {}): ElectionNodes {
 const seat = (number: number, record: typeof VACANT | typeof HELD) =>
   node(`/e/seat-${number}`, serializeRecord(record), { version: number });
 const task = (ageMs: number) =>
-  node('/e/cron/backup', serializeLastRun({ at: 1, id: 'x' }, 1n), { ageMs, version: 4 });
+  node('/e/cron/backup', serializeLastRun({ at: 1, id: 'x', token: '1' }), { ageMs, version: 4 });
 const noData = Buffer.alloc(0);
 
 describe('an election that is pruned', () => {
@@ -108,7 +108,7 @@ describe('an election that is pruned', () => {
     [
       'a task that ran of late',
       election({ runLog: { parent: node('/e/cron', noData), tasks: [task(HOUR_MS - 1)] } }),
-      'a task of node-cron ran less than an hour ago',
+      'a job ran less than an hour ago',
     ],
   ])('is kept with %s', (_what, nodes, reason) => {
     expect(decide(nodes, ANY_AGE)).toMatchObject({ kind: 'kept', reason });

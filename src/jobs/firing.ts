@@ -1,0 +1,59 @@
+import { checkUtf8 } from '../platform/checks.js';
+import { parseJsonObject } from '../platform/json.js';
+
+/** One firing of a job. */
+export interface Firing {
+  readonly job: string;
+  /** The time for which it was scheduled, in milliseconds since 1970. It is the firing's name in the run log. */
+  readonly at: number;
+}
+
+/** The last firing of a job that a process has run, as the run log in ZooKeeper has it. */
+export interface LastRun {
+  readonly at: number;
+  /** A unique id of this run. */
+  readonly id: string;
+  /** The token of the term in which it began. */
+  readonly token: string;
+  /** Set if the run isn't known to have ended. Only runs that a later leader may repeat are marked. */
+  readonly open?: true;
+}
+
+// The clocks of well-kept servers never differ by more than this, and a job can wait for so long.
+const MOST_SKEW_MS = 60_000;
+
+export type Due = 'due' | 'done' | 'due, against a wrong clock';
+
+/**
+ * Whether a firing must still run. Firings run in order, so that a host with a slow clock doesn't run a firing again. If the
+ * last run is far in the future, a host with a wrong clock has written it. It must not keep the job from running until then.
+ *
+ * @param now - the time of day by this host
+ * @param atLeastMs - a firing nearer than this to the last run is the same one
+ */
+export function isDue(at: number, last: LastRun | undefined, now: number, atLeastMs = 0): Due {
+  if (last === undefined) return 'due';
+  if (last.at - now > MOST_SKEW_MS) return 'due, against a wrong clock';
+  return at > last.at && at - last.at >= atLeastMs ? 'due' : 'done';
+}
+
+/** Whether the run was cut off in an earlier term, as far as the record says. */
+export function isCutOff(last: LastRun | undefined, token: bigint): last is LastRun {
+  return last?.open === true && last.token !== String(token);
+}
+
+/** The name of the node that holds a job's last run. @throws InvalidOptionError for a name without a UTF-8 form */
+export function nodeNameOf(job: string): string {
+  return encodeURIComponent(checkUtf8('job', job)).replaceAll('.', '%2E');
+}
+
+export function serializeLastRun({ at, id, token, open }: LastRun): Buffer {
+  return Buffer.from(JSON.stringify({ at, note: id, token, open }));
+}
+
+/** Unreadable data count as no run, because any client may have written them. */
+export function parseLastRun(data: Buffer): LastRun | undefined {
+  const { at, note: id, token, open } = parseJsonObject(data) ?? {};
+  if (typeof at !== 'number' || typeof id !== 'string' || typeof token !== 'string') return undefined;
+  return open === true ? { at, id, token, open } : { at, id, token };
+}

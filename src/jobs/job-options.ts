@@ -1,0 +1,89 @@
+import { isDate } from 'node:util/types';
+import { InvalidOptionError } from '../errors.js';
+import { checkBoolean, checkFunction, checkMs, checkOneOf, checkOptions } from '../platform/checks.js';
+import type { Missed } from './firings.js';
+
+/** Options of {@link LeaderJobs.job}. Give each replica the same ones. */
+export interface JobOptions {
+  /**
+   * The time for which a call fires, from the arguments that the scheduler gives. It is the firing's name in the run log, so it must be the
+   * same in each replica.
+   *
+   * @default the first argument if it is a `Date`, as with node-schedule; else its `date`, as with node-cron; else the time of the call by
+   *   this host's clock, rounded down to the second, as fits croner, cron, toad-scheduler and @nestjs/schedule
+   */
+  scheduledFor?(...args: unknown[]): Date;
+  /**
+   * A firing nearer than this to the last run is the same firing, in milliseconds. Give half the shortest period if the scheduler doesn't fire
+   * on whole seconds, as timers that repeat. @default 0
+   */
+  readonly atLeastMs?: number;
+  /**
+   * How late a firing may begin, in milliseconds; at most 366 days. With 0 a late firing doesn't run. A timer that fires up to a second late
+   * in the leader doesn't make a firing late. @default 10000
+   */
+  readonly lateMs?: number;
+  /**
+   * Which late firings run, if there are several: the latest one (`once`), or all in their order, the latest 1000. @default 'once'
+   */
+  readonly missed?: 'once' | 'all';
+  /**
+   * Whether the next leader repeats a run that was cut off, because its leader died, or because the job rejected after its signal had
+   * aborted. `lateMs` doesn't apply to such a run. A job that can't be repeated must not have it. @default false
+   */
+  readonly recover?: boolean;
+  /**
+   * The schedule's first firing later than `after`. With it a new leader also finds firings of times when no replica ran, later than the
+   * last run. A job that has never run has no such firings. `null` or `undefined`: there is none.
+   *
+   * @example
+   * ```ts
+   * next: (after) => cron.nextRun(after), // croner
+   * ```
+   */
+  next?(after: Date): Date | null | undefined;
+}
+
+/** @internal */
+export interface ResolvedJobOptions {
+  readonly scheduledFor: JobOptions['scheduledFor'];
+  readonly atLeastMs: number;
+  readonly lateMs: number;
+  readonly missed: Missed;
+  readonly recover: boolean;
+  readonly next: JobOptions['next'];
+}
+
+const DEFAULT_LATE_MS = 10_000;
+const MOST_DAYS = 366;
+const DAY_MS = 24 * 3600 * 1000;
+
+/** @throws InvalidOptionError if an option is wrong */
+export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
+  const given = checkOptions<JobOptions>('job', options, [
+    'scheduledFor',
+    'atLeastMs',
+    'lateMs',
+    'missed',
+    'recover',
+    'next',
+  ]);
+  const lateMs = checkMs('lateMs', given.lateMs) ?? DEFAULT_LATE_MS;
+  if (lateMs > MOST_DAYS * DAY_MS)
+    throw new InvalidOptionError('lateMs', lateMs, `a number of milliseconds, at most ${MOST_DAYS} days`);
+  return {
+    scheduledFor: checkFunction('scheduledFor', given.scheduledFor),
+    atLeastMs: checkMs('atLeastMs', given.atLeastMs) ?? 0,
+    lateMs,
+    missed: checkOneOf('missed', given.missed, ['once', 'all'], 'once'),
+    recover: checkBoolean('recover', given.recover, false),
+    next: checkFunction('next', given.next),
+  };
+}
+
+/** The time that a scheduler has given to its function: node-schedule as the first argument, node-cron as its `date`. */
+export function timeIn([first]: readonly unknown[]): Date | undefined {
+  if (isDate(first)) return first;
+  if (typeof first !== 'object' || first === null || !('date' in first)) return undefined;
+  return isDate(first.date) ? first.date : undefined;
+}

@@ -1,0 +1,43 @@
+import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
+import { LeaderElector } from '../election/elector.js';
+import type { Term } from '../election/term/term.js';
+import { InvalidOptionError } from '../errors.js';
+import { checkPath } from '../platform/checks.js';
+import type { Clock } from '../platform/time/clock.js';
+import type { Session } from '../session/session.js';
+
+/** By which a process knows whether it leads. */
+export type Leadership = ElectionSupervisor | LeaderElector;
+
+/** The events that a supervisor and an elector have in common. */
+interface ElectionEvents {
+  on(event: 'elected', listener: (term: Term) => void): unknown;
+  off(event: 'elected', listener: (term: Term) => void): unknown;
+}
+
+/** @throws InvalidOptionError if it is neither a supervisor nor an elector */
+export function checkLeadership(leadership: unknown): Leadership {
+  if (leadership instanceof ElectionSupervisor || leadership instanceof LeaderElector) return leadership;
+  throw new InvalidOptionError('leadership', leadership, 'an ElectionSupervisor or a LeaderElector');
+}
+
+/** The path of the run log. @throws InvalidOptionError */
+export function logPathOf(leadership: Leadership, path: string | undefined): string {
+  return checkPath('path', path === undefined ? `${leadership.path}/cron` : path);
+}
+
+/** Calls `listener` at the beginning of each term. Returns a function that unsubscribes. */
+export function onElected(leadership: Leadership, listener: (term: Term) => void): () => void {
+  const events: ElectionEvents = leadership;
+  events.on('elected', listener);
+  return () => void events.off('elected', listener);
+}
+
+export function clockOf(leadership: Leadership): Clock {
+  return leadership instanceof LeaderElector ? leadership.session.clock : leadership.environment.clock;
+}
+
+/** The session that holds the term. @throws if the term ends before there is a session */
+export async function sessionOf(leadership: Leadership, term: Term): Promise<Session> {
+  return leadership instanceof LeaderElector ? leadership.session : await leadership.session(term.signal);
+}

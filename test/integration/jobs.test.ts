@@ -1,0 +1,438 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term/term.js';
+import { type JobOptions, type JobRun, LeaderJobs, type LeaderJobsOptions } from '../../src/jobs/index.js';
+import { currentTerm } from '../../src/lease/current-term.js';
+import { deferred } from '../../src/platform/async/promises.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
+import type { Clock } from '../../src/platform/time/clock.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { until } from '../support/waiting.mjs';
+
+const NOON = Date.UTC(2026, 10, 21, 12);
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+
+async function startServer(): Promise<EmbeddedZooKeeper> {
+  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** A process of the service, with a time of day of its own. */
+class Replica {
+  readonly elector: LeaderElector;
+  readonly jobs: LeaderJobs;
+  readonly logged: { level: string; message: string }[] = [];
+  /** The firings that it has run, in milliseconds since noon. */
+  readonly ran: number[] = [];
+  /** Its host's time of day. */
+  now = NOON;
+
+  private constructor(elector: LeaderElector, options?: LeaderJobsOptions) {
+    this.elector = elector;
+    const log = (level: string) => (_: object, message: string) => void this.logged.push({ level, message });
+    const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+    this.jobs = new LeaderJobs(elector, { logger, ...options });
+  }
+
+  /** Opens a session. It doesn't take part yet. */
+  static async open(path: string, connect = connectString(), options?: LeaderJobsOptions): Promise<Replica> {
+    let replica: Replica | undefined;
+    const { clock } = systemEnvironment;
+    const ofHost: Clock = {
+      now: () => clock.now(),
+      after: (...args) => clock.after(...args),
+      date: () => new Date(replica?.now ?? NOON),
+    };
+    const environment = { ...systemEnvironment, clock: ofHost };
+    const session = await openSession({ logger: SILENT, environment }, connect);
+    const elector = new LeaderElector(session, path, { logger: SILENT });
+    onTestFinished(() => elector.stop());
+    replica = new Replica(elector, options);
+    return replica;
+  }
+
+  /** Joins the election, and leads. */
+  async lead(): Promise<Term> {
+    const [term] = await eventAfter<[Term]>(this.elector, 'elected', () => this.elector.start());
+    return term;
+  }
+
+  /** A job that is given the time of its firing, in milliseconds since noon. */
+  job<T>(options?: JobOptions, work: (run: JobRun) => T | PromiseLike<T> = () => undefined as T) {
+    const run = (given: JobRun) => {
+      this.ran.push(given.scheduledFor.getTime() - NOON);
+      return work(given);
+    };
+    const job = this.jobs.job('job', run, options);
+    return (at: number) => job(new Date(NOON + at));
+  }
+
+  get errors(): string[] {
+    return this.logged.filter(({ level }) => level === 'error').map(({ message }) => message);
+  }
+}
+
+/** Two replicas of which the first leads, and the second waits behind it. */
+async function openTwo(connect = connectString()) {
+  const path = uniquePath('jobs');
+  const [one, two] = [await Replica.open(path, connect), await Replica.open(path, connect)];
+  const term = await one.lead();
+  await two.elector.start();
+  return { path, one, two, term };
+}
+
+/** Lets the leader stop, and resolves when the other one leads. */
+async function succeed({ one, two }: { one: Replica; two: Replica }): Promise<void> {
+  await eventAfter(two.elector, 'elected', () => one.elector.stop());
+}
+
+describe('a job', () => {
+  it('runs in the leader, in its term, and gives its result to the call; elsewhere the call resolves with undefined', async () => {
+    const { one, two, term } = await openTwo();
+    const runs: JobRun[] = [];
+    const work = (run: JobRun) => {
+      runs.push(run);
+      return currentTerm();
+    };
+    const [inOne, inTwo] = [one.job({}, work), two.job({}, work)];
+    expect(await inTwo(0)).toBeUndefined();
+    expect(await inOne(0)).toBe(term);
+    expect(await inOne(0)).toBeUndefined();
+    expect(await inOne(1)).toBe(term);
+    expect(runs[0]).toEqual({ scheduledFor: new Date(NOON), term, token: term.token, signal: term.signal });
+    expect([one.ran, two.ran]).toEqual([[0, 1], []]);
+  });
+
+  it('takes the time of the call, rounded down to the second, unless it is given a time', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    await replica.lead();
+    const job = replica.jobs.job('job', ({ scheduledFor }) => scheduledFor.getTime() - NOON, {
+      lateMs: HOUR,
+    });
+    replica.now = NOON + 1999;
+    expect(await job('an argument', { date: 'no date' })).toBe(1000);
+    expect(await job(new Date(NOON + 1500))).toBe(1500);
+    expect(await job({ date: new Date(NOON + 1600) })).toBe(1600);
+    const named = replica.jobs.job('named', ({ scheduledFor }) => scheduledFor.getTime() - NOON, {
+      scheduledFor: (_, name) => new Date(NOON + Number(name)),
+    });
+    expect(await named('ignored', 7)).toBe(7);
+    const wrong = replica.jobs.job('wrong', () => 1, { scheduledFor: () => new Date(Number.NaN) });
+    await expect(wrong()).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+
+  it('gives its error to the call, and goes on with the next firing', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    await replica.lead();
+    const job = replica.job({}, ({ scheduledFor }) => {
+      if (scheduledFor.getTime() === NOON) throw new Error('the disk is full');
+    });
+    await expect(job(0)).rejects.toThrow('the disk is full');
+    await job(1);
+    expect([replica.ran, replica.errors]).toEqual([[0, 1], []]);
+  });
+
+  it.each<[string, (signal: AbortSignal) => unknown]>([
+    ['the reason of the signal', (signal) => signal.reason],
+    ['an AbortError', () => new DOMException('aborted', 'AbortError')],
+  ])('that rejects with %s after its term resolves the call with undefined', async (_, reason) => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    await replica.lead();
+    const begun = deferred();
+    const job = replica.job({}, async ({ signal }) => {
+      begun.resolve();
+      await new Promise((aborted) => signal.addEventListener('abort', aborted));
+      throw reason(signal);
+    });
+    const called = job(0);
+    await begun.promise;
+    await replica.elector.stop();
+    expect(await called).toBeUndefined();
+    expect(replica.errors).toEqual([]);
+  });
+
+  it('never runs beside itself: of the firings that come meanwhile, the latest runs, or all in their order', async () => {
+    for (const missed of ['once', 'all'] as const) {
+      const replica = await Replica.open(uniquePath('jobs'));
+      await replica.lead();
+      const [begun, end] = [deferred(), deferred()];
+      const job = replica.job({ missed }, () => {
+        begun.resolve();
+        return end.promise.then(() => 'ran');
+      });
+      const first = job(0);
+      await begun.promise;
+      const others = [job(2), job(1), job(3)];
+      expect(replica.ran).toEqual([0]);
+      end.resolve();
+      expect(await first).toBe('ran');
+      const results = await Promise.all(others);
+      const once = { ran: [0, 3], results: [undefined, undefined, 'ran'] };
+      const all = { ran: [0, 1, 2, 3], results: ['ran', 'ran', 'ran'] };
+      expect({ ran: replica.ran, results }).toEqual(missed === 'once' ? once : all);
+    }
+  });
+
+  it('runs a firing that comes in the step in which it finds that none waits', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    await replica.lead();
+    const job = replica.job();
+    for (let at = 0; at < 100; at++) {
+      await job(at);
+      // After so many microtasks, the work of that call is at another step.
+      for (let step = 0; step < at; step++) await Promise.resolve();
+    }
+    expect(replica.ran).toEqual(Array.from({ length: 100 }, (_, at) => at));
+  });
+
+  it('is the work of the leader: it ends before the next one leads', async () => {
+    const replicas = await openTwo();
+    const { one, two } = replicas;
+    const steps: string[] = [];
+    const begun = deferred();
+    const job = one.job({}, async ({ signal }) => {
+      begun.resolve();
+      await new Promise((aborted) => signal.addEventListener('abort', aborted));
+      await new Promise((ended) => setTimeout(ended, 100));
+      steps.push('job ended');
+    });
+    two.elector.on('elected', () => void steps.push('elected'));
+    const called = job(0);
+    await begun.promise;
+    await succeed(replicas);
+    await called;
+    expect(steps).toEqual(['job ended', 'elected']);
+  });
+});
+
+describe('a firing that came before the election', () => {
+  it('runs in the next leader, unless the former one has run it, or it is too late', async () => {
+    const replicas = await openTwo();
+    const { one, two } = replicas;
+    const [inOne, inTwo] = [one.job(), two.job()];
+    await inTwo(0);
+    await inOne(0);
+    await inTwo(5 * SECOND);
+    two.now = NOON + 15 * SECOND;
+    await succeed(replicas);
+    await until(() => two.ran.length === 1);
+    expect([one.ran, two.ran]).toEqual([[0], [5 * SECOND]]);
+    expect(await inTwo(5 * SECOND)).toBeUndefined();
+    const late = await openTwo();
+    await late.two.job()(5 * SECOND);
+    late.two.now = NOON + 15 * SECOND + 1;
+    await succeed(late);
+    await until(() => late.two.logged.length === 1);
+    expect(late.two.logged[0]).toEqual({
+      level: 'warn',
+      message: 'skipping a firing of a job: it is too late',
+    });
+    expect(late.two.ran).toEqual([]);
+  });
+
+  it.each([
+    ['once', [3]],
+    ['all', [1, 2, 3]],
+  ] as const)('runs as `missed` says: %s', async (missed, ran) => {
+    const replicas = await openTwo();
+    const job = replicas.two.job({ missed });
+    for (const at of [1, 2, 3]) await job(at);
+    await succeed(replicas);
+    await until(() => replicas.two.ran.length === ran.length);
+    await job(4);
+    expect(replicas.two.ran).toEqual([...ran, 4]);
+  });
+
+  it('has its error in the log, because no call waits for it', async () => {
+    const replicas = await openTwo();
+    const job = replicas.two.job({}, () => Promise.reject(new Error('full')));
+    await job(1);
+    await succeed(replicas);
+    await until(() => replicas.two.errors.length === 1);
+    expect(replicas.two.errors).toEqual(['a job failed']);
+  });
+});
+
+describe('an interval', () => {
+  it('fires once in the period, whatever its phase in each replica', async () => {
+    const replicas = await openTwo();
+    const options = { atLeastMs: 30 * SECOND };
+    const [inOne, inTwo] = [replicas.one.job(options), replicas.two.job(options)];
+    await inOne(10 * SECOND);
+    await inTwo(39 * SECOND);
+    replicas.two.now = NOON + 40 * SECOND;
+    await succeed(replicas);
+    await inTwo(99 * SECOND);
+    expect([replicas.one.ran, replicas.two.ran]).toEqual([[10 * SECOND], [99 * SECOND]]);
+  });
+});
+
+describe('a run that was cut off', () => {
+  it('runs again in the next leader with `recover`, however late, and without a call', async () => {
+    const server = await startServer();
+    const replicas = await openTwo(server.connectString);
+    const { one, two, path } = replicas;
+    const [begun, killed] = [deferred(), deferred()];
+    const job = one.job({ recover: true }, () => {
+      begun.resolve();
+      return killed.promise; // It doesn't end before the test does, as in a process that is killed.
+    });
+    two.job({ recover: true });
+    void job(0);
+    await begun.promise;
+    expect(JSON.parse(String(server.data(`${path}/cron/job`)))).toMatchObject({ at: NOON, open: true });
+    two.now = NOON + HOUR;
+    const elected = nextEvent(two.elector, 'elected');
+    server.expireSession(({ id }) => id === one.elector.session.credentials.id);
+    await elected;
+    await until(() => two.ran.length === 1);
+    expect(two.ran).toEqual([0]);
+    await until(() => !String(server.data(`${path}/cron/job`)).includes('open'));
+    killed.resolve();
+  });
+
+  it.each([
+    ['runs again if the job rejects after its signal has aborted', true, 1],
+    ['does not if the job has failed before', false, 0],
+  ])('%s', async (_, isAborted, runs) => {
+    const replicas = await openTwo();
+    const { one, two } = replicas;
+    const begun = deferred();
+    const job = one.job({ recover: true }, async ({ signal }) => {
+      begun.resolve();
+      if (isAborted) await new Promise((aborted) => signal.addEventListener('abort', aborted));
+      throw new Error('cut off');
+    });
+    const inTwo = two.job({ recover: true });
+    const called = expect(job(0)).rejects.toThrow('cut off');
+    await begun.promise;
+    if (!isAborted) await called;
+    await succeed(replicas);
+    await called;
+    await inTwo(1);
+    expect(two.ran).toEqual(runs === 1 ? [0, 1] : [1]);
+  });
+});
+
+describe('`next`', () => {
+  const next = (after: Date) => new Date(Math.floor(after.getTime() / HOUR + 1) * HOUR);
+
+  it('finds the firings that no replica has seen, and a firing that comes meanwhile waits for them', async () => {
+    const replicas = await openTwo();
+    const { one, two } = replicas;
+    await one.job()(0);
+    const job = two.job({ missed: 'all', lateMs: 20 * HOUR, next });
+    two.now = NOON + 23.5 * HOUR;
+    await succeed(replicas);
+    await job(24 * HOUR);
+    const hours = Array.from({ length: 20 }, (_, hour) => (hour + 4) * HOUR);
+    expect(two.ran).toEqual([...hours, 24 * HOUR]);
+  });
+
+  it('is not asked about a job that has never run', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    const job = replica.job({ missed: 'all', lateMs: HOUR, next });
+    await replica.lead();
+    await job(0);
+    expect(replica.ran).toEqual([0]);
+  });
+
+  it('that fails keeps no firing from running', async () => {
+    const replicas = await openTwo();
+    await replicas.one.job()(0);
+    const job = replicas.two.job({ next: () => new Date(0) });
+    await succeed(replicas);
+    await job(1);
+    expect(replicas.two.ran).toEqual([1]);
+    expect(replicas.two.errors).toEqual(['next() of a job failed: missed firings may not be found']);
+  });
+});
+
+describe('the run log', () => {
+  it('costs no request in a replica that waits, one read in a term, and one transaction for each run', async () => {
+    const server = await startServer();
+    const { one, two } = await openTwo(server.connectString);
+    const [inOne, inTwo] = [one.job(), two.job()];
+    await inOne(0);
+    server.resetCounts();
+    for (let at = 1; at <= 100; at++) await inTwo(at);
+    expect(server.count('multi') + server.count('getData') + server.count('create')).toBe(0);
+    for (let at = 1; at <= 10; at++) await Promise.all([inOne(at), inOne(at)]);
+    expect([server.count('multi'), server.count('getData')]).toEqual([10, 0]);
+  });
+
+  it('loses its note when the leader resigns between the note and the run, and the next leader runs the firing', async () => {
+    const server = await startServer();
+    const replicas = await openTwo(server.connectString);
+    const { one, two, path } = replicas;
+    const [inOne, inTwo] = [one.job(), two.job()];
+    await inOne(0);
+    await inTwo(1);
+    server.delay(100, { only: 'multi' });
+    const called = inOne(1);
+    await until(() => JSON.parse(String(server.data(`${path}/cron/job`))).at === NOON + 1);
+    server.clearFaults();
+    await succeed(replicas);
+    expect(await called).toBeUndefined();
+    await until(() => two.ran.length === 1);
+    expect([one.ran, two.ran]).toEqual([[0], [1]]);
+  });
+
+  it('counts a note whose reply is lost', async () => {
+    const server = await startServer();
+    const { one, path } = await openTwo(server.connectString);
+    const job = one.job();
+    await job(0);
+    const fault = server.swallowReply('multi', { path: `${path}/cron/job`, times: 1 });
+    await job(1);
+    expect([one.ran, fault.hits]).toEqual([[0, 1], 1]);
+  });
+
+  it('is refused by the servers: the firing does not run, and the log says so', async () => {
+    const server = await startServer();
+    const { one, path } = await openTwo(server.connectString);
+    const job = one.job();
+    await job(0);
+    server.failWith('NO_AUTH', { operation: 'multi', path: `${path}/cron/job`, times: 1 });
+    expect(await job(1)).toBeUndefined();
+    await job(2);
+    expect(one.ran).toEqual([0, 2]);
+    expect(one.errors).toEqual(['a firing of a job is not run: it could not be noted']);
+  });
+
+  it('does not let a host with a wrong clock keep a job from running', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    await replica.lead();
+    const job = replica.job();
+    for (const at of [365 * 24 * HOUR, 0, 1]) await job(at);
+    expect(replica.ran).toEqual([365 * 24 * HOUR, 0, 1]);
+    expect(replica.logged).toEqual([{ level: 'warn', message: 'the last run of a job is in the future' }]);
+  });
+});
+
+it('a job refuses wrong options, names and elections', async () => {
+  const { jobs } = await Replica.open(uniquePath('jobs'));
+  const refused = (call: () => unknown) => {
+    expect(call).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  };
+  refused(() => new LeaderJobs({ term: undefined } as never));
+  const make = (name: string, options?: object) => jobs.job(name, () => 1, options as JobOptions);
+  refused(() => make(''));
+  refused(() => make(undefined as never));
+  refused(() => jobs.job('x', 1 as never));
+  refused(() => make('x', { lateMs: 367 * 24 * HOUR }));
+  refused(() => make('x', { lateMs: -1 }));
+  refused(() => make('x', { atLeastMs: 'a' }));
+  refused(() => make('x', { missed: 'skip' }));
+  refused(() => make('x', { recover: 1 }));
+  refused(() => make('x', { next: 1 }));
+  refused(() => make('x', { scheduledFor: 1 }));
+  refused(() => make('x', { ttlMs: 1 }));
+  make('x');
+  refused(() => make('x'));
+});
