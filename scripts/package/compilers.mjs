@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { copyConsumer, link } from './consumer.mjs';
@@ -10,6 +10,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const MISSING_NODE = /error TS2688: Cannot find type definition file for 'node'/;
 const PROGRAMS = join(import.meta.dirname, 'programs');
 const run = promisify(execFile);
+/** Only applications that have it import conclave/nestjs. */
+const NEST = '@nestjs/common';
 
 /** The oldest supported version, the last 5.x, the version that compiles Conclave, and the newest version. */
 const COMPILERS = ['typescript-5.4', 'typescript-5.9', 'typescript', 'typescript-7'];
@@ -42,7 +44,7 @@ const STRICT = {
 
 /**
  * Compiles typical programs, and programs that use all exports, with each compiler and each kind of module resolution. It compiles
- * them with node-cron, prom-client and OpenTelemetry's API, and without these packages, because they are optional. Without the
+ * them with node-cron, prom-client, OpenTelemetry's API and Nest, and without these packages, because they are optional. Without the
  * types of Node the compilation must fail with a clear message.
  *
  * @param {string} installed - a user's folder in which Conclave is installed
@@ -62,7 +64,7 @@ export function compilations(installed, folderFor) {
     writeUses(folder);
     return folder;
   };
-  const peers = ['@types/node', 'node-cron', 'prom-client', '@opentelemetry/api'];
+  const peers = ['@types/node', 'node-cron', 'prom-client', '@opentelemetry/api', NEST];
   const withPeers = consumer('with-peers', peers, ['typical.mts', 'jobs.mts', 'measured.mts']);
   const withoutPeers = consumer('without-peers', ['@types/node'], ['typical.mts']);
   const withoutNode = consumer('without-types-of-node', [], []);
@@ -102,7 +104,9 @@ function entriesOf(folder) {
 
 /** Writes a program for each module that users can import. The program uses all exports of the module's declarations. @param {string} folder */
 function writeUses(folder) {
+  const hasNest = existsSync(join(folder, 'node_modules', NEST));
   for (const { specifier, types } of entriesOf(folder)) {
+    if (specifier === 'conclave/nestjs' && !hasNest) continue;
     const used = usingAll(specifier, exportedFrom(join(folder, 'node_modules/conclave', types)));
     writeFileSync(join(folder, `all-of-${specifier.replaceAll('/', '-')}.mts`), used);
   }

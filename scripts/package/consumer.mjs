@@ -24,11 +24,16 @@ export function installFromTarball(source, folder) {
   return join(folder, filename);
 }
 
-/** Links one more of this project's dependencies into the folder. @param {string} folder @param {string} name */
-export function link(folder, name) {
+/**
+ * Links one more of this project's dependencies into the folder.
+ *
+ * @param {string} folder @param {string} name
+ * @param {string} [target] where it is, if this project has several versions of it
+ */
+export function link(folder, name, target = join(ROOT, 'node_modules', name)) {
   const path = join(folder, 'node_modules', name);
   mkdirSync(dirname(path), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules', name), path, 'junction');
+  symlinkSync(target, path, 'junction');
 }
 
 /** Copies a user's folder with its links. @param {string} from @param {string} folder */

@@ -8,6 +8,7 @@ import * as fence from '../../src/fence/index.js';
 import * as heldTerm from '../../src/held-term/index.js';
 import * as conclave from '../../src/index.js';
 import * as metrics from '../../src/metrics/index.js';
+import * as nestjs from '../../src/nestjs/index.js';
 import * as nodeCron from '../../src/node-cron/index.js';
 import { EmbeddedSession } from '../../src/testing/controls/client-session.js';
 import * as testing from '../../src/testing/index.js';
@@ -60,6 +61,12 @@ describe('what is public', () => {
     expect(Object.keys(fence).sort()).toEqual(['FencedOutError', 'PostgresFence', 'RedisFence']);
     expect(conclave.FencedOutError).toBe(fence.FencedOutError);
     expect(api).toContain("import { PostgresFence } from 'conclave/fence';");
+  });
+
+  it('is, of conclave/nestjs, on the page about web frameworks', () => {
+    const page = read('docs/guides/web-frameworks.md');
+    for (const name of Object.keys(nestjs)) expect(page).toContain(name);
+    expect(api).toContain("import { ConclaveModule } from 'conclave/nestjs';");
   });
 
   it('is, of conclave/held-term, all of conclave, and spoken of there too', () => {

@@ -70,6 +70,7 @@ const ROOMS = [
   ['cli/lead-then-run'],
   ['cli/commands'],
   ['cli'],
+  ['nestjs'],
 ];
 /** No file imports these, so they import from any folder: what users import, and what a thread begins with. */
 const OUTERMOST: readonly string[] = ['index.ts', 'session/connection-thread/thread.ts'];
@@ -154,6 +155,7 @@ describe('the layers', () => {
         'election/watchdog/thread.ts',
       ],
     ],
+    ['@nestjs/common', ['nestjs/conclave-module.ts', 'nestjs/replaced-method.ts', 'nestjs/tokens.ts']],
     ['node:tls', ['session/session-options.ts', 'session/connection/transport.ts']],
   ])('know %s in as few files as can be', (dependency, users) => {
     const found = modules.filter(({ packages }) => packages.includes(dependency)).map(({ file }) => file);

@@ -1,13 +1,13 @@
 import { Controller, Get, HttpException, Inject, Module, Param, Post } from '@nestjs/common';
-import { ElectionSupervisor } from 'conclave';
-import { ConclaveModule } from './conclave.module.js';
+import type { ElectionSupervisor } from 'conclave';
+import { ConclaveModule, InjectSupervisor } from 'conclave/nestjs';
 import { ReportsService } from './reports.service.js';
 
 @Controller()
 export class AppController {
   constructor(
     @Inject(ReportsService) private readonly reports: ReportsService,
-    @Inject(ElectionSupervisor) private readonly supervisor: ElectionSupervisor,
+    @InjectSupervisor() private readonly supervisor: ElectionSupervisor,
   ) {}
 
   @Get('livez')

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { currentTerm, LeaderOnly } from './conclave.module.js';
+import { currentTerm } from 'conclave';
+import { LeaderOnly } from 'conclave/nestjs';
 
 @Injectable()
 export class ReportsService {
@@ -7,7 +8,7 @@ export class ReportsService {
 
   /** Every replica calls it; only the leader writes. */
   @LeaderOnly()
-  async write(name: string): Promise<string> {
+  async write(name: string): Promise<string | undefined> {
     const term = currentTerm();
     const report = await this.render(name);
     term.assertHeld(); // Right before the write.

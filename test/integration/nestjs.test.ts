@@ -1,0 +1,203 @@
+import { type LoggerService, Module } from '@nestjs/common';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { currentTerm } from '../../src/lease/current-term.js';
+import { ConclaveModule } from '../../src/nestjs/conclave-module.js';
+import { LeaderOnly } from '../../src/nestjs/leader-only.js';
+import { InjectSupervisor, supervisorToken } from '../../src/nestjs/tokens.js';
+import { application, decorate } from '../support/conclave/nest.js';
+import { connectString, uniquePath } from '../support/conclave/sessions.js';
+import { eventAfter, nextEvent } from '../support/events.js';
+import { deferred } from '../support/waiting.mjs';
+
+const connect = () => connectString();
+
+/** A logger for Nest, and the errors that it got. */
+function recordingLogger() {
+  const lines: string[] = [];
+  const error = (message: unknown, ...others: unknown[]) =>
+    void lines.push(`${message}, by ${others.at(-1)}`);
+  const logger: LoggerService = { log: () => undefined, warn: () => undefined, error };
+  return { lines, logger };
+}
+
+describe('ConclaveModule', () => {
+  it('starts the supervisor with the application, and gives the term back when that closes', async () => {
+    const path = uniquePath('nest');
+    const app = await application({ imports: [ConclaveModule.forRoot({ connect: connect(), path })] });
+    const supervisor = app.get(ElectionSupervisor);
+    expect(supervisor.health().reasons).toEqual(['not started']);
+    await eventAfter(supervisor, 'elected', () => app.init());
+    const next = new ElectionSupervisor({ connect: connect(), path });
+    onTestFinished(() => next.stop());
+    await next.start();
+    await eventAfter(next, 'elected', () => app.close());
+    expect(supervisor.health().reasons).toEqual(['stopped']);
+    expect(next.term?.number).toBe(2);
+  });
+
+  it('begins and closes without a server', async () => {
+    const app = await application({
+      imports: [ConclaveModule.forRoot({ connect: '127.0.0.1:1', path: '/nest' })],
+    });
+    await app.init();
+    expect(app.get(ElectionSupervisor).health()).toMatchObject({ live: true, ready: false });
+    await app.close();
+  });
+
+  it('closes although it has never begun', async () => {
+    const app = await application({
+      imports: [ConclaveModule.forRoot({ connect: connect(), path: '/nest' })],
+    });
+    await app.close();
+    expect(app.get(ElectionSupervisor).health().reasons).toEqual(['stopped']);
+  });
+
+  it('takes the options from a function that Nest injects into', async () => {
+    const path = uniquePath('nest');
+    class Settings {}
+    Module({})(Settings);
+    const settings = {
+      module: Settings,
+      providers: [{ provide: 'path', useValue: path }],
+      exports: ['path'],
+    };
+    const useFactory = async (given: string) => ({ connect: connect(), path: given });
+    const imports = [ConclaveModule.forRootAsync({ imports: [settings], inject: ['path'], useFactory })];
+    const app = await application({ imports });
+    expect(app.get(ElectionSupervisor).path).toBe(path);
+  });
+
+  it('has several elections, by their names', async () => {
+    const paths = { reports: uniquePath('nest'), mails: uniquePath('nest'), unnamed: uniquePath('nest') };
+    class Service {
+      declare readonly reports: ElectionSupervisor;
+      readonly all: readonly ElectionSupervisor[];
+
+      constructor(...all: ElectionSupervisor[]) {
+        this.all = all;
+      }
+
+      async termOfMails() {
+        return currentTerm();
+      }
+    }
+    InjectSupervisor('reports')(Service.prototype, 'reports');
+    InjectSupervisor('mails')(Service, undefined, 0);
+    InjectSupervisor()(Service, undefined, 1);
+    Reflect.defineMetadata('design:paramtypes', [Object, Object], Service);
+    decorate(Service.prototype, 'termOfMails', LeaderOnly({ election: 'mails' }));
+    const app = await application({
+      imports: [
+        ConclaveModule.forRoot({ connect: connect(), path: paths.reports, name: 'reports' }),
+        ConclaveModule.forRootAsync({
+          name: 'mails',
+          useFactory: () => ({ connect: connect(), path: paths.mails }),
+        }),
+        ConclaveModule.forRoot({ connect: connect(), path: paths.unnamed }),
+      ],
+      providers: [Service],
+    });
+    const { reports, all, ...service } = app.get(Service);
+    expect([reports.path, ...all.map((each) => each.path)]).toEqual([
+      paths.reports,
+      paths.mails,
+      paths.unnamed,
+    ]);
+    expect(service).toEqual({});
+    const mails = app.get<ElectionSupervisor>(supervisorToken('mails'));
+    await eventAfter(mails, 'elected', () => app.init());
+    expect(await app.get(Service).termOfMails()).toBe(mails.term);
+  });
+
+  it('gives the errors to the logger of Nest', async () => {
+    const { lines, logger } = recordingLogger();
+    const lead = async () => {
+      throw new Error('of the work');
+    };
+    const app = await application({
+      imports: [ConclaveModule.forRoot({ connect: connect(), path: uniquePath('nest'), lead })],
+      logger,
+    });
+    await eventAfter(app.get(ElectionSupervisor), 'error', () => app.init());
+    expect(lines).toEqual(['the work of term 1 failed: of the work, by ConclaveModule']);
+  });
+
+  it('waits for the work of the leader for so long, and then tells Nest what still runs', async () => {
+    const work = deferred();
+    const options = {
+      connect: connect(),
+      path: uniquePath('nest'),
+      lead: () => work.promise,
+      stopWithinMs: 50,
+    };
+    const { lines, logger } = recordingLogger();
+    const app = await application({ imports: [ConclaveModule.forRoot(options)], logger });
+    await eventAfter(app.get(ElectionSupervisor), 'elected', () => app.init());
+    await app.close();
+    expect(lines).toEqual([
+      expect.stringMatching(/^StopPendingError: .* has waited for 50 ms: `lead` of term 1/),
+    ]);
+    work.resolve();
+    await app.get(ElectionSupervisor).stop();
+  });
+
+  it('refuses wrong options, with their names', async () => {
+    const good = { connect: connect(), path: '/nest' };
+    expect(() => ConclaveModule.forRoot(undefined as never)).toThrow(
+      'options is undefined: expected an object',
+    );
+    expect(() => ConclaveModule.forRoot({ ...good, name: '' })).toThrow('name is "": expected');
+    expect(() => ConclaveModule.forRoot({ ...good, stopWithinMs: 0 })).toThrow('stopWithinMs is 0: expected');
+    expect(() => ConclaveModule.forRootAsync({} as never)).toThrow(
+      'useFactory is undefined: expected a function',
+    );
+    expect(() => ConclaveModule.forRootAsync({ useFactory: () => good, path: '/' } as never)).toThrow(
+      'options.path',
+    );
+    const imports = [ConclaveModule.forRoot({ ...good, pth: '/' } as never)];
+    await expect(application({ imports })).rejects.toThrow('supervisor.pth');
+  });
+});
+
+describe('@LeaderOnly()', () => {
+  it('runs in one replica, and no other one leads before the method has settled', async () => {
+    const path = uniquePath('nest');
+    const written: string[] = [];
+    const begun = deferred();
+    const write = deferred();
+    class Reports {
+      async write(name: string) {
+        const { token } = currentTerm();
+        begun.resolve();
+        await write.promise;
+        written.push(name);
+        return token;
+      }
+    }
+    decorate(Reports.prototype, 'write', LeaderOnly());
+    const replica = async () => {
+      const app = await application({
+        imports: [ConclaveModule.forRoot({ connect: connect(), path })],
+        providers: [Reports],
+      });
+      return { app, supervisor: app.get(ElectionSupervisor), reports: app.get(Reports) };
+    };
+    const [first, second] = [await replica(), await replica()];
+    await eventAfter(first.supervisor, 'elected', () => first.app.init());
+    await eventAfter(second.supervisor, 'waiting', () => second.app.init());
+    expect(await second.reports.write('of the second')).toBeUndefined();
+    const report = first.reports.write('of the first');
+    await begun.promise;
+    const { token } = first.supervisor.term as { token: bigint };
+    const elected = nextEvent(second.supervisor, 'elected').then(() => written.push('elected'));
+    const demoted = nextEvent(first.supervisor, 'demoted');
+    const closed = first.app.close();
+    await demoted;
+    expect(await first.reports.write('too late')).toBeUndefined();
+    write.resolve();
+    expect(await report).toBe(token);
+    await Promise.all([closed, elected]);
+    expect(written).toEqual(['of the first', 'elected']);
+  });
+});
