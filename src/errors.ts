@@ -438,6 +438,23 @@ export class LeadError extends ConclaveError {
   }
 }
 
+/**
+ * `prepare` threw or rejected while the candidate waited: the `cause` is the thrown value. Conclave calls it again after 1, 2, 4 … 60 s,
+ * and at once if the candidate is elected.
+ */
+export class PrepareError extends ConclaveError {
+  readonly code = 'PREPARE_FAILED';
+  override readonly retryable = true;
+
+  constructor(
+    /** 1 for the first attempt in this place in the queue. */
+    readonly attempt: number,
+    cause: unknown,
+  ) {
+    super(`prepare failed at attempt ${attempt}: ${describe(cause)}`, { cause });
+  }
+}
+
 /** A listener threw or rejected. The `cause` is the thrown value. The other listeners were still called. */
 export class ListenerError extends ConclaveError {
   readonly code = 'LISTENER_FAILED';
@@ -523,6 +540,7 @@ for (const [name, type] of Object.entries({
   WorkOverrunError,
   WatchdogFailedError,
   LeadError,
+  PrepareError,
   ListenerError,
   CleanupAttemptError,
   CleanupFailedError,

@@ -28,6 +28,7 @@ import type { MarkedSuccessor } from './candidates/successor.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import type { Place } from './place-in-queue.js';
+import { Preparation } from './preparation.js';
 import { ElectionRecords } from './record/election-records.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
@@ -57,6 +58,8 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   #place: Place | undefined;
   /** Settles when the elector has a place in the queue again, or will never have one. */
   #placed: Deferred<void> = deferred();
+  /** In that place, with the option `prepare`. */
+  #preparation: Preparation | undefined;
   #joinsAt = 0; // When it began to take its newest place.
   /** The term that it leads from that place, or has led there. */
   #ledTerm: ElectedTerm | undefined;
@@ -72,7 +75,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.path = path;
     this.options = options;
     this.records = new ElectionRecords(session, path, options.seats);
-    this.advertisement = new Advertisement(options.id, options.data);
+    this.advertisement = new Advertisement(options.id, options.data, options.prepare !== undefined);
     this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
     this.stopping = new Stopping(this);
     this.report = port.report;
@@ -135,6 +138,9 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
 
   onPlace(place: Place | undefined): void {
     this.#place = place;
+    this.#preparation?.end();
+    const { prepare } = this.options;
+    this.#preparation = place && prepare && new Preparation(prepare, place, this);
   }
 
   onReleased(given: GivenTerm): void {
@@ -163,10 +169,12 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     if (this.#state.name !== 'waiting') this.options.logger.info(position, 'waiting');
     this.#become({ name: 'waiting', ...position });
     this.#placed.resolve();
+    if (position.position === 1 || this.options.priority > 0) this.#preparation?.begin();
     this.#port.emit('waiting', position);
   }
 
   onTakeoverWait(): void {
+    this.#preparation?.begin(); // It is the first in the queue.
     this.#port.note('takeoverWait');
   }
 
@@ -198,7 +206,9 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     logElection(logger, term, this.#joinsAt);
     term.run(() => {
       this.#port.emit('elected', term);
-      if (lead !== undefined) term.lead(lead, logger, () => this.#endTerm(term, 'finished'));
+      const preparation = this.#preparation;
+      const prepared = preparation && ((signal: AbortSignal) => preparation.warm(signal));
+      if (lead !== undefined) term.lead(lead, logger, () => this.#endTerm(term, 'finished'), prepared);
     });
     place.handleRequests(); // Requests may have come since the claim.
     await ended.promise;
@@ -214,6 +224,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   async #untilSettled(term: ElectedTerm, { node }: Place): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
+    this.#preparation?.end();
     const isLost = this.#beforeRelease !== undefined && term.isLost; // Before anything else takes time: only the end of the work counts.
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
     if (this.#beforeRelease !== undefined)

@@ -205,6 +205,7 @@ describe('what a candidate goes by', () => {
   const defaults = {
     data: undefined,
     lead: undefined,
+    prepare: undefined,
     takeover: 'lease',
     takeoverDelayMs: undefined,
     onOverrun: 'report',
@@ -225,6 +226,7 @@ describe('what a candidate goes by', () => {
     const given = {
       data: 'me',
       lead: ignore,
+      prepare: ignore,
       takeover: 'session',
       takeoverDelayMs: 60_000,
       onOverrun: 'exit',
@@ -248,6 +250,7 @@ describe('what a candidate goes by', () => {
     ['id', ''],
     ['data', 7],
     ['lead', 'lead'],
+    ['prepare', ignore], // Without `lead`.
     ['takeover', 'never'],
     ['takeoverDelayMs', -1],
     ['onOverrun', 'ignore'],
