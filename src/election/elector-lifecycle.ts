@@ -98,7 +98,12 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   }
 
   async resign(): Promise<void> {
-    if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'resigned');
+    const term = this.leading();
+    if (term !== undefined) {
+      const waiting = this.untilPrepared(term);
+      if (waiting !== undefined) await waiting;
+      this.#endTerm(term, 'resigned');
+    }
     if (this.#state.name !== 'ending' || this.#isOwnWork()) return;
     await this.#placed.promise;
   }
@@ -106,7 +111,12 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   async handOver(candidate: string): Promise<void> {
     const term = this.leading();
     if (term === undefined) throw new InvalidStateError('only a leader can hand over');
-    const successor = await this.findSuccessor(candidate);
+    let successor = await this.findSuccessor(candidate);
+    const waiting = this.untilPrepared(term, successor);
+    if (waiting !== undefined) {
+      await waiting;
+      if (this.leading() === term) successor = await this.findSuccessor(candidate); // It has changed its node, or has left.
+    }
     // The search took time. Meanwhile the term may have been lost, and the elector may even lead another one.
     if (this.leading() !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
@@ -118,7 +128,10 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
       this.#stop.abortFor(() => new StopRequest());
       markStopped(this.#placed.promise);
       this.stopping.begin();
-      if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
+      const term = this.leading();
+      const waiting = term && this.untilPrepared(term);
+      if (waiting !== undefined) await waiting;
+      if (term !== undefined) this.#endTerm(term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
       this.#waitingSince = this.clock.now();
     }
@@ -291,6 +304,15 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     return await this.#place.find(candidate);
   }
 
+  untilPrepared(
+    term: ElectedTerm,
+    named?: MarkedSuccessor,
+    withinMs = Number.POSITIVE_INFINITY,
+  ): Promise<void> | undefined {
+    const ms = Math.min(this.options.waitForPreparedMs, withinMs);
+    return ms > 0 && this.leading() === term ? this.#place?.untilPrepared(term, ms, named) : undefined;
+  }
+
   stepDown(term: ElectedTerm, settleBy: number, successor?: MarkedSuccessor): void {
     this.#endTerm(term, 'revoked', { settleBy, successor });
   }
@@ -362,7 +384,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   }
 
   graceMs(): number {
-    return this.session.leaseMs;
+    return this.session.leaseMs + this.options.waitForPreparedMs;
   }
 
   holdUp(): StopWait {

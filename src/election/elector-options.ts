@@ -48,6 +48,17 @@ export interface CandidacyOptions<T = undefined> {
    */
   readonly prepare?: (place: { readonly signal: AbortSignal }) => T | PromiseLike<T>;
   /**
+   * How long, in milliseconds, this leader goes on leading for a successor that prepares and isn't prepared, when its term is to end: by
+   * `resign()`, `handOver()`, `stop()`, `shutdownOn`, or a revocation, for which it waits for half of the rest of the grace at most.
+   * `term.signal` aborts after that. If the successor leaves meanwhile, the next one counts. When the time is over, Conclave logs a
+   * warning, and the term ends. The time counts against the `timeoutMs` of `stop()` and the `deadlineMs` of `shutdownOn`: give less.
+   *
+   * There is no wait without a successor, for a successor without `prepare`, or when `lead` has settled. Not guaranteed: that the
+   * successor is prepared. A candidate with a higher priority may join meanwhile. Not allowed with several seats.
+   * @default 0: these calls end the term at once
+   */
+  readonly waitForPreparedMs?: number;
+  /**
    * The least time, in milliseconds, that this candidate waits before it claims after a leader has ended uncleanly. The
    * candidate always waits for that leader's lease, 3 % more, and 50 ms; a shorter time has no effect. The 3
    * % and 50 ms are the whole margin for clocks. Give more where you can't trust clocks: the clock of a
@@ -135,6 +146,7 @@ export const CANDIDACY_OPTIONS = [
   'data',
   'lead',
   'prepare',
+  'waitForPreparedMs',
   'takeoverDelayMs',
   'takeover',
   'onOverrun',
@@ -163,6 +175,7 @@ export function checkCandidacyOptions(options: CandidacyOptions<unknown>) {
     data: checkMetadata('data', options.data),
     lead: checkFunction('lead', options.lead),
     prepare: checkPrepare(options),
+    waitForPreparedMs: checkWait(options.waitForPreparedMs, seats),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
     takeover: checkOneOf('takeover', options.takeover, ['lease', 'session'], 'lease'),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
@@ -177,6 +190,13 @@ function checkPrepare({ prepare, lead }: CandidacyOptions<unknown>) {
   if (prepare !== undefined && lead === undefined)
     throw new InvalidOptionError('prepare', prepare, 'given with `lead`, which gets what it returns');
   return checkFunction('prepare', prepare);
+}
+
+function checkWait(value: unknown, seats: number): number {
+  const ms = checkMs('waitForPreparedMs', value) ?? 0;
+  if (seats > 1 && ms > 0)
+    throw new InvalidOptionError('waitForPreparedMs', value, 'none with several seats');
+  return ms;
 }
 
 function checkPriority(value: unknown, seats: number): number {

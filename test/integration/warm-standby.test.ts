@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
@@ -148,6 +149,32 @@ describe('a candidate that prepares', () => {
     expect((await demoted)[1]).toBe('finished');
     const next = await join(path, {});
     await until(() => next.isLeader);
+  });
+});
+
+describe('a leader that waits for its successor', () => {
+  it.each([
+    ['resigns', (leader: LeaderElector) => leader.resign()],
+    ['stops', (leader: LeaderElector) => leader.stop()],
+    ['hands over', (leader: LeaderElector) => leader.handOver('next')],
+    [
+      'is asked to step down',
+      async (_: LeaderElector, path: string) => revokeLeader(await openSession(), path),
+    ],
+  ] as const)('hands over to one that is prepared, when it %s', async (_, end) => {
+    const path = uniquePath('warm');
+    const [leader, term] = await lead(await openSession(), path, { id: 'leader', waitForPreparedMs: 30_000 });
+    onTestFinished(() => leader.stop());
+    const { began, load, led, options } = preparing();
+    await join(path, { ...options, id: 'next' });
+    await began;
+    const ended = end(leader, path);
+    await leader.session.exists('/');
+    expect(term.isHeld()).toBe(true);
+    load('warm');
+    expect(await led).toBe('warm');
+    expect(term.signal.aborted).toBe(true);
+    await ended;
   });
 });
 

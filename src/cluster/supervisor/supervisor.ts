@@ -102,7 +102,7 @@ export class ElectionSupervisor<T = undefined>
     });
     this.#stopping = new Stopping({
       clock: this.#options.environment.clock,
-      graceMs: () => this.#loop.sessions.leaseMs,
+      graceMs: () => this.#loop.sessions.leaseMs + (this.#options.candidacy.waitForPreparedMs ?? 0),
       holdUp: () => holdUpOf(this.#loop.state, holdUpOfCandidacy),
       report,
     });
