@@ -385,9 +385,10 @@ export class WatchdogFailedError extends ConclaveError {
 export interface StopWait {
   /**
    * The stop waits for `work`: the leader's work of term `term`, as long as that takes; for `cleanup`: the supervisor's clean-up
-   * hook, for `cleanupTimeoutMs` at most; or for `servers`: answers of servers, for a limited time.
+   * hook, for `cleanupTimeoutMs` at most; for `successor`: the candidate that leads next prepares, for `waitForPreparedMs` at most; or
+   * for `servers`: answers of servers, for a limited time.
    */
-  readonly by: 'work' | 'cleanup' | 'servers';
+  readonly by: 'work' | 'cleanup' | 'successor' | 'servers';
   /** In words: the work that still runs or is still to do. */
   readonly what: string;
   /** The term, if the stop waits for its work. */
@@ -399,12 +400,13 @@ const STOP_ADVICE: Record<StopWait['by'], string> = {
     'nothing was released, because the work may still act: let it end soon after `term.signal` aborts. ' +
     'Call stop() again to wait for it. Or end the process: another candidate leads when the lease is over',
   cleanup: 'call stop() again to wait for it, for `cleanupTimeoutMs` at most',
+  successor: 'call stop() again to wait for it, for `waitForPreparedMs` at most',
   servers: 'call stop() again to wait for them, for a limited time',
 };
 
 /**
  * A `stop()` isn't done in time. If a call rejects with this error, the time was its `timeoutMs`. If it comes as an `error` event, the
- * time was a lease. The stop goes on. It releases nothing before the work that still runs has settled.
+ * time was a lease and `waitForPreparedMs`. The stop goes on. It releases nothing before the work that still runs has settled.
  */
 export class StopPendingError extends ConclaveError {
   readonly code = 'STOP_PENDING';
@@ -435,6 +437,23 @@ export class LeadError extends ConclaveError {
     cause: unknown,
   ) {
     super(`the work of term ${term} failed: ${describe(cause)}`, { cause });
+  }
+}
+
+/**
+ * `prepare` threw or rejected while the candidate waited: the `cause` is the thrown value. Conclave calls it again after 1, 2, 4 … 60 s,
+ * and at once if the candidate is elected.
+ */
+export class PrepareError extends ConclaveError {
+  readonly code = 'PREPARE_FAILED';
+  override readonly retryable = true;
+
+  constructor(
+    /** 1 for the first attempt in this place in the queue. */
+    readonly attempt: number,
+    cause: unknown,
+  ) {
+    super(`prepare failed at attempt ${attempt}: ${describe(cause)}`, { cause });
   }
 }
 
@@ -523,6 +542,7 @@ for (const [name, type] of Object.entries({
   WorkOverrunError,
   WatchdogFailedError,
   LeadError,
+  PrepareError,
   ListenerError,
   CleanupAttemptError,
   CleanupFailedError,

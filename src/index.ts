@@ -69,6 +69,7 @@ export {
   NoNodeError,
   NoServerError,
   OperationTimeoutError,
+  PrepareError,
   RequestTooLargeError,
   RevocationRefusedError,
   SeatsMismatchError,

@@ -13,20 +13,23 @@ import { withRequestOf } from './requests/candidate-request.js';
 export class Advertisement {
   readonly #id: string;
   #data: string | Uint8Array | undefined;
+  #prepared: boolean | undefined;
   #revision = 0;
   /** The newest revision that the node surely has. */
   #published = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(id: string, data: string | Uint8Array | undefined) {
+  /** @param prepares - whether the candidate has the option `prepare`. Without it, the node doesn't say `prepared` */
+  constructor(id: string, data: string | Uint8Array | undefined, prepares = false) {
     this.#id = id;
+    if (prepares) this.#prepared = false;
     this.change(data);
     this.#revision = 0;
   }
 
   /** The data with which a new node is created. */
   bytes(): Buffer {
-    return serializeCandidate(this.#id, this.#data);
+    return serializeCandidate(this.#id, this.#data, this.#prepared);
   }
 
   get revision(): number {
@@ -42,6 +45,12 @@ export class Advertisement {
   change(data: string | Uint8Array | undefined): void {
     this.#data = typeof data === 'string' ? data : data && Uint8Array.from(data);
     this.#revision++;
+  }
+
+  /** Whether the candidate has done what it does before it leads. */
+  prepared(prepared: boolean): void {
+    if (prepared !== this.#prepared) this.#revision++;
+    this.#prepared = prepared;
   }
 
   /**

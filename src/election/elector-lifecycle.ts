@@ -28,6 +28,7 @@ import type { MarkedSuccessor } from './candidates/successor.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import type { Place } from './place-in-queue.js';
+import { Preparation } from './preparation.js';
 import { ElectionRecords } from './record/election-records.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
@@ -57,6 +58,8 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   #place: Place | undefined;
   /** Settles when the elector has a place in the queue again, or will never have one. */
   #placed: Deferred<void> = deferred();
+  /** In that place, with the option `prepare`. */
+  #preparation: Preparation | undefined;
   #joinsAt = 0; // When it began to take its newest place.
   /** The term that it leads from that place, or has led there. */
   #ledTerm: ElectedTerm | undefined;
@@ -72,7 +75,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.path = path;
     this.options = options;
     this.records = new ElectionRecords(session, path, options.seats);
-    this.advertisement = new Advertisement(options.id, options.data);
+    this.advertisement = new Advertisement(options.id, options.data, options.prepare !== undefined);
     this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
     this.stopping = new Stopping(this);
     this.report = port.report;
@@ -95,7 +98,12 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   }
 
   async resign(): Promise<void> {
-    if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'resigned');
+    const term = this.leading();
+    if (term !== undefined) {
+      const waiting = this.untilPrepared(term);
+      if (waiting !== undefined) await waiting;
+      this.#endTerm(term, 'resigned');
+    }
     if (this.#state.name !== 'ending' || this.#isOwnWork()) return;
     await this.#placed.promise;
   }
@@ -103,7 +111,12 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   async handOver(candidate: string): Promise<void> {
     const term = this.leading();
     if (term === undefined) throw new InvalidStateError('only a leader can hand over');
-    const successor = await this.findSuccessor(candidate);
+    let successor = await this.findSuccessor(candidate);
+    const waiting = this.untilPrepared(term, successor);
+    if (waiting !== undefined) {
+      await waiting;
+      if (this.leading() === term) successor = await this.findSuccessor(candidate); // It has changed its node, or has left.
+    }
     // The search took time. Meanwhile the term may have been lost, and the elector may even lead another one.
     if (this.leading() !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
@@ -115,7 +128,10 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
       this.#stop.abortFor(() => new StopRequest());
       markStopped(this.#placed.promise);
       this.stopping.begin();
-      if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
+      const term = this.leading();
+      const waiting = term && this.untilPrepared(term);
+      if (waiting !== undefined) await waiting;
+      if (term !== undefined) this.#endTerm(term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
       this.#waitingSince = this.clock.now();
     }
@@ -135,6 +151,9 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
 
   onPlace(place: Place | undefined): void {
     this.#place = place;
+    this.#preparation?.end();
+    const { prepare } = this.options;
+    this.#preparation = place && prepare && new Preparation(prepare, place, this);
   }
 
   onReleased(given: GivenTerm): void {
@@ -163,10 +182,12 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     if (this.#state.name !== 'waiting') this.options.logger.info(position, 'waiting');
     this.#become({ name: 'waiting', ...position });
     this.#placed.resolve();
+    if (position.position === 1 || this.options.priority > 0) this.#preparation?.begin();
     this.#port.emit('waiting', position);
   }
 
   onTakeoverWait(): void {
+    this.#preparation?.begin(); // It is the first in the queue.
     this.#port.note('takeoverWait');
   }
 
@@ -198,7 +219,9 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     logElection(logger, term, this.#joinsAt);
     term.run(() => {
       this.#port.emit('elected', term);
-      if (lead !== undefined) term.lead(lead, logger, () => this.#endTerm(term, 'finished'));
+      const preparation = this.#preparation;
+      const prepared = preparation && ((signal: AbortSignal) => preparation.warm(signal));
+      if (lead !== undefined) term.lead(lead, logger, () => this.#endTerm(term, 'finished'), prepared);
     });
     place.handleRequests(); // Requests may have come since the claim.
     await ended.promise;
@@ -214,6 +237,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   async #untilSettled(term: ElectedTerm, { node }: Place): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
+    this.#preparation?.end();
     const isLost = this.#beforeRelease !== undefined && term.isLost; // Before anything else takes time: only the end of the work counts.
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
     if (this.#beforeRelease !== undefined)
@@ -278,6 +302,15 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     if (this.options.seats > 1)
       throw new InvalidStateError('with several seats the queue decides which candidate leads next');
     return await this.#place.find(candidate);
+  }
+
+  untilPrepared(
+    term: ElectedTerm,
+    named?: MarkedSuccessor,
+    withinMs = Number.POSITIVE_INFINITY,
+  ): Promise<void> | undefined {
+    const ms = Math.min(this.options.waitForPreparedMs, withinMs);
+    return ms > 0 && this.leading() === term ? this.#place?.untilPrepared(term, ms, named) : undefined;
   }
 
   stepDown(term: ElectedTerm, settleBy: number, successor?: MarkedSuccessor): void {
@@ -351,7 +384,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   }
 
   graceMs(): number {
-    return this.session.leaseMs;
+    return this.session.leaseMs + this.options.waitForPreparedMs;
   }
 
   holdUp(): StopWait {

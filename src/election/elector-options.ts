@@ -16,8 +16,8 @@ import type { Session } from '../session/session.js';
 import { HIGHEST_PRIORITY } from './candidates/order-by-priority.js';
 import type { Term } from './term/term.js';
 
-/** How a candidate campaigns and leads. All times are in milliseconds. */
-export interface CandidacyOptions {
+/** How a candidate campaigns and leads. All times are in milliseconds. `T` is what `prepare` returns. */
+export interface CandidacyOptions<T = undefined> {
   /**
    * Data that the candidate advertises, up to 16 KiB: an address, for example. Every client that may read the election
    * sees it. @default none
@@ -29,7 +29,35 @@ export interface CandidacyOptions {
    * before. The event `error` reports what it throws. After the end of the term it reports neither the signal's reason
    * nor an error whose name is `AbortError`. @default the term lasts until the elector resigns, stops, or loses it
    */
-  readonly lead?: (term: Term) => unknown;
+  readonly lead?: (term: Term, warm: T) => unknown;
+  /**
+   * Loads what `lead` needs, while this candidate is the next in line; a candidate with a `priority` begins at any position. `lead` gets
+   * what it returns. Write `prepare` before `lead`, so that TypeScript infers the type. It needs `lead`.
+   *
+   * A candidate that is elected before that waits for it in its term, before `lead` is called. If it is elected at once, Conclave calls
+   * `prepare` in the term. If `prepare` throws while the candidate waits, `error` has a {@link PrepareError}, and Conclave calls it again
+   * after 1, 2, 4 … 60 s. In a term Conclave calls it once more. If that throws, too, the term ends as if `lead` had thrown.
+   *
+   * `place.signal` aborts when the candidate loses this place in the queue without leading, or when the work of its term has settled.
+   * Close there what `prepare` has opened. If it has aborted when you have loaded everything, close that as well. Errors that
+   * `prepare` throws after the abort aren't reported. The candidate's next place has its own call.
+   *
+   * Guaranteed: `prepare` changes nothing in who leads, and when. Nothing but `lead` waits for it, so a call that ignores `place.signal`
+   * may still run when the next one begins. Not guaranteed: that it has run before the term, and that what it has loaded is new. Load
+   * the changes since then in `lead`. It must not act as a leader.
+   */
+  readonly prepare?: (place: { readonly signal: AbortSignal }) => T | PromiseLike<T>;
+  /**
+   * How long, in milliseconds, this leader goes on leading for a successor that prepares and isn't prepared, when its term is to end: by
+   * `resign()`, `handOver()`, `stop()`, `shutdownOn`, or a revocation, for which it waits for half of the rest of the grace at most.
+   * `term.signal` aborts after that. If the successor leaves meanwhile, the next one counts. When the time is over, Conclave logs a
+   * warning, and the term ends. The time counts against the `timeoutMs` of `stop()` and the `deadlineMs` of `shutdownOn`: give less.
+   *
+   * There is no wait without a successor, for a successor without `prepare`, or when `lead` has settled. Not guaranteed: that the
+   * successor is prepared. A candidate with a higher priority may join meanwhile. Not allowed with several seats.
+   * @default 0: these calls end the term at once
+   */
+  readonly waitForPreparedMs?: number;
   /**
    * The least time, in milliseconds, that this candidate waits before it claims after a leader has ended uncleanly. The
    * candidate always waits for that leader's lease, 3 % more, and 50 ms; a shorter time has no effect. The 3
@@ -87,8 +115,8 @@ export interface CandidacyOptions {
   readonly onRevoke?: (revocation: Revocation) => boolean | undefined | Promise<boolean | undefined>;
 }
 
-/** Options of a {@link LeaderElector}. All times are in milliseconds. */
-export interface LeaderElectorOptions extends CandidacyOptions {
+/** Options of a {@link LeaderElector}. All times are in milliseconds. `T` is what `prepare` returns. */
+export interface LeaderElectorOptions<T = undefined> extends CandidacyOptions<T> {
   /** The candidate's name, up to 256 characters. @default the host name, the process id and a random part */
   readonly id?: string;
   /** Any logger with pino's methods. @default the session's */
@@ -117,6 +145,8 @@ export type ResolvedElectorOptions = ReturnType<typeof resolveElectorOptions>;
 export const CANDIDACY_OPTIONS = [
   'data',
   'lead',
+  'prepare',
+  'waitForPreparedMs',
   'takeoverDelayMs',
   'takeover',
   'onOverrun',
@@ -130,7 +160,7 @@ const KNOWN = ['id', ...CANDIDACY_OPTIONS, 'logger'] as const;
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveElectorOptions(given: unknown, session: Session) {
-  const options = checkOptions<LeaderElectorOptions>('elector', given, KNOWN);
+  const options = checkOptions<LeaderElectorOptions<unknown>>('elector', given, KNOWN);
   return {
     ...checkCandidacyOptions(options),
     id: checkId('id', options.id) ?? defaultId(session.environment.uuid()),
@@ -139,11 +169,13 @@ export function resolveElectorOptions(given: unknown, session: Session) {
 }
 
 /** Checks the options that an elector and a supervisor have in common. @throws InvalidOptionError */
-export function checkCandidacyOptions(options: CandidacyOptions) {
+export function checkCandidacyOptions(options: CandidacyOptions<unknown>) {
   const seats = options.seats === undefined ? 1 : checkSeats('seats', options.seats);
   return {
     data: checkMetadata('data', options.data),
     lead: checkFunction('lead', options.lead),
+    prepare: checkPrepare(options),
+    waitForPreparedMs: checkWait(options.waitForPreparedMs, seats),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
     takeover: checkOneOf('takeover', options.takeover, ['lease', 'session'], 'lease'),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
@@ -152,6 +184,19 @@ export function checkCandidacyOptions(options: CandidacyOptions) {
     seats,
     onRevoke: checkFunction('onRevoke', options.onRevoke),
   };
+}
+
+function checkPrepare({ prepare, lead }: CandidacyOptions<unknown>) {
+  if (prepare !== undefined && lead === undefined)
+    throw new InvalidOptionError('prepare', prepare, 'given with `lead`, which gets what it returns');
+  return checkFunction('prepare', prepare);
+}
+
+function checkWait(value: unknown, seats: number): number {
+  const ms = checkMs('waitForPreparedMs', value) ?? 0;
+  if (seats > 1 && ms > 0)
+    throw new InvalidOptionError('waitForPreparedMs', value, 'none with several seats');
+  return ms;
 }
 
 function checkPriority(value: unknown, seats: number): number {

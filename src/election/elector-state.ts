@@ -47,6 +47,8 @@ export function publicStateOf(state: LifecycleState): ElectorState {
 export function holdUpOf(state: LifecycleState): StopWait {
   if (state.name === 'ending' && state.term.hasWork)
     return { by: 'work', what: state.term.unsettled, term: state.term.number };
+  if (state.name === 'leading')
+    return { by: 'successor', what: 'the candidate that leads next still prepares' };
   return { by: 'servers', what: 'the place in the election still has to be given back' };
 }
 

@@ -43,7 +43,7 @@ import type { Term } from './term/term.js';
  * await elector.start();
  * ```
  */
-export class LeaderElector extends ReportingEmitter<LeaderElectorEvents> {
+export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElectorEvents> {
   /** The candidate's name. */
   readonly id: string;
   /** The election's path. */
@@ -52,7 +52,7 @@ export class LeaderElector extends ReportingEmitter<LeaderElectorEvents> {
   readonly #lifecycle: ElectorLifecycle;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
-  constructor(session: Session, path: string, options?: LeaderElectorOptions) {
+  constructor(session: Session, path: string, options?: LeaderElectorOptions<T>) {
     super();
     this.#session = checkInstance('session', session, Session);
     this.path = checkPath('path', path);

@@ -1,4 +1,4 @@
-// Imports more than 20 modules: 23, half of them for types. It connects the queue, which knows nothing of elections, with the records.
+// Imports more than 20 modules: 25, half of them for types. It connects the queue, which knows nothing of elections, with the records.
 
 import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../platform/async/promises.js';
@@ -29,8 +29,10 @@ import { type Beginning, recordPath, type SeenRecord } from './record/record.js'
 import { type WaitListener, WaitReports } from './report-waiting.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
+import type { ElectedTerm } from './term/elected-term.js';
 import { type GivenTerm, leaveQueue, releaseTerm } from './term/release.js';
 import type { Claim, TermOrigin } from './term/term.js';
+import { untilPrepared } from './until-prepared.js';
 
 /** The part of an elector that its place in the queue uses. */
 export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost {
@@ -331,6 +333,12 @@ export class Place implements FollowedRecordHost {
   /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
   find(candidate: string): Promise<MarkedSuccessor> {
     return this.#next.search.named(candidate, this.contender.entry);
+  }
+
+  /** Goes on leading until the candidate that leads next is prepared, for `ms` at most. Never rejects. */
+  untilPrepared(term: ElectedTerm, ms: number, named?: MarkedSuccessor): Promise<void> {
+    const { logger } = this.#host.options;
+    return untilPrepared({ contender: this.contender, next: this.#next, term, logger }, ms, named);
   }
 
   /**

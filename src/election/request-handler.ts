@@ -21,6 +21,10 @@ export interface RequestHandlerPort {
   /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
   findSuccessor(candidate: string): Promise<MarkedSuccessor>;
   /**
+   * Resolves when the candidate that leads next is prepared, or after `withinMs` at most. `undefined` if the leader doesn't wait for that.
+   */
+  untilPrepared(term: ElectedTerm, named?: MarkedSuccessor, withinMs?: number): Promise<void> | undefined;
+  /**
    * Ends the term as revoked, and hands it over to `successor` if there is one. Its work has time until `settleBy`, by the session's clock.
    */
   stepDown(term: ElectedTerm, settleBy: number, successor?: MarkedSuccessor): void;
@@ -75,7 +79,7 @@ export class RequestHandler {
     this.#lastConsidered = request.key;
     const settleBy = this.#session.clock.now() + request.graceMs;
     try {
-      const answer = await this.#answer(term, request);
+      const answer = await this.#answer(term, request, settleBy);
       if (answer.agrees) return this.#port.stepDown(term, settleBy, answer.successor);
       const { reason } = answer;
       const refusal = { ...request, refused: true, ...(reason !== undefined && { reason }) };
@@ -85,15 +89,18 @@ export class RequestHandler {
     }
   }
 
-  async #answer(term: ElectedTerm, { by, graceMs, to }: StepDownRequest): Promise<Answer> {
+  async #answer(term: ElectedTerm, { by, graceMs, to }: StepDownRequest, settleBy: number): Promise<Answer> {
     const revocation = { by, graceMs, ...(to !== undefined && { to }), term };
     const onFailure = (cause: unknown) => this.#port.report(new LeadError(term.number, cause));
     try {
       // The policy may end work. It isn't asked if the candidate isn't there.
-      if (to !== undefined) await this.#port.findSuccessor(to);
+      const named = to === undefined ? undefined : await this.#port.findSuccessor(to);
       if (!(await stepsDown(this.#onRevoke, revocation, this.#session.clock, onFailure)))
         return { agrees: false };
-      // While the policy decided, the candidate may have left or changed its node.
+      // The work needs the other half, in order to settle.
+      const waiting = this.#port.untilPrepared(term, named, (settleBy - this.#session.clock.now()) / 2);
+      if (waiting !== undefined) await waiting;
+      // Meanwhile the candidate may have left or changed its node.
       return { agrees: true, successor: to === undefined ? undefined : await this.#port.findSuccessor(to) };
     } catch (error) {
       if (error instanceof NoCandidateError) return { agrees: false, reason: 'no-candidate' };

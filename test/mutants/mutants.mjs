@@ -420,6 +420,76 @@ export const MUTANTS = [
     test: "a candidate's uuid > is one of version 8, and says the priority, and times that are no shorter",
   },
   {
+    name: 'hands-over-to-an-unprepared-one',
+    what: "a leader takes a successor's `prepared: false` for enough",
+    danger: 'the service has no working leader for as long as the successor still loads',
+    edits: [
+      {
+        file: 'election/until-prepared.ts',
+        from: 'if (preparedOf(data) !== false) return false;',
+        to: 'if (preparedOf(data) !== undefined) return false;',
+      },
+    ],
+    file: 'unit/election/until-prepared.test.ts',
+    test: 'a leader that waits for its successor to be prepared > counts the next one if the successor leaves',
+  },
+  {
+    name: 'whole-grace-for-the-wait',
+    what: 'a leader that is asked to step down waits for its successor until the grace is over',
+    danger: "its work has no time to settle: with onOverrun: 'exit' the process ends",
+    edits: [
+      {
+        file: 'election/request-handler.ts',
+        from: '(settleBy - this.#session.clock.now()) / 2',
+        to: 'settleBy - this.#session.clock.now()',
+      },
+    ],
+    file: 'unit/election/until-prepared.test.ts',
+    test: 'a leader that waits for its successor to be prepared > waits for half of the grace at most when it is asked to step down, so that its work has time to settle',
+  },
+  {
+    name: 'prepared-for-ever',
+    what: 'a candidate that was prepared in one place says so in the next',
+    danger: 'leaders hand over to a candidate that has just begun to load',
+    edits: [
+      {
+        file: 'election/preparation.ts',
+        from: 'this.#host.advertisement.prepared(false); // For the next place.',
+        to: '',
+      },
+    ],
+    file: 'unit/election/preparation.test.ts',
+    test: 'a candidate that prepares > says in its next place that it is not prepared',
+  },
+  {
+    name: 'prepares-twice',
+    what: 'a candidate that is elected meanwhile calls prepare again, beside the first call',
+    danger: 'what the first call has opened stays open, and lead waits for a whole load',
+    edits: [
+      {
+        file: 'election/preparation.ts',
+        from: "if (this.#state.name === 'running') await abortable(this.#state.settled, term);",
+        to: '',
+      },
+    ],
+    file: 'unit/election/preparation.test.ts',
+    test: 'a candidate that prepares > that is elected meanwhile waits for the call that is under way',
+  },
+  {
+    name: 'closed-under-the-work',
+    what: 'the signal of prepare aborts as soon as the term ends',
+    danger: 'the work that still settles uses what is closed',
+    edits: [
+      {
+        file: 'election/elector-lifecycle.ts',
+        from: 'const takesTime = term.hasWork || this.#beforeRelease !== undefined;',
+        to: 'const takesTime = term.hasWork || this.#beforeRelease !== undefined;\n    this.#preparation?.end();',
+      },
+    ],
+    file: 'integration/warm-standby.test.ts',
+    test: 'a candidate that prepares > keeps what it has opened until the work of its term has settled',
+  },
+  {
     name: 'demoted-before-signal',
     what: "`demoted` is emitted before the term's signal aborts",
     danger: 'a listener of `demoted` still sees the term held, and lets work go on',

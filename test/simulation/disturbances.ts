@@ -118,7 +118,7 @@ export async function stopAndReplace(world: World, host: Host): Promise<void> {
   await candidate.stop();
   const tookMs = clock.now() - candidate.busyMs - since;
   const { ledger, sessionTimeoutMs } = world.surroundings;
-  const boundMs = stopBoundMs(sessionTimeoutMs);
+  const boundMs = stopBoundMs(sessionTimeoutMs, candidate.waits);
   ledger.time('until a candidate had stopped, in thousandths of the bound', (1000 * tookMs) / boundMs);
   if (tookMs > boundMs) ledger.violate('stop', `${candidate.id} took ${Math.round(tookMs)} ms`);
   await sleep(clock, CLOSED_WITHIN_MS);

@@ -1,6 +1,7 @@
 import { cooldownAfter } from '../../src/cluster/supervisor/lost-term-cooldown.js';
 import { LONGEST_COOLDOWN_MS } from '../../src/election/rejoin-backoff.js';
 import { takeoverDelayMs } from '../../src/lease/silence.js';
+import { WAIT_FOR_PREPARED_MS } from './candidates/candidate.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 
 /** The values on which the bound depends. */
@@ -117,8 +118,8 @@ export const GUARDED_BOUND_MS = 5000;
 
 /**
  * How long a candidate may take to stop, beyond what its application takes and while its process runs: a lease and a half,
- * the close of its session, and, for one that makes its sessions by itself, the pause that it is in.
+ * the close of its session, and, for one that makes its sessions by itself, the pause that it is in. A leader may wait for one that prepares.
  */
-export function stopBoundMs(sessionTimeoutMs: number): number {
-  return DRIFT * (sessionTimeoutMs / 2 + 2000) + 1500;
+export function stopBoundMs(sessionTimeoutMs: number, waits: boolean): number {
+  return DRIFT * (sessionTimeoutMs / 2 + 2000 + (waits ? WAIT_FOR_PREPARED_MS : 0)) + 1500;
 }

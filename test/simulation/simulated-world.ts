@@ -11,7 +11,7 @@ import { type Happening, Scheduler } from './scheduler.js';
 const SERVERS = 3;
 
 /** Chance, in streams of its own for each purpose. */
-const STREAMS = { setup: 0, model: 1, clients: 2, faults: 3 } as const;
+const STREAMS = { setup: 0, model: 1, clients: 2, faults: 3, preparations: 4 } as const;
 
 /** A process that may be disturbed, and its ways to the servers, which stay when it is replaced. */
 export interface Place {
@@ -24,6 +24,7 @@ export abstract class SimulatedWorld {
   readonly scheduler = new Scheduler();
   readonly ledger = new Ledger(() => this.scheduler.now);
   readonly faults: Random;
+  readonly preparations: Random;
   readonly clockFaults: ClockFaults | undefined;
   abstract readonly ensemble: Ensemble;
   /** How long it may take from the end of all faults until all is as it should be. */
@@ -39,6 +40,7 @@ export abstract class SimulatedWorld {
     this.model = new Random(seed, STREAMS.model);
     this.clients = new Random(seed, STREAMS.clients);
     this.faults = new Random(seed, STREAMS.faults);
+    this.preparations = new Random(seed, STREAMS.preparations);
     this.clockFaults = ClockFaults.of(seed, () => this.ledger.count('pauses after a reading of a clock'));
   }
 

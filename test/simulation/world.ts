@@ -93,6 +93,8 @@ export class World extends SimulatedWorld {
   readonly recoveryBoundMs: number;
   readonly #kind: 'supervised' | 'elector' | 'curator';
   readonly #priorities: boolean;
+  /** Whether candidates prepare, and leaders wait for them. */
+  readonly #prepares: boolean;
   readonly #takeovers: (typeof TAKEOVERS)[number];
   /** Which process has opened each session. */
   readonly #owners = new Map<bigint, Machine>();
@@ -133,6 +135,7 @@ export class World extends SimulatedWorld {
     // In which life of the ensemble a term began can't be told by clocks that are off.
     this.losesData = mayLoseData && this.clockFaults === undefined;
     this.#takeovers = setup.pick(TAKEOVERS);
+    this.#prepares = this.preparations.chance(0.25);
     const { chance, leastMs } = SHORT_LEASES[faultRate];
     const optionMs = setup.chance(chance) ? setup.spread(leastMs, sessionTimeoutMs / 3) : undefined;
     const leaseMs = optionMs ?? sessionTimeoutMs / 3;
@@ -359,6 +362,7 @@ export class World extends SimulatedWorld {
       priority: this.#priorities ? random.below(3) : 0,
       takeover: this.#takeovers === 'mixed' ? random.pick(['lease', 'session']) : this.#takeovers,
       maxStallMs: this.maxStallMs !== undefined && random.chance(0.8) ? this.maxStallMs : undefined,
+      preparations: this.#prepares ? this.preparations : undefined,
       environment,
       random,
       surroundings: this.surroundings,

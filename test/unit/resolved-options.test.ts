@@ -205,6 +205,8 @@ describe('what a candidate goes by', () => {
   const defaults = {
     data: undefined,
     lead: undefined,
+    prepare: undefined,
+    waitForPreparedMs: 0,
     takeover: 'lease',
     takeoverDelayMs: undefined,
     onOverrun: 'report',
@@ -225,6 +227,8 @@ describe('what a candidate goes by', () => {
     const given = {
       data: 'me',
       lead: ignore,
+      prepare: ignore,
+      waitForPreparedMs: 5000,
       takeover: 'session',
       takeoverDelayMs: 60_000,
       onOverrun: 'exit',
@@ -248,6 +252,8 @@ describe('what a candidate goes by', () => {
     ['id', ''],
     ['data', 7],
     ['lead', 'lead'],
+    ['prepare', ignore], // Without `lead`.
+    ['waitForPreparedMs', -1],
     ['takeover', 'never'],
     ['takeoverDelayMs', -1],
     ['onOverrun', 'ignore'],
@@ -301,7 +307,14 @@ describe('what a supervisor goes by', () => {
       id: expect.stringMatching(/^.+-\d+-[0-9a-f]{8}$/),
       environment: systemEnvironment,
       sessionOptions: { logger: resolved.logger },
-      candidacy: { takeover: 'lease', onOverrun: 'report', watchdog: false, priority: 0, seats: 1 },
+      candidacy: {
+        takeover: 'lease',
+        onOverrun: 'report',
+        watchdog: false,
+        priority: 0,
+        seats: 1,
+        waitForPreparedMs: 0,
+      },
       cleanup: undefined,
       cleanupTimeoutMs: 30_000,
       cleanupRetry: { ...retry, retries: 4 },

@@ -54,6 +54,29 @@ supervisor.on('elevated', () => undefined);
 // @ts-expect-error Internal members are not declared.
 void session.own('/node');
 
+// `lead` gets what `prepare` returns: the type is inferred, also of a promise. Without `prepare` it is `undefined`.
+export const warm: ElectionSupervisor = new ElectionSupervisor({
+  ...options,
+  prepare: async ({ signal }) => ({ entries: new Map<string, bigint>(), isClosed: () => signal.aborted }),
+  lead: async (term, cache) => {
+    cache.entries.set('token', term.token);
+    // @ts-expect-error It has no other members.
+    cache.close();
+  },
+});
+export const warmElector = new LeaderElector(session, '/elections/warm', {
+  prepare: () => 7,
+  lead: (_, warmed) => warmed.toFixed(),
+});
+export const cold = new LeaderElector(session, '/elections/cold', {
+  lead: (_, nothing) => nothing satisfies undefined,
+});
+export const explicit: ElectionSupervisorOptions<number> = {
+  ...options,
+  prepare: () => 7,
+  lead: (_, n) => n + 1,
+};
+
 // conclave/node-cron accepts the elections of conclave.
 export const elector = new LeaderElector(session, '/elections/consumer', {
   lead: (term) => term.assertHeld(),

@@ -139,6 +139,8 @@ export function whatIsLeft(progress: ShutdownProgress, state: SupervisorState<Op
   switch (progress) {
     case 'settling': {
       const term = termOf(state);
+      if ('participation' in state && state.participation.elector.state.name === 'leading')
+        return state.participation.elector.holdUp.what; // With `waitForPreparedMs`.
       return term === undefined
         ? 'the election still has to be left'
         : `the work of term ${term.number} still runs`;

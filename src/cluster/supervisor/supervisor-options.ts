@@ -12,8 +12,8 @@ import type { SessionOptions } from '../../session/session-options.js';
 import type { CleanupHook, TermLoss } from './cleanup-hook.js';
 import { type LoopOptions, resolveLoopOptions, WITHIN_LOOP, withLoggedFields } from './loop-options.js';
 
-/** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. */
-export interface ElectionSupervisorOptions extends CandidacyOptions {
+/** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. `T` is what `prepare` returns. */
+export interface ElectionSupervisorOptions<T = undefined> extends CandidacyOptions<T> {
   /**
    * The servers: `host[:port],host[:port]…[/chroot]`. Or a function that gives them, which is asked before each round of servers: the
    * list may change, and the chroot may not.
@@ -61,7 +61,7 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
 export interface ResolvedSupervisorOptions extends LoopOptions<TermLoss> {
   readonly path: string;
   readonly id: string;
-  readonly candidacy: CandidacyOptions;
+  readonly candidacy: CandidacyOptions<unknown>;
   readonly guardian: boolean;
 }
 
@@ -83,7 +83,7 @@ const KNOWN = [
 export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
-  const options = checkOptions<ElectionSupervisorOptions>('supervisor', given, KNOWN, WITHIN_LOOP);
+  const options = checkOptions<ElectionSupervisorOptions<unknown>>('supervisor', given, KNOWN, WITHIN_LOOP);
   const loop = resolveLoopOptions<TermLoss>(options);
   const path = checkPath('path', options.path);
   const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());
@@ -91,7 +91,7 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     ...withLoggedFields(loop, { election: path, id }),
     path,
     id,
-    candidacy: definedOnly<CandidacyOptions>(checkCandidacyOptions(options)),
+    candidacy: definedOnly<CandidacyOptions<unknown>>(checkCandidacyOptions(options)),
     guardian: checkBoolean('guardian', options.guardian, true),
   };
 }

@@ -61,7 +61,10 @@ import { holdUpOf } from './supervisor-state.js';
  * await supervisor.start();
  * ```
  */
-export class ElectionSupervisor extends ReportingEmitter<ElectionSupervisorEvents> implements SessionSource {
+export class ElectionSupervisor<T = undefined>
+  extends ReportingEmitter<ElectionSupervisorEvents>
+  implements SessionSource
+{
   /** The name of its candidates. */
   readonly id: string;
   #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
@@ -71,7 +74,7 @@ export class ElectionSupervisor extends ReportingEmitter<ElectionSupervisorEvent
   #shutdown: SignalShutdown<{ term: Term | undefined }> | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
-  constructor(options: ElectionSupervisorOptions) {
+  constructor(options: ElectionSupervisorOptions<T>) {
     super();
     this.#options = resolveSupervisorOptions(options);
     this.id = this.#options.id;
@@ -99,7 +102,7 @@ export class ElectionSupervisor extends ReportingEmitter<ElectionSupervisorEvent
     });
     this.#stopping = new Stopping({
       clock: this.#options.environment.clock,
-      graceMs: () => this.#loop.sessions.leaseMs,
+      graceMs: () => this.#loop.sessions.leaseMs + (this.#options.candidacy.waitForPreparedMs ?? 0),
       holdUp: () => holdUpOf(this.#loop.state, holdUpOfCandidacy),
       report,
     });

@@ -16,19 +16,31 @@ export interface Candidate {
   readonly sequence: number;
   /** What the candidate advertises: the string or bytes that it was given. Another client has written that, so don't trust it. */
   readonly data: string | Uint8Array | undefined;
+  /** Whether its `prepare` has succeeded. Not given by a candidate without that option. Another client has written that, too. */
+  readonly prepared?: boolean;
 }
 
-/** The data of a candidate's node: its id, and what it advertises, with bytes in base 64. */
-export function serializeCandidate(id: string, data: string | Uint8Array | undefined): Buffer {
+/** The data of a candidate's node: its id, what it advertises, with bytes in base 64, and whether it is prepared. */
+export function serializeCandidate(
+  id: string,
+  data: string | Uint8Array | undefined,
+  prepared?: boolean,
+): Buffer {
   const advertised =
     typeof data === 'string' ? { data } : { base64: data && Buffer.from(data).toString('base64') };
-  return Buffer.from(JSON.stringify({ id, ...advertised }));
+  return Buffer.from(JSON.stringify({ id, ...advertised, prepared }));
 }
 
 /** The id in the data of a candidate's node; `undefined` for another client's node. */
 export function candidateIdOf(data: Buffer): string | undefined {
   const id = parseJsonObject(data)?.id;
   return typeof id === 'string' ? id : undefined;
+}
+
+/** Whether a candidate is prepared, by the data of its node; `undefined` if it doesn't prepare. */
+export function preparedOf(data: Buffer): boolean | undefined {
+  const prepared = parseJsonObject(data)?.prepared;
+  return typeof prepared === 'boolean' ? prepared : undefined;
 }
 
 /** Reads a candidate's node. A node of another client (Curator) has other data, and its uuid serves as the id. */
@@ -38,7 +50,9 @@ export function parseCandidate(entry: QueueEntry, position: number, data: Buffer
   const value = parseJsonObject(data);
   if (typeof value?.id !== 'string')
     return { id: entry.id, ...place, data: data.length > 0 ? data.toString('utf8') : undefined };
+  const prepared = preparedOf(data);
+  const known = { id: value.id, ...place, ...(prepared !== undefined && { prepared }) };
   if (typeof value.base64 === 'string')
-    return { id: value.id, ...place, data: new Uint8Array(Buffer.from(value.base64, 'base64')) };
-  return { id: value.id, ...place, data: typeof value.data === 'string' ? value.data : undefined };
+    return { ...known, data: new Uint8Array(Buffer.from(value.base64, 'base64')) };
+  return { ...known, data: typeof value.data === 'string' ? value.data : undefined };
 }

@@ -76,12 +76,21 @@ export class ElectedTerm extends Validity implements Term {
     this.#work.add(work, 'waitUntil');
   }
 
-  /** Calls `lead`, unless the term is over by then. Calls `onEnd` when the work of `lead` has settled. */
-  lead(lead: (term: Term) => unknown, logger: Logger, onEnd: () => void): void {
+  /**
+   * Calls `lead`, unless the term is over by then. Calls `onEnd` when the work of `lead` has settled.
+   * @param prepared - gives the second argument of `lead`, which the first call waits for
+   */
+  lead(
+    lead: Lead,
+    logger: Logger,
+    onEnd: () => void,
+    prepared?: (term: AbortSignal) => Promise<unknown>,
+  ): void {
     const work = async () => {
       try {
+        const warm = prepared === undefined ? undefined : await prepared(this.signal);
         // A listener of `elected` may have resigned, or run for longer than the lease lasts.
-        if (this.isHeld()) await callLead(lead, this, logger);
+        if (this.isHeld()) await callLead(lead, this, logger, warm);
       } finally {
         onEnd();
       }
@@ -200,7 +209,7 @@ export class ElectedTerm extends Validity implements Term {
 mark(ElectedTerm, 'Term');
 showAs(ElectedTerm, ({ number, seat, token, seemsHeld: held }) => ({ number, seat, token, held }));
 
-type Lead = (term: Term) => unknown;
+type Lead = (term: Term, warm: unknown) => unknown;
 
 /** A term, with the count of its unsettled work and, after its end, the reason of the end. */
 type LedTerm = Term & { readonly workCount: number; readonly endedFor: DemotionReason | undefined };
@@ -224,12 +233,12 @@ let checks = 0;
  * Work that was given to `waitUntil` causes no warning. The check misses work that begins later, or that uses a socket which was open
  * before. A file that a logger writes to later, as pino does with `sync: false`, may be taken for such work.
  */
-export async function callLead(lead: Lead, term: LedTerm, logger: Logger): Promise<void> {
-  if (checked.has(lead) || checks === MOST_CHECKS) return void (await lead(term));
+export async function callLead(lead: Lead, term: LedTerm, logger: Logger, warm?: unknown): Promise<void> {
+  if (checked.has(lead) || checks === MOST_CHECKS) return void (await lead(term, warm));
   checked.add(lead);
   checks++;
   const [resources, works] = [activeResources(), term.workCount];
-  const result = lead(term);
+  const result = lead(term, warm);
   const began = activeResources() > resources && term.workCount === works;
   // If the function ended the term itself, the term isn't given back too early.
   if (!began || term.endedFor !== undefined) return void (await result);

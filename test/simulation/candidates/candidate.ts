@@ -1,3 +1,4 @@
+import type { CandidacyOptions } from '../../../src/election/elector-options.js';
 import { isLoss } from '../../../src/election/term/loss.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
@@ -56,10 +57,19 @@ export interface CandidateSetup {
   readonly takeover: 'lease' | 'session';
   /** For how long its main thread may stand still; `undefined` if no thread holds its connections. */
   readonly maxStallMs: number | undefined;
+  /** How long and how often it prepares; `undefined` if it doesn't. Worlds without that happen as if there were no such option. */
+  readonly preparations: Random | undefined;
   readonly environment: SimulatedEnvironment;
   readonly random: Random;
   readonly surroundings: Surroundings;
 }
+
+/** How long leaders wait for a candidate that prepares. */
+export const WAIT_FOR_PREPARED_MS = 5000;
+const LONGEST_PREPARATION_MS = 20_000;
+
+/** What a candidate has prepared: the signal of the place for which it was. */
+export type Warm = AbortSignal | undefined;
 
 /** The options by which it joins: an election with several seats has no priorities. */
 export function joinOptions({ priority, takeover, surroundings: { seats } }: CandidateSetup) {
@@ -136,6 +146,11 @@ export abstract class Candidate {
 
   get isDead(): boolean {
     return this.environment.clock.isDead;
+  }
+
+  /** Whether it may wait, as a leader, for a candidate that prepares. */
+  get waits(): boolean {
+    return this.setup.preparations !== undefined;
   }
 
   get takeover(): 'lease' | 'session' {
@@ -257,10 +272,45 @@ export abstract class Candidate {
 
   // ---- the leader's work ----
 
+  /** How it prepares, and waits as a leader. Half of the candidates of such a world don't prepare, and half don't wait. */
+  protected warmOptions(): Pick<CandidacyOptions<Warm>, 'lead' | 'prepare' | 'waitForPreparedMs'> {
+    const { preparations, surroundings } = this.setup;
+    const lead = (term: Term, warm: Warm) => this.lead(term, warm);
+    if (preparations === undefined) return { lead };
+    const waits = surroundings.seats === 1 && preparations.chance(0.5);
+    return {
+      lead,
+      ...(waits && { waitForPreparedMs: WAIT_FOR_PREPARED_MS }),
+      ...(preparations.chance(0.5) && { prepare: ({ signal }) => this.#prepare(preparations, signal) }),
+    };
+  }
+
+  #hasFailed = false;
+  #openPlace: AbortSignal | undefined;
+
+  /** It fails now and then, but not twice in a row, nor when it has begun in a term: that would end the term. */
+  async #prepare(preparations: Random, signal: AbortSignal): Promise<Warm> {
+    const { ledger } = this.surroundings;
+    if (this.#openPlace?.aborted === false && this.#openPlace !== signal)
+      ledger.violate('prepare', `${this.id} prepares, and the signal of its former place has not aborted`);
+    this.#openPlace = signal;
+    const fails = !this.#hasFailed && this.#leadership === undefined && preparations.chance(0.2);
+    this.#hasFailed = fails;
+    await this.#pause(
+      preparations.spread(1, LONGEST_PREPARATION_MS),
+      preparations.chance(0.8) ? signal : undefined,
+    );
+    if (fails) throw new Error('not everything could be loaded');
+    ledger.count(signal.aborted ? 'preparations for a place that was lost' : 'preparations');
+    return signal;
+  }
+
   /** The work of a term, to its end. */
-  protected async lead(term: Term): Promise<void> {
+  protected async lead(term: Term, warm: Warm): Promise<void> {
     const node = this.#leadership?.node;
+    if (warm?.aborted) this.surroundings.ledger.violate('prepare', `${this.id} leads with what is closed`);
     await this.#work(term);
+    if (warm?.aborted) this.surroundings.ledger.violate('prepare', `${this.id} worked with what is closed`);
     if (node?.isHeld() === false) this.overran();
   }
 

@@ -68,7 +68,7 @@ export class ElectorCandidate extends Candidate {
     const elector = new LeaderElector(session, ELECTION, {
       id: this.id,
       ...joinOptions(this.setup),
-      lead: (term) => this.lead(term),
+      ...this.warmOptions(),
     });
     this.#elector = elector;
     elector

@@ -34,7 +34,7 @@ export class SupervisedCandidate extends Candidate {
       ...joinOptions(setup),
       logger: SILENT,
       session: { ...sessionTimes(setup), environment },
-      lead: (term) => this.lead(term),
+      ...this.warmOptions(),
       cleanup: async (loss) => {
         this.#beginCleaning(loss);
         await this.cleanUp();

@@ -31,10 +31,10 @@ export async function campaign(
 }
 
 /** An elector that leads. */
-export async function lead(
+export async function lead<T = undefined>(
   session: Session,
   path: string,
-  options: LeaderElectorOptions = {},
+  options: LeaderElectorOptions<T> = {},
 ): Promise<[LeaderElector, Term]> {
   const elector = new LeaderElector(session, path, options);
   const elected = nextEvent<[Term]>(elector, 'elected');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   candidateIdOf,
   parseCandidate,
+  preparedOf,
   serializeCandidate,
 } from '../../../../src/election/candidates/candidate.js';
 import {
@@ -112,8 +113,8 @@ describe("a candidate's node", () => {
   it('returns the id and the data: text, bytes or nothing', () => {
     const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
     fc.assert(
-      fc.property(fc.string(), data, (id, given) => {
-        const node = serializeCandidate(id, given);
+      fc.property(fc.string(), data, fc.option(fc.boolean(), { nil: undefined }), (id, given, prepared) => {
+        const node = serializeCandidate(id, given, prepared);
         expect(parseCandidate(entry, 3, node)).toEqual({
           id,
           node: NODE,
@@ -121,7 +122,9 @@ describe("a candidate's node", () => {
           priority: 0,
           sequence: 2,
           data: given,
+          ...(prepared !== undefined && { prepared }),
         });
+        expect(preparedOf(node)).toBe(prepared);
         expect(candidateIdOf(node)).toBe(id);
       }),
     );
