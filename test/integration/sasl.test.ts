@@ -15,8 +15,8 @@ import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { forARealServer, forEachServer, type TestServer } from '../conformance/support/servers.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
@@ -344,18 +344,44 @@ describe('a mechanism of SASL', () => {
   });
 });
 
-it('with maxStallMs a thread sends the heartbeats of a session with SASL while the main thread stands still', async () => {
-  const server = await EmbeddedZooKeeper.start({ saslUsers, requireAuth: ['sasl'], logger: SILENT });
-  onTestFinished(() => server.stop());
-  const options = { servers: server.connectString, session: { leaseMs: 1500, sasl: WORKER } };
-  const process = startStalling('lead', options);
-  await process.said('blocks');
-  const session = await openSession({ sasl: WORKER, logger: SILENT }, server.connectString);
-  await severalLeases(session, process.path);
-  process.unblock();
-  const { lines } = await process.ended;
-  expect(lines).toContain('was held all the time');
-  expect(lines).not.toContain('suspended');
+describe('conclave run --sasl', () => {
+  const start = async () => {
+    const server = await EmbeddedZooKeeper.start({ saslUsers, requireAuth: ['sasl'], logger: SILENT });
+    onTestFinished(() => server.stop());
+    return server;
+  };
+
+  it('runs the command, and exits with 77 and the reason if the password is wrong', async () => {
+    const connect = (await start()).connectString;
+    const words = ['run', uniquePath('run'), '--', 'true'];
+    const right = new RunningCommand(words, { connect, env: { CONCLAVE_SASL: 'worker:worker-secret' } });
+    expect(await right.exit()).toBe(0);
+    const wrong = new RunningCommand(['run', '--sasl', 'worker:wrong-secret', ...words.slice(1)], {
+      connect,
+    });
+    expect(await wrong.exit()).toBe(77);
+    expect(wrong.stderr).toContain('a server refused session.sasl');
+    expect(wrong.stderr).not.toContain('secret');
+  });
+
+  it('gives its keeper the password, which closes the session of a runner that was killed', async () => {
+    const server = await start();
+    const words = [
+      'run',
+      uniquePath('run'),
+      '--session-timeout',
+      '60s',
+      '--',
+      'sh',
+      '-c',
+      'echo leads; sleep 1000',
+    ];
+    const env = { CONCLAVE_SASL: 'worker:worker-secret' };
+    const runner = new RunningCommand(words, { connect: server.connectString, env });
+    await until(() => runner.stdout === 'leads\n', 'the term');
+    runner.signal('SIGKILL');
+    await until(() => server.sessions().length === 0, 'the end of the session');
+  });
 });
 
 it('the log names the schemes by which a session has authenticated, and nothing else of it', async () => {
