@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling, startWaiting } from '../support/conclave/stalling-process.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
@@ -31,6 +33,23 @@ describe('a leader whose main thread stands still for several leases', () => {
     ]);
     expect(code).toBe(0);
     await until(() => terms.length === 1);
+  });
+
+  it('keeps its term also if its session has authenticated by SASL', async () => {
+    const sasl = { username: 'worker', password: 'secret' };
+    const users = { saslUsers: { worker: 'secret' }, requireAuth: ['sasl'] } as const;
+    const server = await EmbeddedZooKeeper.start({ ...users, logger: SILENT });
+    onTestFinished(() => server.stop());
+    const process = startStalling('lead', {
+      servers: server.connectString,
+      session: { leaseMs: 1500, sasl },
+    });
+    await process.said('blocks');
+    await severalLeases(await openSession({ sasl }, server.connectString), process.path);
+    process.unblock();
+    const { lines } = await process.ended;
+    expect(lines).toContain('was held all the time');
+    expect(lines).not.toContain('suspended');
   });
 
   it('loses it when maxStallMs is over: it is over in all threads of its process, and then another candidate leads', async () => {

@@ -21,6 +21,7 @@ describe('a command about an election', () => {
       `Usage: conclave ${name}`,
       'env: ZOOKEEPER',
       'env: CONCLAVE_AUTH',
+      'env: CONCLAVE_SASL',
       '--session-timeout <duration>',
       '--connect-timeout <duration>',
       '--tls',
@@ -81,6 +82,9 @@ describe('a command about an election', () => {
     [['status', '/a', '--connect', 'host:port'], 'connect'],
     [['status', '/a', '--auth', 'me'], '--auth, or CONCLAVE_AUTH: expected scheme:credentials'],
     [['status', '/a', '--auth', ''], '--auth, or CONCLAVE_AUTH: expected scheme:credentials'],
+    [['status', '/a', '--sasl', 'me'], '--sasl, or CONCLAVE_SASL: expected user:password'],
+    [['status', '/a', '--sasl', ''], '--sasl, or CONCLAVE_SASL: expected user:password'],
+    [['status', '/a', '--sasl', ':secret'], '--sasl, or CONCLAVE_SASL: expected user:password'],
     [['status', '/a', '--ca', '/no/such/file'], '--ca: ENOENT'],
     [['status', '/a', '--cert', '/dev/null'], '--cert and --key go together: give both or neither.'],
     [['status', '/a', '--cert', '/dev/null', '--key', '/dev/null'], 'session.tls() is (not shown)'],
@@ -100,7 +104,7 @@ describe('a command about an election', () => {
   });
 
   it('takes an empty CONCLAVE_AUTH and an empty CONCLAVE_LOG_LEVEL for none (it exited with 64)', async () => {
-    const env = { CONCLAVE_AUTH: '', CONCLAVE_LOG_LEVEL: '' };
+    const env = { CONCLAVE_AUTH: '', CONCLAVE_SASL: '', CONCLAVE_LOG_LEVEL: '' };
     const status = new RunningCommand(['status', uniquePath('empty')], { env });
     expect({ exitCode: await status.exit(), stderr: status.stderr }).toEqual({ exitCode: 1, stderr: '' });
   });
@@ -109,14 +113,17 @@ describe('a command about an election', () => {
     'refuses credentials that end with the line break %j, by name, and does not show them (the servers refused them)',
     async (lineBreak) => {
       const credentials = `digest:alice:secret${lineBreak}`;
+      const user = `alice:secret${lineBreak}`;
       for (const { words, env } of [
+        { words: ['--sasl', user], env: {} },
+        { words: [], env: { CONCLAVE_SASL: user } },
         { words: ['--auth', credentials], env: {} },
         { words: [], env: { CONCLAVE_AUTH: credentials } },
       ]) {
         const status = new RunningCommand(['status', uniquePath('line-break'), ...words], { env });
         expect(await status.exit()).toBe(64);
         expect(status.stderr).toMatch(
-          /^conclave: --auth, or CONCLAVE_AUTH: .* without a line break at the end\.\n$/,
+          /^conclave: --(auth, or CONCLAVE_AUTH|sasl, or CONCLAVE_SASL): .* without a line break at the end\.\n$/,
         );
         expect(status.stderr).not.toContain('secret');
       }

@@ -11,6 +11,7 @@ import { SessionGuardian } from '../../src/cluster/dead-children/session-guardia
 import { readProcess } from '../../src/cluster/run-command/process-table.js';
 import { serializeRecord } from '../../src/election/record/record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { campaign, candidateNodes, DEAD } from '../support/conclave/electors.js';
 import {
   ActivityLog,
@@ -23,6 +24,7 @@ import {
 } from '../support/conclave/running-command.js';
 import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 // So long that no command loses its lease, unless the test is about that.
@@ -588,13 +590,17 @@ describe('conclave run', () => {
   });
 
   it('passes its own credentials on to neither the command’s nor the keeper’s environment', async () => {
-    const env = { CONCLAVE_AUTH: 'digest:ada:secret', OWN: 'mine' };
-    const runner = run(script('echo "$OWN, auth=$CONCLAVE_AUTH"; read line'), { env, stdin: 'pipe' });
+    const server = await EmbeddedZooKeeper.start({ saslUsers: { ada: 'secret' }, logger: SILENT });
+    onTestFinished(() => server.stop());
+    const env = { CONCLAVE_AUTH: 'digest:ada:secret', CONCLAVE_SASL: 'ada:secret', OWN: 'mine' };
+    const runner = run(script('echo "$OWN, auth=$CONCLAVE_AUTH$CONCLAVE_SASL"; read line'), {
+      ...{ env, stdin: 'pipe', connect: server.connectString },
+    });
     await printed(runner, '\n');
     expect(runner.stdout).toBe('mine, auth=\n');
     const ofKeeper = readFileSync(`/proc/${runner.keeperPid}/environ`, 'utf8').split('\0');
     expect(ofKeeper).toContain('OWN=mine');
-    expect(ofKeeper.filter((variable) => variable.startsWith('CONCLAVE_AUTH'))).toEqual([]);
+    expect(ofKeeper.filter((variable) => /^CONCLAVE_(AUTH|SASL)/.test(variable))).toEqual([]);
     runner.process.stdin?.end();
     await runner.exit();
   });

@@ -3,6 +3,7 @@
  * notice. They exist only while `npm run mutants` runs, in the code that vitest loads in place of the sources.
  */
 import { HANDLE_MUTANTS } from './handle-mutants.mjs';
+import { SASL_MUTANTS } from './sasl-mutants.mjs';
 import { SHARD_MUTANTS } from './shard-mutants.mjs';
 import { STALL_MUTANTS } from './stall-mutants.mjs';
 
@@ -851,6 +852,7 @@ export const MUTANTS = [
     test: 'conclave prune > waits out the lease of a leader that ended uncleanly',
   },
   ...HANDLE_MUTANTS,
+  ...SASL_MUTANTS,
   ...SHARD_MUTANTS,
   ...STALL_MUTANTS,
 ];

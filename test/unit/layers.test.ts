@@ -14,6 +14,7 @@ const ROOMS = [
   ['platform/retry'],
   ['wire'],
   ['session/protocol'],
+  ['session/sasl'],
   ['session/connection', 'session/connection-thread'],
   ['session/keep-alive'],
   ['session'],
