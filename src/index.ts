@@ -120,6 +120,7 @@ export type { CreateOptions, ReadOptions } from './session/operations.js';
 export type { Access, AccessEntry } from './session/protocol/acl.js';
 export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/protocol/records.js';
 export type { Change } from './session/protocol/requests.js';
+export type { SaslExchange, SaslMechanism, SaslPassword } from './session/sasl/mechanism.js';
 export { Session } from './session/session.js';
 export type { CloseOptions, SessionOptions } from './session/session-options.js';
 export type { SessionEvents, SessionState } from './session/session-state.js';
