@@ -37,7 +37,7 @@ export abstract class ConclaveError extends Error {
  * An option, path or connect string is wrong. Conclave throws it at once, before it sends anything.
  *
  * Errors are logged, so this one has no credentials in it. It neither shows nor keeps the value of an option that Conclave doesn't know, or
- * anything given as `auth` or `tls`. Of an object it has the names of the properties, and never their values.
+ * anything given as `auth`, `sasl` or `tls`. Of an object it has the names of the properties, and never their values.
  */
 export class InvalidOptionError extends ConclaveError {
   readonly code = 'INVALID_OPTION';

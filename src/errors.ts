@@ -32,7 +32,8 @@ export class NoServerError extends ConclaveError {
     const since = forMs < 1000 ? '' : ` for ${Math.round(forMs / 1000)} s`;
     const why = describe(cause);
     const where = why.includes(address) ? '' : `, from ${address}`;
-    const advice = 'still retrying; are the servers up and reachable?';
+    // A refusal says itself what to do.
+    const advice = `still retrying${cause instanceof AuthenticationError ? '' : '; are the servers up and reachable?'}`;
     super(`no server accepted the session${since}: ${why}${where}; ${advice}`, { cause });
   }
 }
@@ -130,8 +131,11 @@ export class SessionClosedError extends ConclaveError {
 }
 
 /**
- * A server refused the credentials, or it demands that clients authenticate and refuses all requests of this
- * session. The session has then ended. Set `auth` as the message says. Conclave doesn't support SASL yet.
+ * A server refused the credentials of `auth` or `sasl`, or it demands that clients authenticate. If no server of a whole round has taken
+ * the first session of its owner, the session has ended. Later it goes on, and this is the `cause` of `NoServerError`.
+ *
+ * It also comes when the servers know no identity of a session with `sasl`, and so refuse to create nodes for it: the message names the
+ * setting.
  */
 export class AuthenticationError extends ConclaveError {
   readonly code = 'AUTHENTICATION_FAILED';

@@ -38,6 +38,7 @@ const MORE_HELP = `
 Environment:
   ZOOKEEPER           the servers, unless --connect names them
   CONCLAVE_AUTH       the credentials, unless --auth gives them
+  CONCLAVE_SASL       user and password for SASL, unless --sasl gives them
   CONCLAVE_LOG_LEVEL  logs to standard error: error, warn, info or debug
                       (default: silent)
 

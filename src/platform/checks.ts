@@ -150,6 +150,14 @@ export function checkUtf8(name: string, value: string): string {
   throw new InvalidOptionError(name, value, 'a string that has a UTF-8 form, without half a surrogate pair');
 }
 
+/** What user and password of SASL have to be, to follow "a string". */
+export const OF_CREDENTIALS = 'not empty, without NUL or half a surrogate pair';
+
+/** Whether a value can be the user or the password of DIGEST-MD5. */
+export function isCredential(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !value.includes('\0') && hasUtf8(value);
+}
+
 /** The limit for a candidate's data. It is small, because a listing of candidates reads the data of each. */
 export const MAX_METADATA_BYTES = 16 * 1024;
 

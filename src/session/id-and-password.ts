@@ -37,7 +37,11 @@ export function isKnown({ id }: Identity): boolean {
   return id !== NEW_SESSION.id;
 }
 
-export function granted(identity: Identity, reply: HandshakeReply, { leaseMs }: AskedTimes): Identity {
+export function granted(
+  identity: Identity,
+  reply: Omit<HandshakeReply, 'protocolVersion'>,
+  { leaseMs }: AskedTimes,
+): Identity {
   const sessionTimeoutMs = reply.timeoutMs;
   const fitting = leaseMs !== undefined && leaseMs < sessionTimeoutMs ? leaseMs : sessionTimeoutMs / 3;
   // A lease never grows: other clients wait by the length that the record or the candidate's name says.

@@ -18,7 +18,7 @@ import { Outbox } from './connection/outbox.js';
 import type { Reply } from './connection/reply.js';
 import { CREATE_MODES, checkData, checkPart, checkSize, checkVersion } from './operation-arguments.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
-import { isNoAuth, isThrottled } from './protocol/error-codes.js';
+import { explainedForSasl, isNoAuth, isThrottled } from './protocol/error-codes.js';
 import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
 import { CreationWatches, type Watcher, WatchRegistry } from './watch-registry.js';
@@ -59,13 +59,19 @@ export abstract class Operations<
   protected readonly outbox: Outbox;
   #chroot: Chroot;
   readonly #access: Access;
+  readonly #hasSasl: boolean;
 
-  /** @param chroot - the path below which all paths are, `''` for none */
+  /**
+   * @param chroot - the path below which all paths are, `''` for none
+   * @param hasSasl - whether the session authenticates by SASL
+   */
   protected constructor(
     chroot: string,
     { access, environment }: { readonly access: Access; readonly environment: Environment },
+    hasSasl: boolean,
   ) {
     super();
+    this.#hasSasl = hasSasl;
     this.#chroot = chroot === '' ? NO_CHROOT : new Chroot(chroot);
     this.#access = access;
     this.outbox = new Outbox(environment);
@@ -112,7 +118,15 @@ export abstract class Operations<
   }
 
   #create(target: string, data: Buffer, mode: CreateMode, access: Access): Promise<Reply<string>> {
-    return this.#perform(requests.createRequest(target, data, mode, access, this.#chroot.decodePath));
+    const request = requests.createRequest(target, data, mode, access, this.#chroot.decodePath);
+    return this.#explained(this.#perform(request), access);
+  }
+
+  #explained<T>(creating: Promise<T>, access: Access): Promise<T> {
+    if (!this.#hasSasl) return creating;
+    return creating.catch((error: unknown) => {
+      throw explainedForSasl(error, access);
+    });
   }
 
   /**
@@ -364,7 +378,8 @@ export abstract class Operations<
     try {
       return await this.#perform(requests.multiRequest(targets, this.#access, this.#chroot.relative));
     } catch (error) {
-      throw error instanceof requests.TransactionError ? error.error : error;
+      const refusal = error instanceof requests.TransactionError ? error.error : error;
+      throw this.#hasSasl ? explainedForSasl(refusal, this.#access) : refusal;
     }
   }
 
@@ -450,7 +465,7 @@ export abstract class Operations<
       if (await this.retryUntilAnswered(() => this.#isThereAt(path))) continue;
       const request = requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access);
       try {
-        await this.retryUntilAnswered(() => this.#perform(request));
+        await this.retryUntilAnswered(() => this.#explained(this.#perform(request), this.#access));
       } catch (error) {
         if (error instanceof NodeExistsError) continue;
         // As in `ensurePath`: the node may exist by now.

@@ -1,8 +1,8 @@
 import {
-  AuthenticationError,
   ConnectionLossError,
   ConnectTimeoutError,
   describe,
+  InvalidOptionError,
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
@@ -11,6 +11,7 @@ import { abortable, type Deferred, deferred, ignore, settledWithin } from '../pl
 import type { Server } from '../platform/injected-environment.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { afterPendingInput, type Clock } from '../platform/time/clock.js';
+import { authenticate } from './authentication.js';
 import type { Connection, ConnectionOwner } from './connection/connection.js';
 import { SessionGoneError } from './connection/connection-end.js';
 import { Dialer } from './connection/dialer.js';
@@ -51,6 +52,8 @@ export interface SessionOwner {
   readonly outage?: Outage | undefined;
 }
 
+/** Another process has the session now. */
+export const TAKEN = 'another connection has taken the session';
 const LOST_DATA =
   'no server has the transactions that the session has seen: the data of the ensemble was lost, or restored from a backup';
 
@@ -91,10 +94,12 @@ export class ServerSearch {
     this.#thread = thread;
     this.#identity = newIdentity(options, credentials);
     const onTried = () => this.#reportOutage(this.servers.length);
-    const { environment, tls, credentials: shown, logger } = options;
+    const { environment, tls, credentials: shown, sasl, logger } = options;
+    // The thread can't authenticate by SASL, so in a stall it must not connect to another server on its own.
+    const standInServers = () => (options.hasSasl ? [] : this.servers);
     const open = (endpoint: Endpoint) =>
-      thread?.open(endpoint, this.servers, tls.value) ?? openTransport(endpoint, environment, tls.value);
-    const sources = [tls, shown];
+      thread?.open(endpoint, standInServers(), tls.value) ?? openTransport(endpoint, environment, tls.value);
+    const sources = [tls, shown, sasl];
     this.#dialer = new Dialer({ connect, sources, environment, open, logger, outage, onTried });
   }
 
@@ -110,6 +115,13 @@ export class ServerSearch {
   /** The newest TLS options for the connections; `undefined` for plain TCP. */
   get tls(): TlsOptions | undefined {
     return this.#options.tls.newest;
+  }
+
+  /** The schemes of the newest credentials. */
+  get schemes(): readonly string[] {
+    const { credentials, hasSasl } = this.#options;
+    const schemes = (credentials.newest ?? []).map(({ scheme }) => scheme);
+    return hasSasl ? [...schemes, 'sasl'] : schemes;
   }
 
   /** Begins the search. When a server serves the session, nothing of the search stays in memory. */
@@ -198,10 +210,16 @@ export class ServerSearch {
           return this.expire('the session has expired');
         }
         this.#adopt(reply); // Before anything can fail: else nothing would end the session that the server has made.
-        // Servers that demand credentials refuse all other requests before these.
-        if (!(await this.#authenticate(connection))) continue;
+        // Servers that demand credentials refuse all other requests before these, also the one that closes the session.
+        const zxid = await this.#authenticate(connection);
+        if (zxid === undefined) {
+          if (connection.end !== undefined && this.wasTaken(connection.end)) return this.expire(TAKEN);
+          continue;
+        }
         const isWaived = !this.#hasEnded && handshake.lastZxid < this.#identity.lastZxid;
-        if (isWaived && !(await this.#hasAllSeen(connection))) {
+        // A server that was shown no zxid may lack transactions that the session has seen. The session can't rely on anything that it knows
+        // then. Such a server doesn't serve it; it is asked to close it.
+        if (isWaived && zxid < this.#identity.lastZxid) {
           await this.#sayGoodbye(connection);
           if (!isKnown(this.#identity)) return this.expire(LOST_DATA);
         } else if (await this.#use(connection)) return;
@@ -290,24 +308,11 @@ export class ServerSearch {
       warnOfSetup(logger, { askedMs, grantedMs }, 'the servers granted a different session timeout');
   }
 
-  /**
-   * Whether a server that was shown no zxid has all transactions that the session has seen. Also `false` if the connection has
-   * ended. If the server lacks some, the session can't rely on anything that it knows. Such a server doesn't serve the session;
-   * it is asked to close it.
-   */
-  async #hasAllSeen(connection: Connection): Promise<boolean> {
-    const seen = this.#identity.lastZxid;
-    const hasAllSeen = async () => (await connection.ping()).zxid >= seen;
-    return (await this.#ask(connection, hasAllSeen)) ?? false;
-  }
-
-  /** Shows the credentials. `false` if the connection ended meanwhile. @throws AuthenticationError if the server refuses them */
-  async #authenticate(connection: Connection): Promise<boolean> {
-    const authenticate = async () => {
-      for (const credentials of this.#options.credentials.value) await connection.authenticate(credentials);
-      return true;
-    };
-    return (await this.#ask(connection, authenticate)) ?? false;
+  /** Shows the credentials. The newest transaction of a server that takes operations then; `undefined` if it takes none. */
+  #authenticate(connection: Connection): Promise<bigint | undefined> {
+    const { credentials, sasl } = this.#options;
+    const shown = { credentials: credentials.value, sasl: sasl.value };
+    return this.#ask(connection, () => authenticate(connection, shown));
   }
 
   async #leave(connection: Connection): Promise<void> {
@@ -328,8 +333,8 @@ export class ServerSearch {
 
   /**
    * Sends a request over a connection that doesn't serve the session yet, or no longer serves it. If no answer comes within a
-   * third of the session timeout, it ends the connection. `undefined` if the connection has ended. @throws AuthenticationError
-   * if the server refuses the credentials
+   * third of the session timeout, it ends the connection. `undefined` if the connection has ended, also by a refusal.
+   * @throws InvalidOptionError if a mechanism of SASL is wrong, and no session of the owner was ever served
    */
   async #ask<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
     const silent = new ConnectionLossError('no answer in time: the link is dead');
@@ -344,7 +349,7 @@ export class ServerSearch {
     } catch (error) {
       this.#dialer.noteFailure(connection.server, error);
       connection.destroy(toError(error)); // Mostly it has ended already, and that was the error.
-      if (error instanceof AuthenticationError) throw error;
+      if (error instanceof InvalidOptionError && !this.#outage.hasServed) throw error;
       return undefined;
     } finally {
       timer.clear();

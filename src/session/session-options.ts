@@ -17,6 +17,8 @@ import type { Credentials } from './connection/connection.js';
 import { OptionSource } from './connection/option-source.js';
 import type { SessionThreadOptions } from './connection-thread/session-thread.js';
 import { type Access, checkAccess } from './protocol/acl.js';
+import { checkSasl } from './sasl/check-sasl.js';
+import type { SaslMechanism, SaslPassword } from './sasl/mechanism.js';
 
 /** How a session is opened. All times are in milliseconds. */
 export interface SessionOptions {
@@ -43,9 +45,9 @@ export interface SessionOptions {
    * collection for example, it sends the newest heartbeat for what is held.
    *
    * Guaranteed: a shorter stall costs nothing that is held, if the thread runs within half of a lease, the servers answer, and the
-   * connection lasts, or the thread replaces it within the lease. `isHeld()` stays right in a stall, in all threads. The thread sends
-   * nothing for an event loop that hasn't turned for 9/8 of this time, or this time and a second if that is less. Then what is held is
-   * taken over as from a process that hangs.
+   * connection lasts, or the thread replaces it within the lease. With `sasl` the thread replaces no connection, because it can't
+   * authenticate. `isHeld()` stays right in a stall, in all threads. The thread sends nothing for an event loop that hasn't turned for 9/8
+   * of this time, or this time and a second if that is less. Then what is held is taken over as from a process that hangs.
    *
    * Not guaranteed: that a blocked event loop hears anything. Signals, `stop()` and deadlines wait for it, and a process that hangs leads
    * for so much longer. A candidate that is blocked doesn't claim.
@@ -72,9 +74,24 @@ export interface SessionOptions {
     | readonly Credentials[]
     | (() => Credentials | readonly Credentials[] | Promise<Credentials | readonly Credentials[]>);
   /**
+   * Authenticates the session by SASL, on each connection before anything else. Give `{ username, password }` for DIGEST-MD5, which doesn't
+   * send the password, or a mechanism: `conclave/kerberos` has one for Kerberos. Or give a function, which is asked as that of `auth` is.
+   *
+   * If no server accepts the credentials in a whole round of servers, and one refuses them, the session ends with an
+   * `AuthenticationError`. Once a server has served a session of its owner, a refusal is a failed try instead: the session goes on looking
+   * for a server, and `NoServerError` has the refusal as its `cause`. An owner is a supervisor or observer; a session that you have opened
+   * yourself is its own. A session never goes on without the identity, also if the servers let in clients that they can't authenticate.
+   *
+   * The name must stay the same: with another one, the session may not use its own nodes. @default none
+   */
+  readonly sasl?:
+    | SaslPassword
+    | SaslMechanism
+    | (() => SaslPassword | SaslMechanism | Promise<SaslPassword | SaslMechanism>);
+  /**
    * Which clients have access to the nodes that this session creates. `creator`: only clients that authenticate as this session
-   * does. `world`: all clients. Or give an access list. A client certificate authenticates, too, without `auth`.
-   * @default 'creator' with `auth`, else 'world'
+   * does. `world`: all clients. Or give an access list. A client certificate authenticates, too, without `auth` or `sasl`.
+   * @default 'creator' with `auth` or `sasl`, else 'world'
    */
   readonly access?: Access;
   /**
@@ -120,9 +137,11 @@ export function resolveCloseOptions(given: unknown): number {
 
 /** @internal The checked options, with their defaults. */
 export interface ResolvedSessionOptions
-  extends Required<Omit<SessionOptions, 'leaseMs' | 'maxStallMs' | 'auth' | 'tls' | 'signal'>> {
+  extends Required<Omit<SessionOptions, 'leaseMs' | 'maxStallMs' | 'auth' | 'sasl' | 'tls' | 'signal'>> {
   readonly leaseMs: number | undefined;
   readonly credentials: OptionSource<readonly Credentials[]>;
+  readonly sasl: OptionSource<SaslMechanism | undefined>;
+  readonly hasSasl: boolean;
   readonly tls: OptionSource<ConnectionOptions | undefined>;
   /** Of the thread that holds the connections; `undefined` without `maxStallMs`. */
   readonly thread: SessionThreadOptions | undefined;
@@ -135,6 +154,7 @@ export const SESSION_OPTIONS = [
   'maxStallMs',
   'connectTimeoutMs',
   'auth',
+  'sasl',
   'access',
   'allowUnprotectedPaths',
   'tls',
@@ -166,6 +186,7 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     throw new InvalidOptionError('leaseMs', leaseMs, expected);
   }
   const thread = checkThread(options, leaseMs ?? sessionTimeoutMs / 3, sessionTimeoutMs);
+  const checkRoundSasl = (value: unknown, name: string) => checkSasl(value, name, () => environment.uuid());
   const checkRoundTls = (value: unknown, name: string) => {
     const tls = checkTls(value, name);
     if (thread !== undefined) checkCloneable(value as ConnectionOptions, name);
@@ -179,7 +200,15 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
       infinite: true,
     }),
     credentials: options.auth === undefined ? NO_AUTH : new OptionSource(options.auth, checkAuth, 'auth'),
-    access: checkAccess(options.access, options.auth === undefined ? 'world' : 'creator'),
+    sasl:
+      options.sasl === undefined
+        ? NO_SASL
+        : new OptionSource<SaslMechanism | undefined>(options.sasl, checkRoundSasl, 'sasl'),
+    hasSasl: options.sasl !== undefined,
+    access: checkAccess(
+      options.access,
+      options.auth === undefined && options.sasl === undefined ? 'world' : 'creator',
+    ),
     allowUnprotectedPaths: checkBoolean('allowUnprotectedPaths', options.allowUnprotectedPaths, false),
     tls:
       options.tls === undefined
@@ -260,8 +289,9 @@ function checkAuth(auth: unknown, name: string): readonly Credentials[] {
   });
 }
 
-// One of each for all sessions without credentials or TLS, since the memory of each session counts.
+// One of each for all sessions without credentials, SASL or TLS, since the memory of each session counts.
 const NO_AUTH = new OptionSource<readonly Credentials[]>([], checkAuth, 'auth');
+const NO_SASL = new OptionSource<SaslMechanism | undefined>(undefined, () => undefined, 'sasl');
 const NO_TLS = new OptionSource<ConnectionOptions | undefined>(undefined, () => undefined, 'tls');
 
 const NOT_FOR_TLS = ['host', 'port', 'path', 'socket'] as const;

@@ -1,11 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import {
-  AuthenticationError,
-  describe,
-  type ListenerError,
-  SessionClosedError,
-  SessionExpiredError,
-} from '../errors.js';
+import { describe, type ListenerError, SessionClosedError, SessionExpiredError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { deferred } from '../platform/async/promises.js';
 import { isLastResort, type Logger, logError, resolveLogger } from '../platform/logging/logger.js';
@@ -18,7 +12,7 @@ import { SessionThread } from './connection-thread/session-thread.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './id-and-password.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
-import { ServerSearch, type SessionOwner } from './server-search.js';
+import { ServerSearch, type SessionOwner, TAKEN } from './server-search.js';
 import {
   type CloseOptions,
   type ResolvedSessionOptions,
@@ -89,7 +83,7 @@ export class Session extends Operations<SessionEvents> {
     owner: SessionOwner,
     credentials?: SessionCredentials,
   ) {
-    super(connect.newest?.chroot ?? '', options);
+    super(connect.newest?.chroot ?? '', options, options.hasSasl);
     this.#connect = connect;
     this.environment = options.environment;
     this.logger = options.logger;
@@ -291,12 +285,14 @@ export class Session extends Operations<SessionEvents> {
     this.outbox.open(connection);
     this.keepAlive.start(connection, { leaseMs, sessionTimeoutMs });
     const { server } = connection;
+    const { schemes } = this.#search;
+    const shown = schemes.length === 0 ? { server } : { server, authenticated: schemes };
     if (before.name === 'suspended') {
       const suspendedMs = Math.round(this.clock.now() - before.sinceMs);
-      this.logger.info({ server, suspendedMs }, 'session resumed');
+      this.logger.info({ ...shown, suspendedMs }, 'session resumed');
       this.emit('resumed');
     } else {
-      this.logger.info({ server, sessionTimeoutMs, leaseMs }, 'session opened');
+      this.logger.info({ ...shown, sessionTimeoutMs, leaseMs }, 'session opened');
     }
     // The connection may have reported its end before it served the session.
     if (connection.end !== undefined) this.connectionEnded(connection, connection.end);
@@ -310,8 +306,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   #suspend(connection: Connection, reason: Error): void {
-    if (this.#search.wasTaken(reason)) return this.#search.expire('another connection has taken the session');
-    if (reason instanceof AuthenticationError) return this.fail(reason); // Every server would refuse it.
+    if (this.#search.wasTaken(reason)) return this.#search.expire(TAKEN);
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
     this.keepAlive.stop();

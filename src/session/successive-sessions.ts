@@ -52,16 +52,13 @@ export class OwnSessions implements SessionSource {
   }
 
   /**
-   * @throws AuthenticationError if the servers refuse the credentials, InvalidOptionError if a function among the options has given a
-   *   wrong value before any session was served, or the signal's reason
+   * @throws before any session was served, AuthenticationError if the servers refuse the credentials, and InvalidOptionError if a function
+   *   among the options has given a wrong value; or the signal's reason
    */
   async session(signal: AbortSignal): Promise<Session> {
     const { clock, random } = this.#options.environment;
     if (this.#session !== undefined && clock.now() - this.#openedAt > this.#session.sessionTimeoutMs)
       this.#failedAttempts = 0;
-    // The servers may take a session, and refuse each of its requests.
-    const reason: unknown = this.#session?.ended.reason;
-    if (reason instanceof AuthenticationError) throw reason;
     for (;;) {
       if (this.#failedAttempts > 0)
         await sleep(clock, jitteredPauseMs(this.#failedAttempts, random()), signal);

@@ -17,12 +17,11 @@ import { Session } from '../../src/session/session.js';
 import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';
 import { aborted, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
-import { GREETING, hostileChunk, WITHOUT_PASSWORD } from '../support/wire/hostile-frames.js';
+import { GREETING, hostileChunk, PONG, WITHOUT_PASSWORD } from '../support/wire/hostile-frames.js';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 const AUTH = 100;
 const EXISTS = 3;
-const PING = 11;
 
 /** The system's environment, with a clock that a test can move ahead. */
 function movableEnvironment() {
@@ -86,7 +85,10 @@ describe('a server that is not what it should be', () => {
     const { connectString: strange } = await startFakeServer({
       connected: (socket) => {
         opened.push(socket);
-        socket.once('data', () => socket.write(WITHOUT_PASSWORD));
+        socket.once('data', () => {
+          socket.write(WITHOUT_PASSWORD);
+          socket.once('data', () => socket.write(PONG));
+        });
       },
     });
     const session = await Session.connect(strange, { sessionTimeoutMs: 1000 });
@@ -100,7 +102,10 @@ describe('a server that is not what it should be', () => {
     const said: Buffer[] = [];
     const { connectString: hostile } = await startFakeServer({
       connected: (socket) => {
-        socket.once('data', () => socket.write(Buffer.concat([GREETING, ...said])));
+        socket.once('data', () => {
+          socket.write(GREETING);
+          socket.once('data', () => socket.write(Buffer.concat([PONG, ...said])));
+        });
       },
     });
     await fc.assert(
@@ -152,11 +157,10 @@ describe('a server that is not what it should be', () => {
     await expect(connecting).rejects.toThrow(/of the scheme 'digest' \(-115\): .*set up on the servers/);
   });
 
-  it('that demands credentials gets them first on each connection: before the goodbye, and before it is asked what it has seen', async () => {
+  it('that demands credentials gets them first on each connection, before a ping asks what it has seen, and before the goodbye', async () => {
     const seen: string[] = [];
     const names = new Map([
       [AUTH, 'auth'],
-      [PING, 'ping'],
       [EXISTS, 'exists'],
     ]);
     const { environment, moveAhead } = movableEnvironment();
@@ -168,6 +172,10 @@ describe('a server that is not what it should be', () => {
       answer: ({ type }) => {
         seen.push(names.get(type) ?? String(type));
         if (type === EXISTS) return { code: 0, body: Buffer.alloc(3), zxid: 7n }; // Unreadable: the session leaves the server.
+        return { zxid: 7n };
+      },
+      firstPing: () => {
+        seen.push('ping');
         return { zxid: 7n };
       },
       close: () => {
@@ -183,13 +191,13 @@ describe('a server that is not what it should be', () => {
     });
     await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
     await resumed;
-    expect(seen).toEqual(['connect', 'auth', 'exists', 'connect', 'auth', 'ping']);
+    expect(seen).toEqual(['connect', 'auth', 'ping', 'exists', 'connect', 'auth', 'ping']);
     const suspended = nextEvent(session, 'suspended');
     await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
     await suspended;
     seen.length = 0;
     await session.close();
-    expect(seen).toEqual(['connect', 'auth', 'closeSession']);
+    expect(seen).toEqual(['connect', 'auth', 'ping', 'closeSession']);
   });
 
   it.each([
@@ -238,6 +246,30 @@ describe('a server that is not what it should be', () => {
     expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
     expect(session.state.name).toBe('expired');
     expect(connections).toBe(1);
+  });
+
+  it('that answers "session moved" before it serves ends the session, too', async () => {
+    let connections = 0;
+    const server = await startFakeServer({
+      handshake: (connection) => {
+        connections = connection;
+        return 60_000;
+      },
+      answer: () => ({ body: Buffer.alloc(3) }), // Unreadable: the session leaves the server.
+      firstPing: (connection) => ({ code: connection === 1 ? 0 : -118 }),
+    });
+    const session = await openSession({}, server.connectString);
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+    expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
+    expect(connections).toBe(2);
+  });
+
+  it('that takes no session now, by another version of the protocol, is left for another', async () => {
+    const server = await startFakeServer({ handshake: () => 60_000, protocolVersion: 42 });
+    const alone = Session.connect(server.connectString, { connectTimeoutMs: 500 });
+    await expect(alone).rejects.toThrow('the server takes no session now (protocol version 42)');
+    const session = await openSession({ environment: inOrder }, `${server.connectString},${connectString()}`);
+    expect(await session.exists('/')).toBeDefined();
   });
 
   it('that answers "session moved" because a handshake of our own was given up is asked for the session again', async () => {

@@ -19,6 +19,7 @@ import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionSource } from '../../src/session/successive-sessions.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
@@ -40,8 +41,8 @@ import {
 } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
-import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 /** Resolves when the observer's iterators end. */
 async function ended(observer: ElectionObserver): Promise<void> {
@@ -361,28 +362,27 @@ describe('an observer with a connect string', () => {
     await elector.stop();
   });
 
-  it('ends, and says so, when the servers refuse its credentials', async () => {
-    const GET_DATA = 4;
-    const AUTHENTICATION = 100;
-    const [NO_NODE, AUTH_FAILED] = [-101, -115];
-    let refused = false;
-    // The server doesn't answer after the first look. The next connection ends the session, and the third begins another session.
-    const { connectString: servers } = await startFakeServer({
-      handshake: (connection) => (connection === 2 ? 0 : 500),
-      answer: ({ type, connection }) => {
-        if (type === AUTHENTICATION) return { code: connection === 3 || refused ? AUTH_FAILED : 0 };
-        return type === GET_DATA && connection === 1 ? { code: NO_NODE } : undefined;
-      },
-    });
-    const session = { auth: { scheme: 'digest', credentials: 'alice:wonder' }, sessionTimeoutMs: 500 };
-    const { observer } = await observe(servers, '/observed', { session });
+  it('goes on, and says so, when the servers refuse its credentials later; at the start it ends', async () => {
+    const users = (password: string) => ({ alice: password });
+    const server = await EmbeddedZooKeeper.start({ saslUsers: users('wonder'), logger: SILENT });
+    onTestFinished(() => server.stop());
+    const session = { sasl: { username: 'alice', password: 'wonder' }, logger: SILENT };
+    const { observer } = await observe(server.connectString, '/observed', { session });
     const failed = nextEvent(observer, 'error');
-    await ended(observer);
-    expect(await failed).toMatchObject([{ code: 'AUTHENTICATION_FAILED' }]);
-    refused = true;
-    await expect(new ElectionObserver(servers, '/observed', { session }).start()).rejects.toBeInstanceOf(
-      AuthenticationError,
-    );
+    server.setSaslUsers(users('changed'));
+    await expect(
+      new ElectionObserver(server.connectString, '/observed', { session }).start(),
+    ).rejects.toBeInstanceOf(AuthenticationError);
+    server.expireSession(() => true);
+    expect(await failed).toMatchObject([
+      {
+        code: 'NO_SERVER',
+        cause: { code: 'AUTHENTICATION_FAILED', message: expect.stringContaining('-115') },
+      },
+    ]);
+    server.setSaslUsers(users('wonder'));
+    await startLeader(await openSession(session, server.connectString), '/observed', { id: 'one' });
+    await showsId(observer, 'one');
   });
 
   it('can be stopped while there is no server', async () => {

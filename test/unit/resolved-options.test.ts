@@ -19,9 +19,10 @@ const ALICE = { scheme: 'digest', credentials: 'alice:secret' };
 
 describe('what a session goes by', () => {
   it('is what the documentation says unless options say otherwise', () => {
-    const { credentials, tls, ...others } = session();
-    expect([credentials.value, tls.value]).toEqual([[], undefined]);
+    const { credentials, sasl, tls, ...others } = session();
+    expect([credentials.value, sasl.value, tls.value]).toEqual([[], undefined, undefined]);
     expect(others).toEqual({
+      hasSasl: false,
       sessionTimeoutMs: 6000,
       leaseMs: undefined,
       connectTimeoutMs: 10_000,

@@ -69,8 +69,8 @@ async function guard(command: readonly string[], options: GuardOptions): Promise
       'conclave guard passes signals on, which Windows does not have: use a POSIX system, or a SessionGuardian in a program of yours',
     );
   const { connect, session } = targetOf(options);
-  const { auth, tls, logger, connectTimeoutMs } = session;
-  const guardian = orUserError(() => new SessionGuardian({ connect, session: { auth, tls }, logger }));
+  const { auth, sasl, tls, logger, connectTimeoutMs } = session;
+  const guardian = orUserError(() => new SessionGuardian({ connect, session: { auth, sasl, tls }, logger }));
   guardian.on('error', (error) => printError(describe(error)));
   checkCommand(command[0] ?? '');
   const { restart = false } = options;

@@ -34,7 +34,7 @@ The command finds in its environment:
   CONCLAVE_TERM      the number of its term; it rises with each term
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
   CONCLAVE_KEEPER    identifies the command to Conclave; don't change it
-CONCLAVE_AUTH isn't there: the credentials are not for the command.
+CONCLAVE_AUTH and CONCLAVE_SASL aren't there: the credentials are not for the command.
 
 Exits with the command's exit code, or with 128 + n if signal n ended the command,
 or ended this process while it waited in the queue. Otherwise it exits with

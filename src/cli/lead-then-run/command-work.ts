@@ -104,7 +104,7 @@ export class CommandWork implements LeaderWork {
     const { connect, session: sessionOptions, tlsFiles } = this.#options.target;
     this.#keeper.registerCleanup({
       parentPid: process.pid,
-      ...{ connect, auth: sessionOptions.auth, tlsFiles },
+      ...{ connect, auth: sessionOptions.auth, sasl: sessionOptions.sasl, tlsFiles },
       openSession: openSessionOf(session, term),
     });
   }

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { describe } from '../../errors.js';
+import { isCredential } from '../../platform/checks.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { Credentials } from '../../session/connection/connection.js';
+import type { SaslPassword } from '../../session/sasl/mechanism.js';
 import { Session } from '../../session/session.js';
 import { LEAST_SESSION_TIMEOUT_MS, type SessionOptions } from '../../session/session-options.js';
 import { readTls, type TlsFiles } from '../../session/tls-files.js';
@@ -17,6 +19,7 @@ export interface ConnectionOptions {
   readonly sessionTimeout?: number; // Not of a command that only takes over sessions.
   readonly connectTimeout: number;
   readonly auth?: readonly string[];
+  readonly sasl?: string;
   readonly tls?: boolean;
   readonly ca?: string;
   readonly cert?: string;
@@ -56,6 +59,7 @@ export function withServers(command: Command, connectTimeout: string): Command {
         .argParser(duration({ least: 1 })),
     )
     .addOption(authOption())
+    .addOption(saslOption())
     .option('--tls', 'use TLS; trust the certificate authorities of the system')
     .option(
       '--ca <file>',
@@ -65,20 +69,34 @@ export function withServers(command: Command, connectTimeout: string): Command {
     .option('--key <file>', "the certificate's key (PEM)");
 }
 
-const CREDENTIALS = 'CONCLAVE_AUTH'; // The environment variable with the credentials, used unless an option gives them.
+// The environment variables with the credentials, used unless an option gives them.
+const CREDENTIALS = 'CONCLAVE_AUTH';
+const SASL = 'CONCLAVE_SASL';
 
 function authOption(): Option {
   const option = new Option(
     '--auth <scheme:credentials>',
     'credentials for ZooKeeper, as digest:user:password; only these credentials may use the nodes that are created with them. May be given several times. The environment is safer: every user of the machine can read a command line',
   ).argParser((value, before: readonly string[] = []) => [...before, value]);
-  // Compose files and unit files can't unset a variable: they make it empty. An empty option is a mistake.
-  return process.env[CREDENTIALS] === '' ? option : option.env(CREDENTIALS);
+  return orFrom(CREDENTIALS, option);
+}
+
+function saslOption(): Option {
+  const option = new Option(
+    '--sasl <user:password>',
+    'user and password for SASL with DIGEST-MD5; only this user may use the nodes that are created with them. The environment is safer',
+  );
+  return orFrom(SASL, option);
+}
+
+/** Compose files and unit files can't unset a variable: they make it empty. An empty option is a mistake. */
+function orFrom(variable: string, option: Option): Option {
+  return process.env[variable] === '' ? option : option.env(variable);
 }
 
 /** This process's environment for child processes: without the credentials, which are for this process only. */
 export function publicEnvironment(): NodeJS.ProcessEnv {
-  const { [CREDENTIALS]: _, ...others } = process.env;
+  const { [CREDENTIALS]: _auth, [SASL]: _sasl, ...others } = process.env;
   return others;
 }
 
@@ -87,7 +105,7 @@ export const DURATIONS = 'Durations: 500ms, 30s, 2m, 1h; a bare number is millis
 
 /** @throws UserError if an option is missing, or a file can't be read */
 export function targetOf(options: ConnectionOptions): Target {
-  const { connect, sessionTimeout, connectTimeout, auth } = options;
+  const { connect, sessionTimeout, connectTimeout, auth, sasl } = options;
   if (connect === undefined || connect === '')
     throw new UserError(EXIT.usage, 'which servers? Give --connect host:port, or set ZOOKEEPER.');
   const credentials = (auth ?? []).map(credentialsOf);
@@ -99,6 +117,7 @@ export function targetOf(options: ConnectionOptions): Target {
       connectTimeoutMs: connectTimeout,
       logger: orUserError(standardErrorLogger), // Throws if CONCLAVE_LOG_LEVEL is no level.
       auth: credentials.length > 0 ? credentials : undefined,
+      sasl: sasl === undefined ? undefined : passwordOf(sasl),
       tls: tlsFiles && (() => readTls(tlsFiles)), // The files may be replaced while this process runs.
     },
     tlsFiles,
@@ -161,6 +180,16 @@ function credentialsOf(text: string): Credentials {
       `--auth, or ${CREDENTIALS}: expected scheme:credentials, as digest:user:password, without a line break at the end.`,
     );
   return { scheme, credentials };
+}
+
+/** As {@link credentialsOf}. The first colon ends the user's name. */
+function passwordOf(text: string): SaslPassword {
+  const [, username, password] = /^([^:]+):(.*[^\r\n])$/s.exec(text) ?? [];
+  if (isCredential(username) && isCredential(password)) return { username, password };
+  throw new UserError(
+    EXIT.usage,
+    `--sasl, or ${SASL}: expected user:password, without a line break at the end.`,
+  );
 }
 
 /** @throws UserError if a file can't be read now */

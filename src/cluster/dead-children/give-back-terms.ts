@@ -41,7 +41,7 @@ const LONGEST_WAIT_MS = 600_000;
  * servers refuse the writes. Otherwise a process could make the guardian overwrite anything that `options.auth` may write.
  *
  * @param servers - without a chroot: paths are absolute
- * @param options - the `auth` and `tls` of the session
+ * @param options - the `auth`, `sasl` and `tls` of the session
  */
 export async function cleanUpSession(
   servers: ConnectSource,

@@ -28,10 +28,10 @@ export interface SessionGuardianOptions {
    */
   readonly connect: string | (() => string | Promise<string>);
   /**
-   * The `auth` and `tls` of the guarded processes' sessions. Without their credentials the guardian can close their sessions, but
+   * The `auth`, `sasl` and `tls` of the guarded processes' sessions. Without their credentials the guardian can close their sessions, but
    * it can't give back their terms.
    */
-  readonly session?: Pick<SessionOptions, 'auth' | 'tls' | 'environment'>;
+  readonly session?: Pick<SessionOptions, 'auth' | 'sasl' | 'tls' | 'environment'>;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
 }
@@ -68,7 +68,7 @@ export const GUARDIAN_EVENTS: EventNames<SessionGuardianEvents> = {
 
 const KNOWN = ['connect', 'session', 'logger'] as const;
 /** @internal */
-export const GUARDIAN_SESSION_OPTIONS = ['auth', 'tls', 'environment'] as const;
+export const GUARDIAN_SESSION_OPTIONS = ['auth', 'sasl', 'tls', 'environment'] as const;
 
 // A process that reads its messages answers the first `attach`; a process that is still starting may miss some.
 const FIRST_PAUSE_MS = 50;

@@ -36,6 +36,7 @@ export interface ExitCleanup {
   readonly parentPid: number; // The runner's process id.
   readonly connect: string; // Its chroot has no effect: the paths in `openSession` are absolute.
   readonly auth: SessionOptions['auth']; // No function: those can't be sent.
+  readonly sasl: SessionOptions['sasl']; // No function and no mechanism, for the same reason.
   readonly tlsFiles: TlsFiles | undefined; // The keeper reads them itself, when it connects.
   readonly openSession: OpenSession;
 }

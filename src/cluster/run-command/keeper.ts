@@ -122,9 +122,9 @@ async function exit(): Promise<never> {
     const { cleanUpSession } = await import('../dead-children/give-back-terms.js');
     const { absoluteConnectSource } = await import('../../session/connection/server-list.js');
     const { readTls } = await import('../../session/tls-files.js');
-    const { connect, auth, tlsFiles, openSession } = cleanup;
+    const { connect, auth, sasl, tlsFiles, openSession } = cleanup;
     const tls = tlsFiles && (() => readTls(tlsFiles));
-    const options = { auth, tls, logger: standardErrorLogger() };
+    const options = { auth, sasl, tls, logger: standardErrorLogger() };
     await cleanUpSession(absoluteConnectSource(connect), openSession, options);
   }
   process.exit();

@@ -178,8 +178,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     if (error instanceof CleanupFailedError || error instanceof StopRequest) throw error;
     this.#stop.signal.throwIfAborted();
     logger.info({ attempt, cause: describe(error) }, 'could not take part');
-    // Another attempt won't make the credentials right.
-    if (error instanceof AuthenticationError || this.#port.isFinal?.(error)) throw error;
+    if (this.#port.isFinal?.(error)) throw error;
     // Later, an operator who has changed the servers can change them back, and the process goes on without a restart.
     if (isFirst && needsPerson(error)) throw error;
     // A session that finds no server reports that itself, at intervals that don't flood the reader.
@@ -256,6 +255,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
 /** Whether only a person can cure what keeps a process from taking part: its options, or access lists on the servers. */
 function needsPerson(error: unknown): boolean {
   return (
+    error instanceof AuthenticationError || // Another attempt won't make the credentials right.
     error instanceof InvalidOptionError || // Of a function that has given a wrong value before any session was served.
     error instanceof SeatsMismatchError ||
     error instanceof UnprotectedPathError ||

@@ -157,6 +157,7 @@ export class HeldConnection {
 
   /** What another server may be shown in place of the main thread. */
   #introduce(): Introduced | undefined {
+    if (this.#opening.servers.length === 0) return undefined;
     if (this.#repeater.continued === undefined || !this.#watch.turns()) return undefined;
     return this.#introduction.frames(this.#repeater.lastZxid);
   }

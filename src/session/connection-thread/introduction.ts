@@ -58,6 +58,7 @@ export class Introduction {
 export function isGrantedBy(reply: Buffer): boolean {
   return (
     reply.length >= HANDSHAKE_REPLY.password + PASSWORD_BYTES &&
+    reply.readInt32BE(0) === 0 && // The version of the protocol. Another one means that the server takes no session now.
     reply.readInt32BE(HANDSHAKE_REPLY.timeout) > 0 &&
     reply.readInt32BE(HANDSHAKE_REPLY.password) === PASSWORD_BYTES - 4
   );

@@ -5,7 +5,10 @@ import type { Given, RepeatAnswer } from './heartbeat-repeater.js';
 /** How a connection is opened, and what its session allows the thread. */
 export interface Opening {
   readonly endpoint: Endpoint;
-  /** All servers, of which the thread may choose another one while the main thread stands still. */
+  /**
+   * All servers, of which the thread may choose another one while the main thread stands still. None if it can't authenticate there: then it
+   * doesn't stand in.
+   */
   readonly servers: readonly Server[];
   /** `undefined` for plain TCP. */
   readonly tls: TlsOptions | undefined;

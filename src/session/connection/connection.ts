@@ -1,6 +1,6 @@
 import { AuthenticationError, ConnectionLossError, describe } from '../../errors.js';
-import { type Abortable, onAbort } from '../../platform/async/lazy-abort-controller.js';
-import { type Deferred, deferred, microtask } from '../../platform/async/promises.js';
+import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
+import { abortable, type Deferred, deferred, microtask } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/lists-and-sets.js';
 import type { Server } from '../../platform/injected-environment.js';
 import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
@@ -65,6 +65,7 @@ export class Connection {
   readonly #clock: Clock;
   #pauses: Set<Timer> | undefined; // Created on use: of the requests that set watches again, and were throttled.
   #handshake: Deferred<requests.HandshakeReply> | undefined;
+  #waits: LazyAbortController<Error> | undefined; // Created on use. It aborts when the connection ends.
   #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
   #end: Error | undefined;
   #xid = 0;
@@ -220,6 +221,16 @@ export class Connection {
     await outcome.promise;
   }
 
+  /**
+   * Calls code of a user, not on the caller's stack, and waits for it. @throws ConnectionLossError if the connection ends before, and the
+   * error of `task`
+   */
+  async whileOpen<T>(task: () => T | Promise<T>): Promise<T> {
+    if (this.#end !== undefined) throw this.#lossOf('authentication');
+    this.#waits ??= new LazyAbortController();
+    return await abortable(Promise.resolve().then(task), this.#waits);
+  }
+
   /** Ends the connection at once. The first reason counts. */
   destroy(reason: Error): void {
     if (this.#end !== undefined) return;
@@ -229,6 +240,7 @@ export class Connection {
     this.#socket.destroy();
     this.#handshake?.reject(reason);
     for (const { outcome } of this.#authentications) outcome.reject(this.#lossOf('authentication'));
+    this.#waits?.abortFor(() => this.#lossOf('authentication'));
     const lost: Pending[] = [];
     for (const list of [this.#pending, this.#pings])
       for (let next = list.shift(); next !== undefined; next = list.shift()) lost.push(next);

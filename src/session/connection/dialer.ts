@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { ConnectTimeoutError, describe } from '../../errors.js';
+import { AuthenticationError, ConnectTimeoutError, describe } from '../../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { abortable } from '../../platform/async/promises.js';
 import type { Environment, Server } from '../../platform/injected-environment.js';
@@ -87,6 +87,7 @@ export class Dialer {
   #openedAt = Number.NEGATIVE_INFINITY;
   #last: Endpoint | undefined;
   #lastFailure: unknown;
+  #refusal: AuthenticationError | undefined; // Of the present round.
   #handshakeLostAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: DialerOptions) {
@@ -112,8 +113,9 @@ export class Dialer {
 
   /**
    * Tries servers until one answers the handshake that `makeHandshake` gives. Calls `isNeeded` between two tries.
-   * @throws the signal's reason when it aborts, a ConnectTimeoutError when no server is needed any more, an InvalidOptionError when a
-   *   function has given a wrong value before any session of the owner was served
+   * @throws the signal's reason when it aborts, a ConnectTimeoutError when no server is needed any more; and before any session of the
+   *   owner was served, an InvalidOptionError when a function has given a wrong value, an AuthenticationError when in a whole round no server
+   *   has served and one has refused the credentials
    */
   async dial(
     makeHandshake: () => Handshake,
@@ -122,13 +124,13 @@ export class Dialer {
     signal: Abortable,
   ): Promise<Dialed> {
     if (this.#options.environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS)
-      [this.#rounds, this.#tries] = [0, 0];
-    this.#options.onTried(); // The last server may have accepted the session and dropped the connection before it served.
+      [this.#rounds, this.#tries, this.#refusal] = [0, 0, undefined];
+    this.#reportTried(); // The last server may have accepted the session and dropped the connection before it served.
     while (isNeeded()) {
       signal.throwIfAborted();
       if (this.#tries > 0 && this.#tries >= this.#servers.length) await this.#endRound(signal);
       if (this.#mustAsk && !(await this.#ask(makeHandshake().timeoutMs, signal))) {
-        this.#options.onTried();
+        this.#reportTried();
         continue;
       }
       this.#tries++;
@@ -139,13 +141,23 @@ export class Dialer {
         const opened = await this.#try({ server, address }, makeHandshake(), owner, signal);
         if (opened !== undefined) return opened;
       }
-      this.#options.onTried();
+      this.#reportTried();
     }
     throw new ConnectTimeoutError('no server accepted the session');
   }
 
+  /** A try has failed. @throws AuthenticationError if it was the last one of a round, as {@link dial} says */
+  #reportTried(): void {
+    const { outage, onTried } = this.#options;
+    const isRoundOver = this.#tries >= this.#servers.length;
+    // Later, passwords and servers change one by one, so another round may find a server that knows the credentials.
+    if (isRoundOver && this.#refusal !== undefined && !outage.hasServed) throw this.#refusal;
+    onTried();
+  }
+
   #endRound(signal: Abortable): Promise<void> {
     const { clock, random } = this.#options.environment;
+    this.#refusal = undefined;
     this.#rounds++;
     this.#tries = 0;
     this.beginSearch();
@@ -175,7 +187,7 @@ export class Dialer {
       else logger.debug({ option: source.name, ...fields }, 'an option gave no value');
       if (source === connect && connect.newest !== undefined) return true;
       outage.tried(environment.clock.now(), Math.max(1, this.#servers.length));
-      this.noteFailure(source.name, answer.error);
+      this.#noteFailure(source.name, answer.error);
       if (answer.name !== 'late') return false;
       onTried(); // Otherwise a function that never answers would not be reported.
     }
@@ -242,6 +254,7 @@ export class Dialer {
           return Connection.open(server, transport, handshake, clock, owner, timeout);
         },
       );
+      checkVersion(opened);
       this.#openedAt = clock.now();
       return { ...opened, handshake };
     } catch (error) {
@@ -251,16 +264,22 @@ export class Dialer {
     }
   }
 
-  /** A try has failed, also after the server has accepted the session. @param at - the server's address, or the function that failed */
-  noteFailure(at: Server | string, error: unknown): void {
+  /** @param at - the server's address, or the function that failed */
+  #noteFailure(at: Server | string, error: unknown): void {
     this.#lastFailure = error;
+    if (error instanceof AuthenticationError) this.#refusal ??= error;
     this.#options.outage.failed(at, error);
+  }
+
+  /** A try has failed, also after the server has accepted the session. */
+  noteFailure(server: Server, error: unknown, address = server.host): void {
+    this.#noteFailure({ host: address, port: server.port }, error);
+    this.#options.logger.debug({ server, cause: describe(error) }, 'no session from this server');
   }
 
   #fail(server: Server, address: string, error: unknown, signal: Abortable): [] {
     if (signal.aborted) throw signal.reason;
-    this.noteFailure({ host: address, port: server.port }, error);
-    this.#options.logger.debug({ server, cause: describe(error) }, 'no session from this server');
+    this.noteFailure(server, error, address);
     return [];
   }
 
@@ -286,4 +305,12 @@ export class Dialer {
       unsubscribe();
     }
   }
+}
+
+/** @throws Error if the server has answered the handshake, but takes no session: ClickHouse Keeper does so while it starts */
+function checkVersion({ connection, reply }: Omit<Dialed, 'handshake'>): void {
+  if (reply.protocolVersion === 0) return;
+  const error = new Error(`the server takes no session now (protocol version ${reply.protocolVersion})`);
+  connection.destroy(error);
+  throw error;
 }

@@ -5,6 +5,7 @@ import {
   NoNodeError,
   ZooKeeperError,
 } from '../../errors.js';
+import { type Access, entriesOf } from './acl.js';
 
 // From ZooKeeper's KeeperException.Code. Another code is reported by its number.
 const ERROR_NAMES: Readonly<Record<number, string>> = {
@@ -59,19 +60,38 @@ export function isThrottled(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.retryable;
 }
 
+/** The name of the request that has a token of SASL. */
+export const SASL = 'sasl';
+
 /**
- * The error if a server refuses every request of a connection, because it hasn't authenticated as the server demands; `undefined` for any
- * other code. The server then ends the connection.
+ * The error if a server refuses the credentials of a connection, or every request because the connection hasn't authenticated as the
+ * server demands; `undefined` for any other code. The server then ends the connection.
  */
 export function authenticationError(code: number, operation: string): AuthenticationError | undefined {
   if (code !== AUTHENTICATION_REQUIRED_CODE && code !== AUTH_FAILED_CODE) return undefined;
-  const set =
-    "give session.auth as { scheme: 'digest', credentials: 'user:password' }, or --auth to a command";
-  const settings = 'enforce.auth.schemes or sessionRequireClientSASLAuth';
+  const name = `${ERROR_NAMES[code]}, ${code}`;
+  if (operation === SASL) {
+    const advice = 'are the user and the password those of its JAAS configuration?';
+    return new AuthenticationError(`a server refused session.sasl (${name}): ${advice}`);
+  }
+  const settings = 'enforce.auth.schemes or sessionRequireClientSASLAuth says how';
   return new AuthenticationError(
-    `${operation}: the servers require clients to authenticate (${ERROR_NAMES[code]}, ${code}): ${set}. ` +
-      `Conclave doesn't support SASL yet: if the servers accept nothing else (${settings}), it can't use them`,
+    `the servers require authentication (${name}): give session.sasl, or session.auth for the scheme digest; ` +
+      `to a command --sasl or --auth (on the servers, ${settings})`,
   );
+}
+
+const INVALID_ACL_CODE = -114;
+
+/** The error of a session with `sasl` if a server doesn't know the identity for which a node was to be; any other error as it is. */
+export function explainedForSasl(error: unknown, access: Access): unknown {
+  const isForCreator = entriesOf(access).some(({ scheme }) => scheme === 'auth');
+  if (!(error instanceof ZooKeeperError && error.serverCode === INVALID_ACL_CODE && isForCreator))
+    return error;
+  const why = 'the servers know no identity of this session that the access list could name';
+  return new AuthenticationError(`${error.message}: ${why}; is authProvider.sasl set on the servers?`, {
+    cause: error,
+  });
 }
 
 export function serverError(code: number, operation: string, path?: string): ZooKeeperError {

@@ -20,6 +20,7 @@ export const OP = {
   removeWatches: 18,
   multiRead: 22,
   setWatches: 101,
+  sasl: 102,
   closeSession: -11,
   error: -1,
 } as const;

@@ -6,7 +6,7 @@ import { ignore } from '../../platform/async/promises.js';
 import { WireError, WireReader, WireWriter } from '../../wire/jute.js';
 import type { Access, AccessEntry } from './acl.js';
 import { ChildNames } from './child-names.js';
-import { serverError } from './error-codes.js';
+import { SASL, serverError } from './error-codes.js';
 import { AUTH_XID, HANDSHAKE_REPLY, XID_OFFSET } from './frame-layout.js';
 import * as records from './records.js';
 
@@ -226,6 +226,11 @@ export function encodeAuth(scheme: string, credentials: string): Buffer {
   return new jute.Request(new protocol.RequestHeader(AUTH_XID, jute.OP_CODES.AUTH), payload).toBuffer();
 }
 
+/** Sends a token of SASL. The answer is the server's token; `null` if its reply has none. */
+export function saslRequest(token: Uint8Array): Request<Buffer | null> {
+  return request(SASL, undefined, records.OP.sasl, () => out.buffer(token), decodeToken);
+}
+
 /** Makes a connection part of a session. An `id` of 0 asks for a new session. */
 export interface Handshake {
   readonly id: bigint;
@@ -247,8 +252,12 @@ export function encodeHandshake({ id, password, timeoutMs, lastZxid }: Handshake
   return new jute.Request(null, payload).toBuffer();
 }
 
-/** The server's answer. A `timeoutMs` of 0 means that the session has ended. */
+/**
+ * The server's answer. A `timeoutMs` of 0 means that the session has ended. Another `protocolVersion` than 0 means that the server takes no
+ * session now: ClickHouse Keeper says so while it starts.
+ */
 export interface HandshakeReply {
+  readonly protocolVersion: number;
   readonly id: bigint;
   readonly password: Buffer;
   readonly timeoutMs: number;
@@ -259,7 +268,8 @@ export function decodeHandshake(frame: Buffer): HandshakeReply {
   const response = read(new protocol.ConnectResponse(), frame);
   const { sessionId, passwd, timeOut: timeoutMs } = response;
   // The codec reads a buffer of the length -1 as `undefined`.
-  return { id: sessionId.readBigInt64BE(0), password: passwd ?? Buffer.alloc(0), timeoutMs };
+  const id = sessionId.readBigInt64BE(0);
+  return { protocolVersion: frame.readInt32BE(0), id, password: passwd ?? Buffer.alloc(0), timeoutMs };
 }
 
 /** What a watch reports. `deleted`: the node is gone. `changed`: it may have changed, so read it again. */
@@ -316,6 +326,11 @@ const decodeNothing = () => undefined;
 export const decodePath = decoder((body) => body.string());
 const decodeStat = decoder(records.readStat);
 const decodeNodeData = decoder(records.readNodeData);
+// A copy: a mechanism may keep it, and the packet has all that the server has sent.
+const decodeToken = decoder((body) => {
+  const token = body.nullableBuffer();
+  return token === null ? null : Buffer.from(token);
+});
 const decodeNames = (body: Buffer) => new ChildNames(body);
 const decodeAccess = decoder(records.readAccess);
 

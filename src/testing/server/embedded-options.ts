@@ -5,7 +5,8 @@ import {
   checkOptions,
   checkPositiveMs,
   checkWhole,
-  hasUtf8,
+  isCredential,
+  OF_CREDENTIALS,
 } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
@@ -147,18 +148,12 @@ export function checkSaslUsers(value: unknown): SaslUsers {
       throw new InvalidOptionError(
         'saslUsers',
         name,
-        `names of users, ${EXPECTED_CREDENTIAL}, as user or user@REALM`,
+        `names of users, ${OF_CREDENTIALS}, as user or user@REALM`,
       );
     if (!isCredential(password))
-      throw new InvalidOptionError(`saslUsers.${name}`, NOT_SHOWN, `a password, ${EXPECTED_CREDENTIAL}`);
+      throw new InvalidOptionError(`saslUsers.${name}`, NOT_SHOWN, `a password, ${OF_CREDENTIALS}`);
   }
   return new Map(users);
-}
-
-const EXPECTED_CREDENTIAL = 'not empty, without NUL or half a surrogate pair';
-
-function isCredential(value: unknown): boolean {
-  return typeof value === 'string' && value !== '' && !value.includes('\0') && hasUtf8(value);
 }
 
 function checkRequireAuth(value: unknown = []): readonly RequiredScheme[] {

@@ -32,11 +32,14 @@ const CONNECTED = 3;
  * @typedef {object} Dialogue
  * @property {(connection: number, seenZxid: bigint) => number | undefined | Promise<number | undefined>} [handshake] the
  *   session timeout for the handshake's answer, 0 for a session that is over, `undefined` for no answer; by default a minute
+ * @property {(connection: number) => Answer | undefined} [firstPing] answers the first ping of a connection, by which a client learns
+ *   whether the server takes operations; by default with an empty success
  * @property {(request: Request) => Answer | undefined} [answer] answers a request, or doesn't; by default with an empty
  *   success
  * @property {(connection: number) => Answer | undefined} [close] answers a request to close the session, or doesn't; by
  *   default with a success, behind which the connection ends
  * @property {(socket: import('node:net').Socket) => void} [connected] takes each connection over, in place of all of these
+ * @property {number} [protocolVersion] in the answer to the handshake
  * @property {number} [port]
  * @property {string} [host]
  */
@@ -44,9 +47,11 @@ const CONNECTED = 3;
 /** @param {Dialogue} [dialogue] */
 export async function startFakeServer({
   handshake = () => 60_000,
+  firstPing = () => ({}),
   answer = () => ({}),
   close,
   connected,
+  protocolVersion = 0,
   port = 0,
   host = '127.0.0.1',
 } = {}) {
@@ -61,19 +66,22 @@ export async function startFakeServer({
     if (connected !== undefined) return connected(socket);
     const frames = new FrameReader();
     const send = (/** @type {Uint8Array} */ bytes) => void socket.write(bytes);
-    let greeted = false;
+    let [greeted, pinged] = [false, false];
     const take = async (/** @type {Buffer} */ frame) => {
       if (!greeted) {
         greeted = true;
         const timeoutMs = await handshake(connection, frame.readBigInt64BE(4));
-        if (timeoutMs !== undefined) send(greeting(timeoutMs));
+        if (timeoutMs !== undefined) send(greeting(timeoutMs, protocolVersion));
         return;
       }
       const reader = new Reader(frame);
       const [xid, type] = [reader.int(), reader.int()];
       if (type === OPERATION.closeSession && close === undefined) return void socket.end(reply(xid));
-      const given =
-        type === OPERATION.closeSession ? close?.(connection) : answer({ xid, type, connection, send });
+      const isFirstPing = type === OPERATION.ping && !pinged;
+      if (isFirstPing) pinged = true;
+      const request = { xid, type, connection, send };
+      const others = () => (type === OPERATION.closeSession ? close?.(connection) : answer(request));
+      const given = isFirstPing ? firstPing(connection) : others();
       if (given) send(reply(xid, given));
     };
     // One after the other, as a server does: packets that come during the handshake have to wait.
@@ -120,10 +128,16 @@ export function notification(path) {
  *
  * @param {number} timeoutMs 0 for a session that is over
  */
-export function greeting(timeoutMs) {
+export function greeting(timeoutMs, protocolVersion = 0) {
   const id = timeoutMs === 0 ? 0n : SESSION_ID;
   return framed(
-    new Writer().int(0).int(timeoutMs).long(id).buffer(Buffer.alloc(PASSWORD_BYTES)).bool(false).done(),
+    new Writer()
+      .int(protocolVersion)
+      .int(timeoutMs)
+      .long(id)
+      .buffer(Buffer.alloc(PASSWORD_BYTES))
+      .bool(false)
+      .done(),
   );
 }
 

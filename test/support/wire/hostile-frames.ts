@@ -14,6 +14,9 @@ export const WITHOUT_PASSWORD = framed(
   new Writer().int(0).int(1000).long(1n).buffer(null).bool(false).done(),
 );
 
+/** The answer to a ping. */
+export const PONG = reply(XID.ping);
+
 const STAT = Buffer.alloc(68, 1);
 /** The answers of a well-behaved server, by the number of the request. */
 export const GOOD_BODIES: Record<number, Buffer> = {

@@ -40,7 +40,7 @@ class FakeSocket extends EventEmitter {
 }
 
 /** A connection over which a server serves a session that holds nothing. */
-function setUp() {
+function setUp(servers: readonly Server[] = SERVERS) {
   const clock = new TestClock();
   const sockets: FakeSocket[] = [];
   const events: string[] = [];
@@ -55,7 +55,7 @@ function setUp() {
   };
   const opening = {
     endpoint: { server: SERVERS[0] as Server, address: '127.0.0.1' },
-    servers: SERVERS,
+    servers,
     tls: undefined,
     maxStallMs: 60_000,
     turns,
@@ -104,6 +104,16 @@ describe('a connection that is lost in a stall', () => {
     connection.destroy();
     await clock.advance(10 * TIMES.sessionTimeoutMs);
     expect(events).toEqual(['socket to 1 closed', 'lost', 'closed']);
+    expect(sockets).toHaveLength(1);
+    expect(clock.timerCount).toBe(0);
+  });
+
+  it('is not replaced if the thread was given no servers, because it can not authenticate there', async () => {
+    const { clock, sockets, socket, events } = setUp([]);
+    socket(0).destroy();
+    await settle();
+    expect(events).toEqual(['socket to 1 closed', 'closed']);
+    await clock.advance(10 * TIMES.sessionTimeoutMs);
     expect(sockets).toHaveLength(1);
     expect(clock.timerCount).toBe(0);
   });

@@ -1,0 +1,381 @@
+/** Sessions that authenticate by SASL, on real servers and on the embedded one: what each situation at the servers comes to. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import type { Term } from '../../src/election/term/term.js';
+import {
+  AuthenticationError,
+  ConnectTimeoutError,
+  InvalidOptionError,
+  NoServerError,
+} from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { ignore } from '../../src/platform/async/promises.js';
+import type { SaslMechanism } from '../../src/session/sasl/mechanism.js';
+import { Session } from '../../src/session/session.js';
+import type { SessionOptions } from '../../src/session/session-options.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { forARealServer, forEachServer, type TestServer } from '../conformance/support/servers.js';
+import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
+import { eventAfter, nextEvent } from '../support/events.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { until } from '../support/waiting.mjs';
+
+const saslUsers = { worker: 'worker-secret', other: 'other-secret', 日本: 'pässword' };
+const WORKER = { username: 'worker', password: saslUsers.worker };
+const OTHER = { username: 'other', password: saslUsers.other };
+const WRONG = { username: 'worker', password: 'wrong-secret' };
+
+const at = ({ port }: TestServer) => `127.0.0.1:${port}`;
+const open = (server: TestServer, options: SessionOptions = {}) =>
+  openSession({ logger: SILENT, ...options }, at(server));
+
+/** The refusal of a session that is opened with these options. It shows no password. */
+async function refusalOf(connect: string, options: SessionOptions): Promise<AuthenticationError> {
+  const error = await Session.connect(connect, { logger: SILENT, ...options }).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(AuthenticationError);
+  expect((error as Error).message).not.toMatch(/secret/);
+  return error as AuthenticationError;
+}
+
+/** A supervisor that has been elected, of a server that is reached through a proxy. */
+async function startSupervisor(server: TestServer) {
+  const proxy = await startProxy(at(server));
+  const path = uniquePath('election');
+  const options = { path, session: { sasl: WORKER }, cleanup: ignore, logger: SILENT };
+  const supervisor = new ElectionSupervisor({ connect: proxy.connectString, ...options });
+  onTestFinished(() => supervisor.stop());
+  const [term] = await eventAfter<[Term]>(supervisor, 'elected', () => supervisor.start());
+  return { proxy, supervisor, term };
+}
+
+describe('servers with SASL', () => {
+  forEachServer(
+    (server) => {
+      it.each([WORKER, { username: '日本', password: saslUsers.日本 }])(
+        'serve a session with the right password, whose nodes are its user’s own',
+        async (sasl) => {
+          const session = await open(server, { sasl });
+          const path = uniquePath();
+          await session.create(path);
+          expect(await session.getAcl(path)).toEqual([
+            { scheme: 'sasl', id: sasl.username, permissions: 31 },
+          ]);
+          const stranger = await open(server);
+          await expect(stranger.getData(path)).rejects.toMatchObject({ code: 'NO_AUTH' });
+        },
+      );
+
+      it.each([
+        ['a wrong password', WRONG],
+        ['an unknown user', { username: 'stranger', password: 'any-secret' }],
+      ])('refuse %s, and say so', async (_, sasl) => {
+        const { message } = await refusalOf(at(server), { sasl });
+        expect(message).toMatch(
+          /a server refused session\.sasl \(AUTH_FAILED, -115\): are the user and the password/,
+        );
+      });
+
+      it('serve the session on a new connection, with its nodes', async () => {
+        const proxy = await startProxy(at(server));
+        const session = await openSession({ sasl: WORKER, logger: SILENT }, proxy.connectString);
+        const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
+        await eventAfter(session, 'resumed', () => proxy.dropConnections());
+        await session.setData(hold.path, Buffer.from('x'));
+        expect(hold.isHeld()).toBe(true);
+        await hold.release();
+      });
+
+      it('serve the session of another user, who may not read the nodes that it has created', async () => {
+        const proxy = await startProxy(at(server));
+        let user = WORKER;
+        const options = { sasl: () => user, logger: SILENT };
+        const session = await openSession(options, proxy.connectString);
+        const path = uniquePath('mine');
+        await session.create(path, { mode: 'ephemeral' });
+        const { id } = session.credentials;
+        user = OTHER;
+        await eventAfter(session, 'resumed', () => proxy.dropConnections());
+        expect(session.credentials.id).toBe(id);
+        await expect(session.getData(path)).rejects.toMatchObject({ code: 'NO_AUTH' });
+      });
+
+      it('refuse the session that they served before, as long as the password is wrong: it goes on with the right one', async () => {
+        const proxy = await startProxy(at(server));
+        let user = WORKER;
+        const options = { sasl: async () => user, logger: SILENT };
+        const session = await openSession(options, proxy.connectString);
+        const path = uniquePath('mine');
+        await session.create(path, { mode: 'ephemeral' });
+        const failed = nextEvent<[Error]>(session, 'error');
+        user = WRONG;
+        proxy.dropConnections();
+        const [error] = await failed;
+        expect(error).toBeInstanceOf(NoServerError);
+        expect(error.cause).toBeInstanceOf(AuthenticationError);
+        expect(error.message).toMatch(/refused session\.sasl .*; still retrying$/);
+        const resumed = nextEvent(session, 'resumed');
+        user = WORKER;
+        await resumed;
+        expect(session.owns((await session.getData(path)).stat)).toBe(true);
+      });
+
+      it('serve a supervisor, whose term outlives its connection', async () => {
+        const { proxy, supervisor, term } = await startSupervisor(server);
+        const session = await supervisor.session();
+        await eventAfter(session, 'resumed', () => proxy.dropConnections());
+        expect(term.isHeld()).toBe(true);
+      });
+
+      it('serve a session that shows credentials of the scheme digest, too', async () => {
+        const auth = { scheme: 'digest', credentials: 'alice:a' } as const;
+        const session = await open(server, { sasl: WORKER, auth });
+        const path = uniquePath();
+        await session.create(path);
+        expect((await session.getAcl(path)).map(({ scheme }) => scheme).sort()).toEqual(['digest', 'sasl']);
+      });
+    },
+    { saslUsers },
+  );
+});
+
+describe('servers that require SASL', () => {
+  forEachServer(
+    (server) => {
+      it.each<[string, SessionOptions]>([
+        ['no credentials', {}],
+        ['credentials of another scheme', { auth: { scheme: 'digest', credentials: 'alice:a' } }],
+      ])('refuse a session with %s, and say what to give', async (_, options) => {
+        const { message } = await refusalOf(at(server), options);
+        expect(message).toMatch(
+          /^the servers require authentication \(SESSION_CLOSED_REQUIRE_SASL_AUTH, -124\): give session\.sasl, or session\.auth/,
+        );
+      });
+
+      it('refuse a wrong password with another code', async () => {
+        const { message } = await refusalOf(at(server), { sasl: WRONG });
+        expect(message).toMatch(/refused session\.sasl \(SESSION_CLOSED_REQUIRE_SASL_AUTH, -124\)/);
+      });
+
+      it('serve a supervisor, whose term outlives its connection', async () => {
+        const { proxy, supervisor, term } = await startSupervisor(server);
+        const session = await supervisor.session();
+        await eventAfter(session, 'resumed', () => proxy.dropConnections());
+        expect(term.isHeld()).toBe(true);
+      });
+
+      it('kept the node of a session that was closed while it had no connection, for the session timeout', async () => {
+        const proxy = await startProxy(at(server));
+        const options = { sasl: WORKER, sessionTimeoutMs: 20_000, logger: SILENT };
+        const session = await openSession(options, proxy.connectString);
+        const path = uniquePath('mine');
+        await session.create(path, { mode: 'ephemeral' });
+        await eventAfter(session, 'suspended', () => proxy.dropConnections());
+        await session.close();
+        const other = await open(server, { sasl: WORKER });
+        expect(await other.exists(path)).toBeUndefined();
+      });
+    },
+    { saslUsers, requireAuth: ['sasl'] },
+  );
+});
+
+describe('servers without SASL', () => {
+  forEachServer((server) => {
+    it('refuse a session with a password: they can not check it', async () => {
+      const { message } = await refusalOf(at(server), { sasl: WORKER });
+      expect(message).toContain('a server knows no SASL users, so it can check no password');
+    });
+  });
+});
+
+describe('servers that let in clients with a wrong password', () => {
+  forARealServer({ security: { saslUsers }, settings: { allowSaslFailedClients: 'true' } }, (server) => {
+    it('serve no session with a wrong password: it goes on with its identity only', async () => {
+      const { message } = await refusalOf(at(server), { sasl: WRONG });
+      expect(message).toContain('the server sets allowSaslFailedClients');
+      await (await open(server, { sasl: WORKER })).create(uniquePath());
+    });
+  });
+});
+
+describe('servers with a JAAS configuration, but without authProvider.sasl', () => {
+  forARealServer({ security: { saslUsers }, settings: { 'authProvider.sasl': '' } }, (server) => {
+    const advice = /INVALID_ACL \(-114\): .*is authProvider\.sasl set on the servers\?$/;
+
+    it('create no node for a session, and the error says what is missing', async () => {
+      const session = await open(server, { sasl: WORKER });
+      const creating = session.create(uniquePath());
+      await expect(creating).rejects.toBeInstanceOf(AuthenticationError);
+      await expect(creating).rejects.toThrow(advice);
+      const committing = session.commit([{ kind: 'create', path: uniquePath() }]);
+      await expect(committing).rejects.toThrow(advice);
+      await session.create(uniquePath(), { access: 'world' });
+    });
+
+    it('refuse a chroot, a lock and a supervisor with the same error, at once', async () => {
+      await expect(
+        Session.connect(`${at(server)}${uniquePath()}`, { sasl: WORKER, logger: SILENT }),
+      ).rejects.toThrow(advice);
+      const session = await open(server, { sasl: WORKER });
+      await expect(new DistributedLock(session, uniquePath()).acquire()).rejects.toThrow(advice);
+      const options = { path: uniquePath(), session: { sasl: WORKER }, logger: SILENT };
+      const supervisor = new ElectionSupervisor({ connect: at(server), ...options });
+      await expect(supervisor.start()).rejects.toThrow(advice);
+    });
+  });
+});
+
+describe('a round of servers', () => {
+  it('of which one refuses the password and another takes it is no refusal', async () => {
+    const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
+    onTestFinished(() => server.stop());
+    const proxy = await startProxy(server.connectString);
+    server.failWith('AUTH_FAILED', { operation: 'sasl', times: 1 });
+    const options = { sasl: WORKER, environment: inOrder, logger: SILENT };
+    const session = await openSession(options, `${server.connectString},${proxy.connectString}`);
+    expect(session.server).toMatchObject({ port: Number(proxy.connectString.split(':')[1]) });
+    expect(server.sessions()).toHaveLength(1);
+  });
+});
+
+/** A mechanism that gives these tokens, and asks to begin first. */
+const mechanism = (step: (token: unknown) => unknown, begin: () => void = ignore) =>
+  ({
+    begin: () => {
+      begin();
+      return { step };
+    },
+  }) as unknown as SaslMechanism;
+
+describe('a mechanism of SASL', () => {
+  const start = async () => {
+    const world = await startWithTestClock();
+    world.server.setSaslUsers(saslUsers);
+    return world;
+  };
+
+  it.each([
+    [
+      'its beginning',
+      mechanism(ignore, () => {
+        throw new Error('no ticket');
+      }),
+    ],
+    ['a step', mechanism(() => Promise.reject(new Error('no ticket')))],
+  ])('that fails in %s is a failed try, and the cause of the time-out', async (_, sasl) => {
+    const { clock, open: openAt } = await start();
+    const opening = openAt({ sasl, connectTimeoutMs: 3000 });
+    opening.catch(ignore);
+    await clock.advance(3500);
+    await expect(opening).rejects.toBeInstanceOf(ConnectTimeoutError);
+    await expect(opening).rejects.toThrow('no ticket');
+  });
+
+  it.each([
+    ['session.sasl.begin()', { begin: () => ({}) }],
+    ['session.sasl.begin()', { begin: () => undefined }],
+    ['session.sasl.step()', mechanism(() => 'a token')],
+    ['session.sasl.step()', mechanism(() => null)],
+  ])('whose %s gives something else is a wrong option', async (option, sasl) => {
+    const { open: openAt } = await start();
+    const opening = openAt({ sasl: sasl as SaslMechanism });
+    await expect(opening).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(opening).rejects.toMatchObject({ option, value: expect.anything() });
+  });
+
+  it('whose step does not end is left with its connection, after a third of the session timeout', async () => {
+    const { clock, open: openAt, server } = await start();
+    let steps = 0;
+    const sasl = mechanism(() => {
+      steps++;
+      return new Promise(ignore);
+    });
+    const opening = openAt({ sasl, connectTimeoutMs: 5000 });
+    opening.catch(ignore);
+    await clock.advance(1900);
+    expect(steps).toBe(1);
+    await clock.advance(500);
+    expect(steps).toBe(2);
+    await clock.advance(3000);
+    await expect(opening).rejects.toThrow('no answer in time');
+    expect(server.sessions().length).toBeLessThanOrEqual(1);
+  });
+
+  it('that does not come to its end is refused after ten tokens', async () => {
+    const { open: openAt } = await startWithTestClock(); // Without users, it answers each token with none.
+    let steps = 0;
+    const sasl = mechanism(() => {
+      steps++;
+      return Buffer.alloc(1);
+    });
+    await expect(openAt({ sasl })).rejects.toBeInstanceOf(AuthenticationError);
+    expect(steps).toBe(11);
+  });
+
+  it('is told which server it talks to, and whether that has sent a token', async () => {
+    const { clock } = await start();
+    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT }); // Without users: it sends none.
+    onTestFinished(() => server.stop());
+    const [servers, tokens]: [unknown[], unknown[]] = [[], []];
+    const sasl: SaslMechanism = {
+      begin: (given) => {
+        servers.push(given);
+        return {
+          step: (token) => {
+            tokens.push(token);
+            return token === undefined ? new Uint8Array() : undefined;
+          },
+        };
+      },
+    };
+    const session = await Session.connect(server.connectString, {
+      sasl,
+      environment: clock.environment,
+      logger: SILENT,
+    });
+    onTestFinished(() => clock.advanceUntil(session.close()));
+    expect(servers).toEqual([{ host: '127.0.0.1', port: server.port }]);
+    expect(tokens).toEqual([undefined, null]);
+  });
+});
+
+it('with maxStallMs a thread sends the heartbeats of a session with SASL while the main thread stands still', async () => {
+  const server = await EmbeddedZooKeeper.start({ saslUsers, requireAuth: ['sasl'], logger: SILENT });
+  onTestFinished(() => server.stop());
+  const options = { servers: server.connectString, session: { leaseMs: 1500, sasl: WORKER } };
+  const process = startStalling('lead', options);
+  await process.said('blocks');
+  const session = await openSession({ sasl: WORKER, logger: SILENT }, server.connectString);
+  await severalLeases(session, process.path);
+  process.unblock();
+  const { lines } = await process.ended;
+  expect(lines).toContain('was held all the time');
+  expect(lines).not.toContain('suspended');
+});
+
+it('the log names the schemes by which a session has authenticated, and nothing else of it', async () => {
+  const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
+  onTestFinished(() => server.stop());
+  const lines: [object, string][] = [];
+  const note = (fields: object, message: string) => void lines.push([fields, message]);
+  const logger = { debug: note, info: note, warn: note, error: note };
+  const auth = { scheme: 'digest', credentials: 'alice:digest-secret' } as const;
+  const session = await openSession({ sasl: WORKER, auth, logger }, server.connectString);
+  await eventAfter(session, 'resumed', () => server.dropConnections());
+  const plain = await openSession({ logger }, server.connectString);
+  const of = (message: string) => lines.filter(([, text]) => text === message).map(([fields]) => fields);
+  const authenticated = ['digest', 'sasl'];
+  await until(() => of('session resumed').length > 0, 'the line');
+  expect(of('session opened')).toEqual([
+    expect.objectContaining({ authenticated }),
+    expect.not.objectContaining({ authenticated: expect.anything() }),
+  ]);
+  expect(of('session resumed')).toEqual([expect.objectContaining({ authenticated })]);
+  expect(JSON.stringify(lines)).not.toMatch(/secret|worker|alice|nonce|response=/);
+  await plain.close();
+});
