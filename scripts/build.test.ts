@@ -30,6 +30,7 @@ describe('what is built', () => {
     expect(loadedWith('nestjs/index.js')).toEqual([...shared, 'nestjs/index.js'].sort());
     expect(loadedWith('dashboard/index.js')).toContain('dashboard/index.js');
     expect(loadedWith('metrics/index.js')).toEqual([...shared, 'metrics/index.js']);
+    expect(loadedWith('kerberos/index.js')).toEqual(['base.js', 'held-term.js', 'kerberos/index.js']);
     expect(loadedWith('testing/index.js')).toEqual([
       'base.js',
       'held-term.js',

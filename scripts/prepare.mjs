@@ -5,11 +5,13 @@
  *     node scripts/prepare.mjs [SET]... [--javascript | --build]
  *
  * The dependencies are those of the project itself, which the build of its JavaScript and the demo need, and those of the given sets: the
- * folders of `tools/dependencies`. `all` means all sets. `--build` builds `dist/`, `--javascript` leaves its declarations out.
+ * folders of `tools/dependencies`. `all` means all sets. The package of the set `kerberos` is compiled. If that fails, the preparation fails,
+ * except for `all`: most of the commands that need all sets don't run that package, and the tests that do fail. `--build` builds `dist/`, `--javascript` leaves its declarations out.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileKerberos } from '../tools/kerberos/installed.mjs';
 import { build } from './build.mjs';
 import { isAsLocked, isInstalled, SETS } from './prepare/installed.mjs';
 
@@ -33,6 +35,7 @@ for (const set of sets) {
     throw new Error(`unknown set ${set}: expected all or some of ${known.join(', ')}`);
 }
 installDependencies();
+if (sets.includes('kerberos')) compileDependencies();
 if (given.includes('--build') || given.includes('--javascript')) {
   const declarations = given.includes('--build');
   if (isOutdated(declarations ? ['dist/index.js', 'dist/index.d.ts'] : ['dist/index.js'])) {
@@ -54,6 +57,15 @@ function installDependencies() {
   npm('install', '--no-save', '--include-workspace-root', ...workspaces);
 }
 
+function compileDependencies() {
+  try {
+    compileKerberos();
+  } catch (error) {
+    console.error(/** @type {Error} */ (error).message);
+    if (!isAll) process.exit(1);
+  }
+}
+
 function installed() {
   return packagesOf('node_modules/.package-lock.json');
 }
@@ -67,10 +79,9 @@ function packagesOf(file) {
 /** @param {string[]} options */
 function npm(...options) {
   console.error(`Installing dependencies: npm ${options.join(' ')} …`);
-  const { status } = spawnSync('npm', [...options, '--include=dev', '--no-audit', '--no-fund'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  // Without the packages' scripts: none is needed, except for the one that compiles `kerberos`, which comes later.
+  const all = [...options, '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const { status } = spawnSync('npm', all, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   if (status !== 0) process.exit(status ?? 1); // npm has printed the reason.
 }
 

@@ -44,7 +44,7 @@ const STRICT = {
 
 /**
  * Compiles typical programs, and programs that use all exports, with each compiler and each kind of module resolution. It compiles
- * them with node-cron, prom-client, OpenTelemetry's API and Nest, and without these packages, because they are optional. Without the
+ * them with node-cron, prom-client, kerberos, OpenTelemetry's API and Nest, and without these packages, because they are optional. Without the
  * types of Node the compilation must fail with a clear message.
  *
  * @param {string} installed - a user's folder in which Conclave is installed
@@ -64,8 +64,8 @@ export function compilations(installed, folderFor) {
     writeUses(folder);
     return folder;
   };
-  const peers = ['@types/node', 'node-cron', 'prom-client', '@opentelemetry/api', NEST];
-  const withPeers = consumer('with-peers', peers, ['typical.mts', 'jobs.mts', 'measured.mts']);
+  const peers = ['@types/node', 'kerberos', 'node-cron', 'prom-client', '@opentelemetry/api', NEST];
+  const withPeers = consumer('with-peers', peers, ['typical.mts', 'jobs.mts', 'measured.mts', 'ticket.mts']);
   const withoutPeers = consumer('without-peers', ['@types/node'], ['typical.mts']);
   const withoutNode = consumer('without-types-of-node', [], []);
   const ways = COMPILERS.flatMap((compiler) => RESOLUTIONS.map((resolution) => ({ compiler, resolution })));

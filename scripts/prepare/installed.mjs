@@ -2,7 +2,8 @@
  * What of the locked dependencies is installed, by package-lock.json and by `node_modules/.package-lock.json`. npm writes that file at the
  * end of an installation, so an installation that was interrupted doesn't count.
  *
- * @typedef {Record<string, { version?: string, dependencies?: Record<string, string>, devDependencies?: Record<string, string> }>} Packages
+ * @typedef {Record<string, { version?: string, dependencies?: Record<string, string>, devDependencies?: Record<string, string>,
+ *   optionalDependencies?: Record<string, string> }>} Packages
  *   the `packages` of such a file, by path
  */
 
@@ -24,8 +25,8 @@ export function isAsLocked(locked, installed) {
  * @param {Packages} locked @param {Packages} installed @param {string} workspace
  */
 export function isInstalled(locked, installed, workspace) {
-  const { dependencies, devDependencies } = locked[workspace] ?? {};
-  return Object.keys({ ...dependencies, ...devDependencies }).every((name) => {
+  const { dependencies, devDependencies, optionalDependencies } = locked[workspace] ?? {};
+  return Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies }).every((name) => {
     const own = `${workspace}/node_modules/${name}`;
     return (own in locked ? own : `node_modules/${name}`) in installed;
   });

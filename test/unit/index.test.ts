@@ -7,6 +7,7 @@ import * as dashboard from '../../src/dashboard/index.js';
 import * as fence from '../../src/fence/index.js';
 import * as heldTerm from '../../src/held-term/index.js';
 import * as conclave from '../../src/index.js';
+import * as kerberos from '../../src/kerberos/index.js';
 import * as metrics from '../../src/metrics/index.js';
 import * as nestjs from '../../src/nestjs/index.js';
 import * as nodeCron from '../../src/node-cron/index.js';
@@ -83,6 +84,11 @@ describe('what is public', () => {
   it('is, of conclave/metrics, spoken of there too', () => {
     expect(Object.keys(metrics)).toEqual(['metrics']);
     expect(api).toContain("import { metrics } from 'conclave/metrics';");
+  });
+
+  it('is, of conclave/kerberos, spoken of there too', () => {
+    expect(Object.keys(kerberos)).toEqual(['kerberos']);
+    expect(api).toContain("import { kerberos } from 'conclave/kerberos';");
   });
 
   it('has errors that show what was wrong, whatever that is, and never at length', () => {

@@ -1,0 +1,112 @@
+import { AuthenticationError } from '../errors.js';
+import type { SaslExchange } from '../session/sasl/mechanism.js';
+import type { KerberosClient, KerberosModule } from './kerberos-module.js';
+import { answerToOffer } from './security-layer.js';
+import type { Turns } from './turns.js';
+
+const NO_TOKEN = Buffer.alloc(0);
+
+/** How an exchange reaches the server that it is for. */
+export interface GssapiParts {
+  readonly module: KerberosModule;
+  readonly service: string;
+  readonly host: string;
+  /** Shared by all exchanges of the process. */
+  readonly turns: Turns;
+}
+
+/**
+ * The client's half of SASL's GSSAPI with Kerberos: the ticket, the server's proof, no token, and then the choice of a security layer.
+ *
+ * Only the first step asks the KDC. It blocks a thread of libuv until the KDC answers, so it waits for its turn: otherwise a KDC that
+ * doesn't answer would soon block all four of these threads, and with them files and DNS. The other steps compute only.
+ */
+export class GssapiExchange implements SaslExchange {
+  readonly #parts: GssapiParts;
+  #state:
+    | { readonly name: 'new' | 'chosen' | 'over' }
+    | { readonly name: 'asked' | 'trusted'; readonly client: KerberosClient } = { name: 'new' };
+
+  constructor(parts: GssapiParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @throws AuthenticationError if the server proves nothing, or demands a security layer; Error if Kerberos gives no ticket for the server
+   */
+  async step(token: Buffer | null | undefined): Promise<Buffer | undefined> {
+    const state = this.#state;
+    this.#state = { name: 'over' };
+    switch (state.name) {
+      case 'new': {
+        const { client, ticket } = await this.#parts.turns.run(() => this.#begin());
+        this.#state = { name: 'asked', client };
+        return ticket;
+      }
+      case 'asked':
+        await this.#checkProof(state.client, token);
+        this.#state = { name: 'trusted', client: state.client };
+        return NO_TOKEN;
+      case 'trusted': {
+        const choice = await this.#choose(state.client, token);
+        this.#state = { name: 'chosen' };
+        return choice;
+      }
+      case 'chosen':
+        if (token) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');
+        return undefined;
+      case 'over':
+        throw new AuthenticationError('the SASL exchange is over');
+    }
+  }
+
+  async #begin(): Promise<{ readonly client: KerberosClient; readonly ticket: Buffer }> {
+    const { module, service, host } = this.#parts;
+    try {
+      const client = await module.initializeClient(`${service}@${host}`);
+      return { client, ticket: decode(await client.step('')) };
+    } catch (error) {
+      throw new Error(`Kerberos gives no ticket for ${service}/${host}: ${reasonOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #checkProof(client: KerberosClient, token: Buffer | null | undefined): Promise<void> {
+    if (!token) throw new AuthenticationError(NO_PROOF);
+    await ofServer('proof', () => client.step(token.toString('base64')));
+    if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);
+  }
+
+  async #choose(client: KerberosClient, token: Buffer | null | undefined): Promise<Buffer> {
+    if (!token) throw new AuthenticationError(NO_OFFER);
+    const offer = await ofServer('offer', () => client.unwrap(token.toString('base64')));
+    const answer = answerToOffer(decode(offer));
+    return decode(await client.wrap(answer.toString('base64')));
+  }
+}
+
+const NO_PROOF =
+  'a server has answered nothing to a ticket of Kerberos: has its JAAS configuration a section Server with Krb5LoginModule?';
+const INCOMPLETE = 'a server has not proven by Kerberos that it is the one that the ticket is for';
+const NO_OFFER = 'a server has ended GSSAPI before it has offered a security layer';
+
+/** The result of a step that reads the server's token. It doesn't ask the KDC, so it fails by this token only. */
+async function ofServer<T>(what: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const message = `a server's ${what} by Kerberos can't be used: ${reasonOf(error)}`;
+    throw new AuthenticationError(message, { cause: error });
+  }
+}
+
+function decode(token: string): Buffer {
+  return Buffer.from(token, 'base64');
+}
+
+/** What GSSAPI says, without the words before it that say nothing. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^Unspecified GSS failure\.\s+Minor code may provide more information:\s*/, '');
+}

@@ -1,0 +1,2 @@
+export { type KerberosOptions, kerberos } from './kerberos.js';
+export type { KerberosClient, KerberosModule } from './kerberos-module.js';
