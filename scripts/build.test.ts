@@ -25,7 +25,9 @@ describe('what is built', () => {
   it('loads few files for each entry, and only base for the light ones', () => {
     const shared = ['base.js', 'core.js', 'held-term.js'];
     expect(loadedWith('index.js')).toEqual([...shared, 'index.js'].sort());
-    expect(loadedWith('node-cron/index.js')).toEqual([...shared, 'node-cron/index.js']);
+    const ofJobs = ['leadership.js', 'run-log.js'];
+    expect(loadedWith('jobs/index.js')).toEqual([...shared, ...ofJobs, 'jobs/index.js'].sort());
+    expect(loadedWith('node-cron/index.js')).toEqual([...shared, ...ofJobs, 'node-cron/index.js'].sort());
     expect(loadedWith('fence/index.js')).toEqual([...shared, 'fence/index.js'].sort());
     expect(loadedWith('nestjs/index.js')).toEqual([...shared, 'nestjs/index.js'].sort());
     expect(loadedWith('dashboard/index.js')).toContain('dashboard/index.js');

@@ -7,6 +7,7 @@ import * as dashboard from '../../src/dashboard/index.js';
 import * as fence from '../../src/fence/index.js';
 import * as heldTerm from '../../src/held-term/index.js';
 import * as conclave from '../../src/index.js';
+import * as jobs from '../../src/jobs/index.js';
 import * as kerberos from '../../src/kerberos/index.js';
 import * as metrics from '../../src/metrics/index.js';
 import * as nestjs from '../../src/nestjs/index.js';
@@ -51,6 +52,11 @@ describe('what is public', () => {
     expect(errorClasses.length).toBeGreaterThan(20);
     for (const name of classes) expect(api).toContain(`\`${name}`);
     for (const name of errorClasses) expect(errors).toContain(`\`${name}\``);
+  });
+
+  it('is, of conclave/jobs, spoken of there too', () => {
+    expect(Object.keys(jobs)).toEqual(['LeaderJobs']);
+    expect(api).toContain("import { LeaderJobs } from 'conclave/jobs';");
   });
 
   it('is, of conclave/node-cron, spoken of there too', () => {

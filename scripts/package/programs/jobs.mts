@@ -1,7 +1,8 @@
-/** Runs jobs on node-cron's schedule. The types of conclave/node-cron must fit the types of node-cron. */
+/** Runs jobs on node-cron's schedule. The types of conclave/jobs and conclave/node-cron must fit the types of node-cron. */
 import { ElectionSupervisor } from 'conclave';
+import { type JobOptions, type JobRun, LeaderJobs } from 'conclave/jobs';
 import { LeaderRunCoordinator } from 'conclave/node-cron';
-import { type RunCoordinator, schedule, setRunCoordinator } from 'node-cron';
+import { type RunCoordinator, schedule, setRunCoordinator, type TaskContext } from 'node-cron';
 
 const supervisor = new ElectionSupervisor({ connect: '127.0.0.1:2181', path: '/elections/jobs' });
 export const coordinator = new LeaderRunCoordinator(supervisor);
@@ -12,3 +13,12 @@ schedule('0 3 * * *', (context) => console.log(coordinator.termOf(context)?.toke
   distributed: true,
   runCoordinator: coordinator,
 });
+
+const options: JobOptions = { missed: 'all', scheduledFor: ({ date }: TaskContext) => date };
+const run = async ({ scheduledFor, term, token, signal }: JobRun) => {
+  signal.throwIfAborted();
+  await term.transaction().setData('/backup', `${scheduledFor} ${token}`).commit();
+};
+const backup = new LeaderJobs(supervisor).job('backup', run, options);
+schedule('0 3 * * *', backup);
+setInterval(backup, 60_000);

@@ -26,7 +26,7 @@ const DESCRIPTION = `Removes elections in which no process takes part: one elect
 --locks it removes the paths of locks that no process uses. Lists them, and asks first.
 
 It removes an election that was led or has seats, if the election has no candidates and no nodes of other kinds below it. It removes the \
-records of the seats as well and, if no task ran for an hour, the notes of node-cron's coordinator. If a candidate joins meanwhile, the \
+records of the seats as well and, if no job ran for an hour, the run log of its jobs. If a candidate joins meanwhile, the \
 election stays. If a leader ended uncleanly, the command first waits until the lease is over, as a candidate would.
 
 It never removes elections with candidates, elections that were never led, groups of shards and anything below them, the nodes above, or \
