@@ -7,6 +7,7 @@ import { addGuard } from './commands/guard.js';
 import { addHandOver } from './commands/hand-over.js';
 import { addList } from './commands/list.js';
 import { addObserve } from './commands/observe.js';
+import { addOnce } from './commands/once.js';
 import { addPrune } from './commands/prune.js';
 import { addResign } from './commands/resign.js';
 import { addRun } from './commands/run.js';
@@ -64,6 +65,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
     .exitOverride()
     .enablePositionalOptions();
   addRun(program, setExitCode);
+  addOnce(program, setExitCode);
   addGuard(program, setExitCode);
   addElect(program, setExitCode);
   addObserve(program);

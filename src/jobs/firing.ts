@@ -19,7 +19,7 @@ export interface LastRun {
   readonly open?: true;
 }
 
-// The clocks of well-kept servers never differ by more than this, and a job can wait for so long.
+// The clocks of well-kept servers never differ by more than this, or by as much as counts as the same firing. A job can wait for so long.
 const MOST_SKEW_MS = 60_000;
 
 export type Due = 'due' | 'done' | 'due, against a wrong clock';
@@ -33,7 +33,7 @@ export type Due = 'due' | 'done' | 'due, against a wrong clock';
  */
 export function isDue(at: number, last: LastRun | undefined, now: number, atLeastMs = 0): Due {
   if (last === undefined) return 'due';
-  if (last.at - now > MOST_SKEW_MS) return 'due, against a wrong clock';
+  if (last.at - now > Math.max(MOST_SKEW_MS, atLeastMs)) return 'due, against a wrong clock';
   return at > last.at && at - last.at >= atLeastMs ? 'due' : 'done';
 }
 

@@ -101,7 +101,7 @@ export class RunLog {
   }
 
   #pathOf(job: string): string {
-    return `${this.#path}/${nodeNameOf(job)}`;
+    return recordOf(this.#path, job);
   }
 
   async #node(path: string, { term, session }: Leader): Promise<KnownNode | undefined> {
@@ -166,6 +166,11 @@ export class RunLog {
     this.#known.set(term, known);
     return known;
   }
+}
+
+/** The path of the node that holds a job's last run. */
+export function recordOf(log: string, job: string): string {
+  return `${log}/${nodeNameOf(job)}`;
 }
 
 /** After these errors either another client has written the node, or the reply was lost. A read shows which. */

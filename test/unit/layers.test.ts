@@ -113,6 +113,7 @@ describe('the layers', () => {
         'cli/commands/hand-over.ts',
         'cli/commands/list.ts',
         'cli/commands/observe.ts',
+        'cli/commands/once.ts',
         'cli/commands/prune.ts',
         'cli/commands/resign.ts',
         'cli/commands/run.ts',

@@ -1,11 +1,10 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CommandWork } from '../lead-then-run/command-work.js';
 import { campaign } from '../lead-then-run/lead-then-run.js';
-import { duration, withElection } from '../options/arguments.js';
-import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
+import { withElection } from '../options/arguments.js';
+import { type CandidacyOptions, withCandidacy, withGrace } from '../options/candidate-options.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
-import { EXIT, UserError } from '../process/exit-codes.js';
-import { checkCommand } from '../process/find-command-in-path.js';
+import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {
   readonly grace: number;
@@ -61,15 +60,7 @@ export function addRun(program: Command, setExitCode: (code: number) => void): v
     .description(DESCRIPTION);
   withElection(command).argument('<command...>', 'the command to run, and its arguments');
   withConnection(command);
-  withCandidacy(command)
-    .addOption(
-      new Option(
-        '--grace <duration>',
-        'how long the command may take to end after SIGTERM. If the lease runs out: a quarter of a lease at most, and never beyond the end of the lease',
-      )
-        .default(10_000, '10s')
-        .argParser(duration()),
-    )
+  withGrace(withCandidacy(command))
     .option('--restart', 'campaign again when the command has ended, or leadership was lost')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, [name = '', ...args]: string[], options: RunOptions) => {
@@ -78,11 +69,7 @@ export function addRun(program: Command, setExitCode: (code: number) => void): v
 }
 
 async function run(election: string, name: string, args: string[], options: RunOptions): Promise<number> {
-  if (process.platform === 'win32')
-    throw new UserError(
-      EXIT.unavailable,
-      'conclave run needs process sessions that it can end as a whole, and Windows has none: use a POSIX system',
-    );
+  checkPosix('run');
   const target = targetOf(options);
   checkCommand(name);
   const { grace: graceMs, restart = false } = options;

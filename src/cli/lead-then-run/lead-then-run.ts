@@ -21,6 +21,7 @@ export interface Leadership {
 export interface LeaderWork {
   readonly signals: readonly NodeJS.Signals[]; // The signals that it handles while it leads.
   readonly unable?: Promise<string>; // Resolves with the reason when it can no longer work, in whatever term. Never rejects.
+  readonly done?: Promise<string>; // Resolves with the reason when another process has done the work. Only counts while it waits.
   onWaiting?(session: Session): void; // Called when the candidate has a place in the queue, with the session that holds it.
   /** The term is given back when it has settled. Resolves with the exit code, or `undefined` to campaign again. */
   lead(leadership: Leadership): Promise<number | undefined>;
@@ -93,6 +94,11 @@ class Campaign {
     for (const signal of signals) process.on(signal, onSignal);
     this.#listen();
     void this.#work.unable?.then((reason) => this.#finish(EXIT.system, reason));
+    void this.#work.done?.then((reason) => {
+      if (this.#state.name !== 'waiting') return;
+      this.#printIfVerbose(reason);
+      this.#finish(EXIT.ok, undefined, LEAVE_WITHIN_MS);
+    });
     this.#supervisor.start().catch((error: unknown) => this.#fail(error));
     const connectTimer = this.#limitFirstConnect();
     if (this.#options.waitTimeout !== undefined)

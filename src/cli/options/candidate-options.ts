@@ -57,3 +57,14 @@ export function withCandidacy(command: Command): Command {
     )
     .option('-v, --verbose', 'print what happens on standard error');
 }
+
+export function withGrace(command: Command): Command {
+  return command.addOption(
+    new Option(
+      '--grace <duration>',
+      'how long the command may take to end after SIGTERM. If the lease runs out: a quarter of a lease at most, and never beyond the end of the lease',
+    )
+      .default(10_000, '10s')
+      .argParser(duration()),
+  );
+}

@@ -4,6 +4,15 @@ import { EXIT, UserError } from './exit-codes.js';
 import { printable, printError } from './output.js';
 import { changedVariables } from './utf8.js';
 
+/** @throws UserError on Windows */
+export function checkPosix(subcommand: string): void {
+  if (process.platform === 'win32')
+    throw new UserError(
+      EXIT.unavailable,
+      `conclave ${subcommand} needs process sessions that it can end as a whole, and Windows has none: use a POSIX system`,
+    );
+}
+
 /**
  * Checks that the system could start a command, and prints which variables the command gets changed. Call it before the candidate takes a
  * place in the queue: a leader that can't run its command would only keep other candidates from leading.

@@ -1,0 +1,127 @@
+import { isDue, type LastRun, parseLastRun } from '../../jobs/firing.js';
+import { RunLog, recordOf } from '../../jobs/run-log.js';
+import { deferred } from '../../platform/async/promises.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
+import { resolveLogger } from '../../platform/logging/logger.js';
+import type { Timer } from '../../platform/time/clock.js';
+import { dateAt } from '../../platform/time/timers.js';
+import { NodeWatch } from '../../session/node-watch.js';
+import type { Session } from '../../session/session.js';
+import { EXIT } from '../process/exit-codes.js';
+import { printError } from '../process/output.js';
+import { CommandWork, type LeaderCommand } from './command-work.js';
+import type { Leadership } from './lead-then-run.js';
+
+const { clock } = systemEnvironment;
+
+const JOB = 'once';
+const LOOK_AGAIN_MS = 1000; // Until there is a record, that is until the end of the first run.
+
+/** One firing of a crontab line, on this machine. */
+export interface OnceFiring {
+  readonly log: string; // The path of the run log.
+  readonly at: number; // When this process started, by this machine's clock.
+  readonly everyMs: number;
+}
+
+/** Whether a run was begun for the firing: less than half of the period ago, or later, on a machine whose clock is ahead. */
+export function isBegun({ at, everyMs }: OnceFiring, last: LastRun | undefined, now: number): boolean {
+  return isDue(at, last, now, everyMs / 2) === 'done';
+}
+
+/** Follows the record of the last run, until {@link stop} is called. */
+export class RunRecord {
+  readonly #session: Session;
+  readonly #firing: OnceFiring;
+  readonly #first = deferred();
+  readonly #done = deferred<string>();
+  #watch: NodeWatch | undefined;
+  #timer: Timer | undefined;
+  #isDone = false;
+
+  constructor(session: Session, firing: OnceFiring) {
+    this.#session = session;
+    this.#firing = firing;
+    this.#follow();
+  }
+
+  /** Whether a run was begun, as soon as the servers have said so. @throws ZooKeeperError if they refuse */
+  async isDone(): Promise<boolean> {
+    await this.#first.promise;
+    return this.#isDone;
+  }
+
+  /** Resolves with a message when a run was begun. Never rejects. */
+  get done(): Promise<string> {
+    return this.#done.promise;
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+    this.#timer?.clear();
+  }
+
+  #follow(): void {
+    this.#watch = new NodeWatch(this.#session, recordOf(this.#firing.log, JOB), {
+      read: ({ data }) => this.#onRead(parseLastRun(data)),
+      gone: () => {
+        this.#first.resolve();
+        this.#timer = clock.after(LOOK_AGAIN_MS, () => this.#follow());
+      },
+      failed: this.#first.reject, // Later the election decides alone.
+    });
+  }
+
+  #onRead(last: LastRun | undefined): void {
+    if (isBegun(this.#firing, last, clock.date().getTime())) {
+      this.#isDone = true;
+      this.#done.resolve(messageOf(last));
+    }
+    this.#first.resolve();
+  }
+}
+
+/** The leader's work of `conclave once`: notes the firing, and runs the command, unless a run was begun for it. */
+export class OnceWork extends CommandWork {
+  readonly done: Promise<string>;
+  readonly #log: RunLog;
+  readonly #firing: OnceFiring;
+  readonly #isVerbose: boolean;
+
+  constructor(options: LeaderCommand, firing: OnceFiring, record: RunRecord, isVerbose: boolean) {
+    super(options);
+    this.done = record.done;
+    this.#log = new RunLog(firing.log, resolveLogger(options.target.session.logger));
+    this.#firing = firing;
+    this.#isVerbose = isVerbose;
+  }
+
+  override async lead(leadership: Leadership): Promise<number | undefined> {
+    const { term } = leadership;
+    let known: LastRun | undefined;
+    const due = (last: LastRun | undefined) => {
+      known = last;
+      return isDue(this.#firing.at, last, clock.date().getTime(), this.#firing.everyMs / 2);
+    };
+    const begin = () => ({ exitCode: super.lead(leadership) });
+    try {
+      const begun = await this.#log.begin(
+        { job: JOB, at: this.#firing.at },
+        leadership,
+        { due, open: false },
+        begin,
+      );
+      if (begun !== undefined) return await begun.exitCode;
+    } catch (error) {
+      if (error !== term.signal.reason) throw error;
+      printError('leadership lost: the command was not started');
+      return EXIT.lost;
+    }
+    if (this.#isVerbose) printError(messageOf(known));
+    return EXIT.ok;
+  }
+}
+
+function messageOf(last: LastRun | undefined): string {
+  return `nothing to do: a run was begun at ${dateAt(last?.at ?? 0).toISOString()}`;
+}
