@@ -10,8 +10,9 @@ import {
 import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
 import type { ElectionSupervisorOptions } from '../cluster/supervisor/supervisor-options.js';
 import { InvalidOptionError } from '../errors.js';
+import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../platform/checks.js';
-import { supervisorToken } from './tokens.js';
+import { jobsToken, supervisorToken } from './tokens.js';
 
 /** An election in a Nest application. */
 export interface ElectionInNest {
@@ -62,7 +63,7 @@ class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
 }
 
 /**
- * Makes an `ElectionSupervisor` injectable in the whole application. It starts in `onApplicationBootstrap`, which doesn't wait for it: the
+ * Makes an `ElectionSupervisor`, and its `LeaderJobs`, injectable in the whole application. The supervisor starts in `onApplicationBootstrap`, which doesn't wait for it: the
  * application begins without a server. It stops in `onModuleDestroy`, with the order of `supervisor.stop()`. Its errors go to Nest's
  * logger. If `start()` rejects, for example because the servers refuse the credentials, the rejection is unhandled and ends the process.
  *
@@ -99,6 +100,7 @@ Module({})(ConclaveModule);
 function moduleOf(options: ConclaveModuleAsyncOptions): DynamicModule {
   const { imports = [], inject = [] } = options;
   const token = supervisorToken(options.name);
+  const jobs = jobsToken(options.name);
   const stopWithinMs = checkPositiveMs('stopWithinMs', options.stopWithinMs, 20_000);
   const useFactory = checkFunction('useFactory', options.useFactory);
   if (useFactory === undefined) throw new InvalidOptionError('useFactory', useFactory, 'a function');
@@ -113,11 +115,16 @@ function moduleOf(options: ConclaveModuleAsyncOptions): DynamicModule {
         useFactory: async (...given: never[]) => new ElectionSupervisor(await useFactory(...given)),
       },
       {
+        provide: jobs,
+        inject: [token],
+        useFactory: (supervisor: ElectionSupervisor) => new LeaderJobs(supervisor),
+      },
+      {
         provide: SupervisorLifecycle,
         inject: [token],
         useFactory: (supervisor: ElectionSupervisor) => new SupervisorLifecycle(supervisor, stopWithinMs),
       },
     ],
-    exports: [token],
+    exports: [token, jobs],
   };
 }

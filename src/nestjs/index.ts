@@ -6,5 +6,6 @@ export {
   type ElectionInNest,
 } from './conclave-module.js';
 export { type LeaderHealth, leaderHealth } from './leader-health.js';
+export { LeaderJob, type LeaderJobDecorator, type LeaderJobOptions } from './leader-job.js';
 export { LeaderOnly, type LeaderOnlyOptions } from './leader-only.js';
-export { InjectSupervisor, supervisorToken } from './tokens.js';
+export { InjectSupervisor, jobsToken, supervisorToken } from './tokens.js';

@@ -3,9 +3,15 @@ import { InvalidOptionError } from '../errors.js';
 import { checkId } from '../platform/checks.js';
 
 /** A supervisor's health, as @nestjs/terminus takes it. */
-export interface LeaderHealth extends ReturnType<HealthSource['health']> {
+export interface LeaderHealth {
   /** `down` makes terminus answer with 503. */
   readonly status: 'up' | 'down';
+  /** As in the supervisor's `health()`. */
+  readonly live: boolean;
+  /** As in the supervisor's `health()`. */
+  readonly ready: boolean;
+  /** As in the supervisor's `health()`. */
+  readonly reasons: readonly string[];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Inject } from '@nestjs/common';
 import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
+import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkId } from '../platform/checks.js';
 import { refuseStandardDecorators } from './replaced-method.js';
 
@@ -10,6 +11,15 @@ import { refuseStandardDecorators } from './replaced-method.js';
  */
 export function supervisorToken(name?: string): typeof ElectionSupervisor | string {
   return checkId('name', name) === undefined ? ElectionSupervisor : `ElectionSupervisor:${name}`;
+}
+
+/**
+ * The injection token of the jobs of `ConclaveModule.forRoot({ name })`: the class `LeaderJobs` without a name.
+ *
+ * @throws InvalidOptionError as {@link supervisorToken} does
+ */
+export function jobsToken(name?: string): typeof LeaderJobs | string {
+  return checkId('name', name) === undefined ? LeaderJobs : `LeaderJobs:${name}`;
 }
 
 /**

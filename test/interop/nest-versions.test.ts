@@ -75,7 +75,9 @@ describe.each(VERSIONS)('conclave/nestjs with Nest $nest', (version) => {
       byToken: true,
       leaderOnly: { path: `${path}/named/end`, isItsTerm: true },
       calls: [
+        '@Cron above @LeaderJob, in its term: true',
         '@Cron above @LeaderOnly, of Service, in a term: true',
+        '@Interval below @LeaderJob, in its term: true, at a whole second: true',
         '@Interval below @LeaderOnly, of Service, in a term: true',
       ],
       up: { status: 'ok', info: { conclave: { status: 'up', ...well }, unnamed: { status: 'up', ...well } } },

@@ -1,4 +1,5 @@
 import { Controller, Get, HttpException, Inject, Module, Param, Post } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
 import type { ElectionSupervisor } from 'conclave';
 import { ConclaveModule, InjectSupervisor } from 'conclave/nestjs';
 import { ReportsService } from './reports.service.js';
@@ -34,6 +35,7 @@ export class AppController {
 
 @Module({
   imports: [
+    ScheduleModule.forRoot(),
     ConclaveModule.forRoot({
       connect: process.env.ZOOKEEPER ?? '127.0.0.1:2181',
       path: process.env.ELECTION ?? '/shop/reports',

@@ -10,7 +10,15 @@ import { NestFactory } from '@nestjs/core';
 import { Cron, Interval, ScheduleModule } from '@nestjs/schedule';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { currentTerm, ElectionSupervisor } from 'conclave';
-import { ConclaveModule, InjectSupervisor, LeaderOnly, leaderHealth, supervisorToken } from 'conclave/nestjs';
+import type { JobRun } from 'conclave/jobs';
+import {
+  ConclaveModule,
+  InjectSupervisor,
+  LeaderJob,
+  LeaderOnly,
+  leaderHealth,
+  supervisorToken,
+} from 'conclave/nestjs';
 
 const [connect = '', path = ''] = process.argv.slice(2);
 const calls = new Set<string>();
@@ -47,7 +55,22 @@ class Base {
 }
 
 @Injectable()
-class Service extends Base {}
+class Service extends Base {
+  @Cron('* * * * * *')
+  @LeaderJob({ name: 'above', election: 'named' })
+  async jobAbove({ term }: JobRun) {
+    calls.add(`@Cron above @LeaderJob, in its term: ${term === currentTerm()}`);
+  }
+
+  @LeaderJob({ election: 'named' })
+  @Interval(300)
+  async jobBelow({ scheduledFor, term }: JobRun) {
+    const isWhole = scheduledFor.getTime() % 1000 === 0;
+    calls.add(
+      `@Interval below @LeaderJob, in its term: ${term === currentTerm()}, at a whole second: ${isWhole}`,
+    );
+  }
+}
 
 @Injectable()
 class Resource implements OnModuleDestroy {
@@ -95,7 +118,7 @@ async function main() {
   seen.byToken = app.get(supervisorToken('named')) === service.named;
   await until(() => service.unnamed.isLeader && service.named.isLeader, 'two leaders');
   seen.leaderOnly = await service.pathOf('/end');
-  await until(() => calls.size === 2, 'the scheduled methods');
+  await until(() => calls.size === 4, 'the scheduled methods');
   seen.calls = [...calls].sort();
 
   const health = await app.resolve(HealthCheckService);

@@ -1,6 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import { LeaderJob } from '../../../src/nestjs/leader-job.js';
 import { LeaderOnly } from '../../../src/nestjs/leader-only.js';
 import { InjectSupervisor, supervisorToken } from '../../../src/nestjs/tokens.js';
 import { application, decorate } from '../../support/conclave/nest.js';
@@ -119,7 +120,7 @@ describe('@LeaderOnly()', () => {
     const context = { kind: 'method', name: 'work' } as never;
     const standard = (decorator: unknown) => () =>
       (decorator as (value: unknown, context: object) => void)(() => undefined, context);
-    for (const decorator of [LeaderOnly(), InjectSupervisor()])
+    for (const decorator of [LeaderOnly(), LeaderJob(), InjectSupervisor()])
       expect(standard(decorator)).toThrow(/^@\w+\(\) needs "experimentalDecorators": true/);
   });
 });
