@@ -8,6 +8,7 @@ export const ROWS = /** @type {const} */ ([
   'herd',
   'guarded-failover',
   'host-failover',
+  'warm-standby',
   'blocked-leader',
   'false-takeovers',
   'memory',

@@ -107,8 +107,9 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
   }
 
   /**
-   * Ends the elector's term cleanly. The elector then goes to the back of the queue. Resolves once it has a place there or has stopped.
-   * Called from inside the leader's work, it resolves as soon as the term's signal has aborted. Does nothing unless the elector leads.
+   * Ends the elector's term cleanly, after a wait by `waitForPreparedMs`. The elector then goes to the back of the queue. Resolves once it
+   * has a place there or has stopped. Called from inside the leader's work, it resolves as soon as the term's signal has aborted. Does
+   * nothing unless the elector leads.
    *
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
@@ -140,7 +141,8 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
    * Called from inside the leader's work (`lead`, or a function given to `waitUntil`), it resolves once the term's signal has aborted.
    *
    * The elector waits for the work as long as that takes. It gives nothing back before, since the work may still be acting. If the work
-   * takes longer than a lease, the elector emits `error` once. If the call rejects because of `timeoutMs`, the stop goes on.
+   * takes longer than a lease and `waitForPreparedMs`, the elector emits `error` once. If the call rejects because of `timeoutMs`, the stop
+   * goes on.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; the error says what still runs
    * @throws InvalidOptionError if an option is wrong; the elector then isn't stopped

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
 import { parseRecord } from '../../src/election/record/record.js';
+import type { Term } from '../../src/election/term/term.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
@@ -277,6 +278,21 @@ describe('conclave status', () => {
       );
     },
   );
+
+  it('says of each waiting candidate that prepares whether it is prepared', async () => {
+    const { session, path } = await openWithPath('cli');
+    await lead(session, path, { id: 'one' });
+    const loaded = deferred<undefined>();
+    const warm = { id: 'warm', prepare: () => loaded.promise, lead: ({ ended }: Term) => ended };
+    await campaign(await openSession(), path, warm);
+    const last = async (...options: string[]) =>
+      (await conclave('status', path, ...options)).stdout.join('\n').split('\n').at(-1) as string;
+    expect(await last()).toBe('waits  warm  not prepared');
+    loaded.resolve(undefined);
+    await until(async () => (await last()) === 'waits  warm  prepared');
+    const [leader, next] = JSON.parse(await last('--json')).candidates;
+    expect([leader.prepared, next.prepared]).toEqual([undefined, true]);
+  });
 
   it('lists the waiting candidates in the order in which they will lead, with their priorities', async () => {
     const { session, path } = await openWithPath('cli');

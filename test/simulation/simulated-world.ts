@@ -11,7 +11,7 @@ import { type Happening, Scheduler } from './scheduler.js';
 const SERVERS = 3;
 
 /** Chance, in streams of its own for each purpose. */
-const STREAMS = { setup: 0, model: 1, clients: 2, faults: 3, preparations: 4 } as const;
+const STREAMS = { setup: 0, model: 1, clients: 2, faults: 3, preparations: 5 } as const;
 
 /** A process that may be disturbed, and its ways to the servers, which stay when it is replaced. */
 export interface Place {

@@ -4,8 +4,8 @@ import { printOnStandardError } from '../../platform/logging/standard-error.js';
 import { EXIT } from './exit-codes.js';
 
 /** A candidate as `--json` prints it. Data that aren't text are in base 64. */
-export function candidateJson({ id, node, position, priority, data }: Candidate): object {
-  const place = { id, node, position, priority };
+export function candidateJson({ id, node, position, priority, data, prepared }: Candidate): object {
+  const place = { id, node, position, priority, ...(prepared !== undefined && { prepared }) };
   if (data === undefined) return place;
   if (typeof data === 'string') return { ...place, data };
   return { ...place, base64: Buffer.from(data).toString('base64') };

@@ -103,7 +103,9 @@ export function heartbeatLine(heartbeatAgeMs: number): string {
 }
 
 export function waitingLine(
-  candidate: Pick<Candidate, 'id' | 'priority'> & { data?: Candidate['data'] },
+  candidate: Pick<Candidate, 'id' | 'priority' | 'prepared'> & { data?: Candidate['data'] },
 ): string {
-  return `waits  ${candidateLine(candidate)}`;
+  const { prepared } = candidate;
+  const readiness = prepared === undefined ? '' : prepared ? '  prepared' : '  not prepared';
+  return `waits  ${candidateLine(candidate)}${readiness}`;
 }

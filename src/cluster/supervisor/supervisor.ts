@@ -211,7 +211,8 @@ export class ElectionSupervisor<T = undefined>
   }
 
   /**
-   * Ends the term cleanly and goes to the back of the queue; see `LeaderElector.resign`. Does nothing unless it leads.
+   * Ends the term cleanly, after a wait by `waitForPreparedMs`, and goes to the back of the queue; see `LeaderElector.resign`. Does nothing
+   * unless it leads.
    *
    * @throws SessionExpiredError if the session ends before
    */
@@ -239,8 +240,8 @@ export class ElectionSupervisor<T = undefined>
    * leader's work, it resolves as soon as the term's signal has aborted; from inside the hook, at once.
    *
    * It waits for the work as long as that takes. Until then the session is kept and nothing is released, because the work may still act.
-   * When that takes longer than a lease, `error` reports it once, and `health()` is no longer live. If the call rejects for its
-   * `timeoutMs`, the stop goes on: end the process, or call again to wait for it.
+   * When that takes longer than a lease and `waitForPreparedMs`, `error` reports it once, and `health()` is no longer live. If the call
+   * rejects for its `timeoutMs`, the stop goes on: end the process, or call again to wait for it.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped

@@ -1,0 +1,152 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { quantile, rounded } from '../harness/quantiles.mjs';
+import { startServers } from '../harness/servers.mjs';
+
+const WORKER = fileURLToPath(new URL('processes/warm-worker.mjs', import.meta.url));
+const HANDOVER_BAR_MS = 150;
+/** A quarter of a lease: that far apart are heartbeats, and the reads of them, so single failovers differ by more than that. */
+const FAILOVER_BAR_MS = 500;
+
+const WAYS = /** @type {const} */ ([
+  { loads: 'nothing', who: 'a service that loads nothing' },
+  { loads: 'lead', who: 'loads 1.5 s in `lead`' },
+  { loads: 'prepare', who: 'loads 1.5 s in `prepare`' },
+]);
+
+/**
+ * Measures for how long nobody acts when the leader of a service changes that loads for 1.5 s before it acts.
+ *
+ * Each worker is a process, which acts every 5 ms while it leads. At a handover the leader is told to stop as soon as the next worker has
+ * joined, as in a deployment. At a failover the next worker has waited, and loaded if it prepares, before the leader is killed.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function warmStandby({ quick, say }) {
+  const rounds = quick ? 3 : 20;
+  const servers = await startServers();
+  /** @type {Pauses[]} */
+  const measured = [];
+  try {
+    for (const way of WAYS) {
+      const handovers = await changes(servers.connect, way.loads, rounds, handOver);
+      const failovers = await changes(servers.connect, way.loads, rounds, failOver);
+      measured.push({ ...way, handovers, failovers });
+      say(`warm standby: ${way.who}, ${rounds} handovers and ${rounds} failovers`);
+    }
+  } finally {
+    await servers.stop();
+  }
+  return report(measured);
+}
+
+/** @typedef {{ loads: string, who: string, handovers: number[], failovers: number[] }} Pauses in milliseconds */
+
+class Worker {
+  /** @param {string} connect @param {string} path @param {string} loads */
+  constructor(connect, path, loads) {
+    this.child = fork(WORKER, [connect, path, loads]);
+    this.joined = this.#said((message) => message === 'joined' || undefined);
+    this.loaded =
+      loads === 'prepare' ? this.#said((message) => message === 'loaded' || undefined) : this.joined;
+    this.firstActAt = this.#said((message) => /** @type {{ firstActAt?: number }} */ (message).firstActAt);
+    this.lastActAt = this.#said((message) => /** @type {{ lastActAt?: number }} */ (message).lastActAt);
+  }
+
+  /**
+   * @template T
+   * @param {(message: unknown) => T | undefined} read
+   * @returns {Promise<T>}
+   */
+  #said(read) {
+    return new Promise((resolve) => {
+      this.child.on('message', (message) => {
+        const value = read(message);
+        if (value !== undefined) resolve(value);
+      });
+    });
+  }
+
+  async kill() {
+    if (this.child.exitCode !== null) return;
+    this.child.kill('SIGKILL');
+    await once(this.child, 'exit');
+  }
+}
+
+/** @param {Worker} leader @param {Worker} next @returns {Promise<number>} the time of the leader's last act */
+async function handOver(leader, next) {
+  await next.joined;
+  leader.child.send('stop');
+  return await leader.lastActAt;
+}
+
+/** @param {Worker} leader @param {Worker} next @returns {Promise<number>} the time of the kill */
+async function failOver(leader, next) {
+  await next.loaded;
+  const killedAt = Number(process.hrtime.bigint()) / 1e6;
+  leader.child.kill('SIGKILL');
+  return killedAt;
+}
+
+/**
+ * @param {string} connect
+ * @param {string} loads
+ * @param {number} rounds
+ * @param {(leader: Worker, next: Worker) => Promise<number>} end
+ */
+async function changes(connect, loads, rounds, end) {
+  const path = `/${loads}-${end.name}`;
+  let leader = new Worker(connect, path, loads);
+  await leader.firstActAt;
+  const pauses = [];
+  for (let round = 0; round < rounds; round++) {
+    const next = new Worker(connect, path, loads);
+    const endedAt = await end(leader, next);
+    pauses.push((await next.firstActAt) - endedAt);
+    leader = next;
+  }
+  await leader.kill();
+  return pauses;
+}
+
+/** @param {Pauses[]} measured @returns {import('../harness/finding.mjs').Finding} */
+function report(measured) {
+  const prepared = /** @type {Pauses} */ (measured.find(({ loads }) => loads === 'prepare'));
+  const unloaded = /** @type {Pauses} */ (measured.find(({ loads }) => loads === 'nothing'));
+  const figures = (/** @type {number[]} */ pauses) =>
+    [0.5, 1].map((share) => rounded(quantile(pauses, share)));
+  return {
+    id: 'warm-standby',
+    title: 'For how long nobody acts when the leader of a service changes that loads for 1.5 s',
+    columns: ['service', 'rounds', 'handover p50 ms', 'longest ms', 'failover p50 ms', 'longest ms'],
+    table: measured.map(({ who, handovers, failovers }) => [
+      who,
+      handovers.length,
+      ...figures(handovers),
+      ...figures(failovers),
+    ]),
+    bars: [
+      {
+        what: 'longest pause at a handover, with `prepare`',
+        measured: rounded(Math.max(...prepared.handovers)),
+        bar: HANDOVER_BAR_MS,
+        unit: 'ms',
+      },
+      {
+        what: 'failover p50 with `prepare`, beyond that of a service that loads nothing',
+        measured: rounded(Math.max(0, quantile(prepared.failovers, 0.5) - quantile(unloaded.failovers, 0.5))),
+        bar: FAILOVER_BAR_MS,
+        unit: 'ms',
+      },
+    ],
+    notes: [
+      'Handover: from the last act of the former leader to the first act of the next one. The leader is told to stop when the next worker has just joined.',
+      'Failover: from `kill -9` to the first act of the next worker, which had waited before. Default options: a failover takes the rest of the lease, and the takeover delay.',
+      'The longest pause at a handover includes the 5 ms between two acts.',
+    ],
+    data: { measured },
+  };
+}
