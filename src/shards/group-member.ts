@@ -81,7 +81,10 @@ export class GroupMember {
   readonly #home: HomeKeeper;
   readonly #unregister: () => void;
   #hasLeft: Promise<void> | undefined;
-  readonly #onResumed = () => this.#owner.resumed();
+  readonly #onResumed = () => {
+    this.#owner.resumed();
+    this.#planning.resumed();
+  };
 
   private constructor(
     { session, paths, contender, shards, home }: MemberPlace,

@@ -96,6 +96,21 @@ export const SHARD_MUTANTS = [
     test: 'a claim of a shard > that was given back in a move is so again over the next connection, if the servers have taken the release back',
   },
   {
+    name: 'shard-burial-believed',
+    what: 'a planner that has read that no record names a member that is gone never reads the records again over another connection',
+    danger:
+      'if the servers take back the burial of a member, its shards have no owner until a member comes or goes',
+    edits: [
+      {
+        file: 'shards/group-member.ts',
+        from: 'this.#planning.resumed();',
+        to: '',
+      },
+    ],
+    file: GROUP,
+    test: 'a member of a group of shards > owns a shard over the next connection though the servers have taken back the burial of its owner',
+  },
+  {
     name: 'shard-release-at-any-version',
     what: 'a release of a shard depends on no version of the record',
     danger: "a late release makes the next owner's record vacant, and a third member owns the shard as well",

@@ -92,6 +92,11 @@ export class PlanningCandidate {
     this.#planner?.relisted();
   }
 
+  /** A connection was lost. */
+  resumed(): void {
+    this.#planner?.resumed();
+  }
+
   /** Plans no more, and leaves the election. Never rejects. */
   async stop(): Promise<void> {
     this.#hasStopped = true;

@@ -102,8 +102,15 @@ export class Planner {
   /** The group has other shards. */
   relisted(): void {
     // The records of new shards may name members of former times, and publications may have numbers of the former list.
-    this.#knowsTheGone = false;
-    this.#noted();
+    this.#readAll();
+  }
+
+  /**
+   * A connection was lost. Servers that have taken back what they had committed have lost their connections, too. Records may then name
+   * members whose tombstones are gone, and no watch tells of nodes that go back.
+   */
+  resumed(): void {
+    this.#readAll();
   }
 
   /** Resolves when a plan that has begun is over. */
@@ -111,9 +118,15 @@ export class Planner {
     await this.#planning;
   }
 
-  /** Something was written that a plan is made from. The first plan of the term is still to come, and reads it. */
+  #readAll(): void {
+    this.#knowsTheGone = false;
+    this.#noted();
+  }
+
+  /** Something was written that a plan is made from. If the first plan of the term is still to come, that reads it. */
   #noted(): void {
-    if (this.#planned !== undefined && !this.#term.signal.aborted) this.#planNow();
+    const hasBegun = this.#planned !== undefined || this.#planning !== undefined;
+    if (hasBegun && !this.#term.signal.aborted) this.#planNow();
   }
 
   #planNow(): void {

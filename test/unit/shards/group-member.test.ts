@@ -242,6 +242,36 @@ describe('a member of a group of shards', () => {
     ]);
   });
 
+  it('owns a shard over the next connection though the servers have taken back the burial of its owner', async () => {
+    const { clock, server, open, join, idsOf, ownersOf } = await startGroup({ shards: 6 });
+    const [planner, other, gone] = [await join('a'), await join('b'), await join('c')];
+    await clock.advance(A_WHILE_MS);
+    const shard = idsOf(gone)[0] as string;
+    const record = `${GROUP}/shards/${shard}`;
+    const former = server.data(record) as Buffer;
+    gone.expire();
+    await clock.advance(REPLACED_MS);
+    const refuse = async (shards: string[]) => {
+      for (const { member } of [planner, other]) member.refuse(shards);
+      await clock.advance(A_WHILE_MS);
+    };
+    await refuse([shard]);
+    await refuse([]); // Now the planner has read that no record names a member that is gone, and has removed the tombstone.
+    expect([ownersOf(shard).length, server.paths(`${GROUP}/tombstones`)]).toEqual([
+      1,
+      [`${GROUP}/tombstones`],
+    ]);
+    await refuse([shard]);
+    const operator = await open(TIMES);
+    await clock.advanceUntil(operator.setData(record, former));
+    await refuse([]);
+    await clock.advance(60_000);
+    expect(ownersOf(shard)).toEqual([]); // Nothing tells the planner.
+    server.dropConnections();
+    await clock.advance(REPLACED_MS);
+    expect(ownersOf(shard)).toHaveLength(1);
+  });
+
   it('reads its plan anew after each loss of its connection, and keeps its shards', async () => {
     const { clock, server, join, idsOf, expectAllOwnedOnce } = await startGroup();
     const [first, second] = [await join('a'), await join('b')];

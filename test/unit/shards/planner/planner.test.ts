@@ -179,8 +179,7 @@ async function setUpAlone() {
     term,
   );
   onTestFinished(() => controller.abort());
-  const changed = () => planner.changed();
-  return { clock, session, timers, present, come, changed, written, controller, reads, errors };
+  return { clock, session, timers, present, come, planner, written, controller, reads, errors };
 }
 
 describe('a term of the planner', () => {
@@ -198,7 +197,7 @@ describe('a term of the planner', () => {
   });
 
   it('goes by what members publish when one joins, and by all records when one has gone', async () => {
-    const { clock, session, present, come, written, reads, changed } = await setUpAlone();
+    const { clock, session, present, come, planner, written, reads } = await setUpAlone();
     const [first, second] = [seen('a', 1), seen('b', 2)];
     await come(first);
     await clock.advance(SETTLE_MS);
@@ -214,9 +213,39 @@ describe('a term of the planner', () => {
     expect(reads).toHaveLength(1);
     expect(written.sort()).toEqual([PATHS.planOf(first.node), PATHS.planOf(second.node)].sort());
     present.pop();
-    changed();
+    planner.changed();
     await clock.advance(0);
     expect(reads).toHaveLength(2);
+  });
+
+  it('reads all records again over another connection, also one that comes while the first plan is made', async () => {
+    const { clock, come, planner, reads } = await setUpAlone();
+    await come(seen('a', 1));
+    await clock.advance(SETTLE_MS);
+    planner.resumed();
+    await clock.advance(0);
+    expect(reads).toHaveLength(1);
+    for (const times of [2, 3]) {
+      reads.at(-1)?.resolve([]);
+      await clock.advance(0);
+      if (times > 2) planner.resumed();
+      await clock.advance(0);
+      expect(reads).toHaveLength(times);
+    }
+  });
+
+  it('plans again for a pin that comes while the first plan is made', async () => {
+    const { clock, session, come, written, reads } = await setUpAlone();
+    const [first, second] = [seen('a', 1), seen('b', 2)];
+    await come(first);
+    await come(second);
+    await clock.advance(SETTLE_MS);
+    expect(reads).toHaveLength(1);
+    await clock.advanceUntil(session.setData(PATHS.pins, Buffer.alloc(0)));
+    await clock.advance(0);
+    reads[0]?.resolve([]);
+    await clock.advance(0);
+    expect(written).toHaveLength(4);
   });
 
   it('plans at once for a member that came back before it was known that it is awaited', async () => {
