@@ -56,7 +56,6 @@ export class Machine implements Clock {
   readonly #halts = new Set<'frozen' | 'stalled'>();
   /** Since when it stands still, if it does, by the clock on the wall. */
   #haltedAt = 0;
-  #pausedAt = 0;
   #frozenAt = 0;
   #frozenMs = 0;
   #runsSince: number;
@@ -131,11 +130,12 @@ export class Machine implements Clock {
     return this.#frozenMs + (this.#halts.size > 0 ? this.#monotonicMs() - this.#frozenAt : 0);
   }
 
-  /** Since when it has stood still, by the clock on the wall: now, if it runs. */
+  /**
+   * Since when it has stood still, by the clock on the wall: now, if it runs. What it does after a pause is done already, and other threads
+   * see it in shared memory. So a pause doesn't count, and a halt within it counts from its end.
+   */
   get standsSince(): number {
-    const { now } = this.#scheduler;
-    const since = this.#halts.size > 0 ? this.#haltedAt : now;
-    return now < this.#pausedUntil ? Math.min(since, this.#pausedAt) : since;
+    return this.#halts.size > 0 ? Math.max(this.#haltedAt, this.#pausedUntil) : this.#scheduler.now;
   }
 
   /** Since when it runs, by the clock on the wall. */
@@ -191,7 +191,6 @@ export class Machine implements Clock {
     const pauseMs =
       this.#isWatched || this.#isDead || this.#halts.size > 0 ? 0 : (this.#faults?.pauseMs() ?? 0);
     if (pauseMs === 0) return ms;
-    if (this.#scheduler.now >= this.#pausedUntil) this.#pausedAt = this.#scheduler.now;
     this.#pausedUntil = this.#wallMs + pauseMs;
     this.#frozenMs += pauseMs * this.#rate;
     this.#scheduler.at(this.#pausedUntil, () => this.#goOnAfterPause());
