@@ -126,7 +126,7 @@ export class Job<T> {
       if (firing !== undefined) await this.#runOne(firing, ready as Leader);
       else if (this.#heldTerm === term) {
         if (ready === undefined) this.#answerCalls();
-        // Nothing was awaited since the look at the queue. Otherwise a call that came meanwhile would wake nobody.
+        // Nothing was awaited since the look at the queue. Otherwise a call that came meanwhile would never run.
         this.#isWorking = false;
         return;
       }

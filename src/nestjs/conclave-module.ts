@@ -48,8 +48,8 @@ class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(supervisor: ElectionSupervisor, stopWithinMs: number) {
     this.#supervisor = supervisor;
     this.#stopWithinMs = stopWithinMs;
-    const logger = new Logger(ConclaveModule.name);
-    supervisor.on('error', (error) => logger.error(error.message));
+    const nest = new Logger(ConclaveModule.name);
+    supervisor.on('error', (error) => nest.error(error.message));
   }
 
   onApplicationBootstrap(): void {

@@ -5,7 +5,7 @@ import {
   NodeExistsError,
   NoNodeError,
   OperationTimeoutError,
-  ZooKeeperError,
+  type ZooKeeperError,
 } from '../errors.js';
 import { type Abortable, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, ignore, microtask } from '../platform/async/promises.js';
@@ -18,7 +18,7 @@ import { Outbox } from './connection/outbox.js';
 import type { Reply } from './connection/reply.js';
 import { CREATE_MODES, checkData, checkPart, checkSize, checkVersion } from './operation-arguments.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
-import { explainedForSasl, isNoAuth, isThrottled } from './protocol/error-codes.js';
+import { explainedForSasl, isNoAuth, isThrottled, refusalOf } from './protocol/error-codes.js';
 import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
 import { CreationWatches, type Watcher, WatchRegistry } from './watch-registry.js';
@@ -61,10 +61,7 @@ export abstract class Operations<
   readonly #access: Access;
   readonly #hasSasl: boolean;
 
-  /**
-   * @param chroot - the path below which all paths are, `''` for none
-   * @param hasSasl - whether the session authenticates by SASL
-   */
+  /** @param chroot - the path below which all paths are, `''` for none. @param hasSasl - whether the session authenticates by SASL */
   protected constructor(
     chroot: string,
     { access, environment }: { readonly access: Access; readonly environment: Environment },
@@ -483,12 +480,6 @@ export abstract class Operations<
       this.reportListenerError(new ListenerError('onChange', cause));
     }
   }
-}
-
-/** The error with which a server has refused. @throws any other error */
-function refusalOf(error: unknown): ZooKeeperError {
-  if (error instanceof ZooKeeperError && !isThrottled(error)) return error;
-  throw error;
 }
 
 /** The answer to a read, or `undefined` if there is no such node. @throws any other error of the read */

@@ -13,6 +13,8 @@ const ELECTIONS = 4; // At the same time.
 const SESSION_TIMEOUT_MS = 1500;
 const PERIOD_MS = 4000;
 const SKEW_MS = 2000;
+/** A round waits for one firing, and for the next leader. */
+const TIMEOUT_MS = 60_000 + ROUNDS * 20_000;
 const FIXTURE = join(import.meta.dirname, '../fixtures/job-replica.mjs');
 
 type Name = 'naive' | 'default' | 'recover';
@@ -111,19 +113,21 @@ async function tally(isKill: boolean): Promise<Tally> {
 describe('with one clock two seconds off, the firings around a change of the leader', () => {
   it.concurrent(
     'run once if the leader resigns; with a question for isLeader some are lost or run twice',
+    { timeout: TIMEOUT_MS },
     concurrently(async () => {
       const { naive, default: byDefault, recover } = await tally(false);
       expect([byDefault.lost, byDefault.twice, recover.lost, recover.twice]).toEqual([0, 0, 0, 0]);
-      expect(naive.lost + naive.twice).toBeGreaterThan(0);
+      if (ROUNDS > 1) expect(naive.lost + naive.twice).toBeGreaterThan(0); // In one round it may have luck.
     }),
   );
 
   it.concurrent(
     'never run twice if the leader is killed, and none is lost that is to be recovered',
+    { timeout: TIMEOUT_MS },
     concurrently(async () => {
       const { naive, default: byDefault, recover } = await tally(true);
       expect([byDefault.twice, recover.lost]).toEqual([0, 0]);
-      expect(naive.lost + naive.twice).toBeGreaterThan(0);
+      if (ROUNDS > 1) expect(naive.lost + naive.twice).toBeGreaterThan(0); // In one round it may have luck.
     }),
   );
 });

@@ -60,6 +60,12 @@ export function isThrottled(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.retryable;
 }
 
+/** The error with which a server has refused. @throws any other error */
+export function refusalOf(error: unknown): ZooKeeperError {
+  if (error instanceof ZooKeeperError && !isThrottled(error)) return error;
+  throw error;
+}
+
 /** The name of the request that has a token of SASL. */
 export const SASL = 'sasl';
 

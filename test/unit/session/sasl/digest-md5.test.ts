@@ -170,10 +170,14 @@ describe('an exchange of DIGEST-MD5', () => {
   });
 
   it.each([
-    ['no token: the server lets in clients with a wrong password', null, 'allowSaslFailedClients'],
-    ['a wrong proof', Buffer.from(`rspauth=${'0'.repeat(32)}`), 'without a proof'],
-    ['another challenge', challenge, 'without a proof'],
-  ])('is refused at its end for %s', (_, token, why) => {
+    [
+      'is refused at its end for no token: the server lets in clients with a wrong password',
+      null,
+      'allowSaslFailedClients',
+    ],
+    ['is refused at its end for a wrong proof', Buffer.from(`rspauth=${'0'.repeat(32)}`), 'without a proof'],
+    ['is refused at its end for another challenge', challenge, 'without a proof'],
+  ])('%s', (_, token, why) => {
     const exchange = begin();
     exchange.step(undefined);
     exchange.step(challenge);

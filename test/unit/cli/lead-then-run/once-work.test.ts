@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isBegun } from '../../../src/cli/lead-then-run/once-work.js';
+import { isBegun } from '../../../../src/cli/lead-then-run/once-work.js';
 
 const HOUR = 3600_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
