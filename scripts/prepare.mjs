@@ -5,13 +5,15 @@
  *     node scripts/prepare.mjs [SET]... [--javascript | --build]
  *
  * The dependencies are those of the project itself, which the build of its JavaScript and the demo need, and those of the given sets: the
- * folders of `tools/dependencies`. `all` means all sets. The package of the set `kerberos` is compiled. If that fails, the preparation fails,
- * except for `all`: most of the commands that need all sets don't run that package, and the tests that do fail. `--build` builds `dist/`, `--javascript` leaves its declarations out.
+ * folders of `tools/dependencies`. `all` means all sets. `--build` builds `dist/`, `--javascript` leaves its declarations out.
+ *
+ * With the set `kerberos` come a KDC and the compiled package. If that fails, so does the preparation. With `all` only the tests fail that
+ * use these: most of the commands that need all sets run without.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileKerberos } from '../tools/kerberos/installed.mjs';
+import { compileKerberos, findKdc } from '../tools/kerberos/installed.mjs';
 import { build } from './build.mjs';
 import { isAsLocked, isInstalled, SETS } from './prepare/installed.mjs';
 
@@ -35,7 +37,7 @@ for (const set of sets) {
     throw new Error(`unknown set ${set}: expected all or some of ${known.join(', ')}`);
 }
 installDependencies();
-if (sets.includes('kerberos')) compileDependencies();
+if (sets.includes('kerberos')) prepareKerberos();
 if (given.includes('--build') || given.includes('--javascript')) {
   const declarations = given.includes('--build');
   if (isOutdated(declarations ? ['dist/index.js', 'dist/index.d.ts'] : ['dist/index.js'])) {
@@ -57,8 +59,9 @@ function installDependencies() {
   npm('install', '--no-save', '--include-workspace-root', ...workspaces);
 }
 
-function compileDependencies() {
+function prepareKerberos() {
   try {
+    findKdc();
     compileKerberos();
   } catch (error) {
     console.error(/** @type {Error} */ (error).message);
