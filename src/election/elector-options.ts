@@ -35,7 +35,7 @@ export interface CandidacyOptions<T = undefined> {
    * what it returns. Write `prepare` before `lead`, so that TypeScript infers the type. It needs `lead`.
    *
    * A candidate that is elected before that waits for it in its term, before `lead` is called. If it is elected at once, Conclave calls
-   * `prepare` in the term. If `prepare` throws while the candidate waits, `error` has a {@link PrepareError}, and Conclave calls it again
+   * `prepare` in the term. If `prepare` throws while the candidate waits, `error` has a `PrepareError`, and Conclave calls it again
    * after 1, 2, 4 … 60 s. In a term Conclave calls it once more. If that throws, too, the term ends as if `lead` had thrown.
    *
    * `place.signal` aborts when the candidate loses this place in the queue without leading, or when the work of its term has settled.

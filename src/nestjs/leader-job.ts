@@ -17,12 +17,16 @@ export interface LeaderJobOptions extends JobOptions {
   readonly election?: string;
 }
 
-/** Decorates a method that gets the run of a job, or nothing. `Work` is the method's type. */
-export type LeaderJobDecorator = <Work extends (run: JobRun) => unknown>(
-  target: object,
-  key: string | symbol,
-  descriptor: TypedPropertyDescriptor<Work>,
-) => void;
+/** Decorates a method that gets the run of a job, or nothing. */
+export interface LeaderJobDecorator {
+  /** @typeParam Work - the method's type */
+  // biome-ignore lint/style/useShorthandFunctionType: a docstring of its own can name the type parameter.
+  <Work extends (run: JobRun) => unknown>(
+    target: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<Work>,
+  ): void;
+}
 
 /**
  * Makes a job of `LeaderJobs` of a method that a scheduler calls in each replica, for example by `@Cron()` or `@Interval()` of

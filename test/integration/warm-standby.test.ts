@@ -212,6 +212,7 @@ it('a candidate without the option asks and writes what it did before, and one w
   expect(data).toBe('{"id":"next","prepared":true}');
   const more = [...asked];
   for (const each of without.asked) more.splice(more.indexOf(each), 1);
+  const others = more.filter((each) => each !== 'multi'); // Heartbeats: there may be one more by chance.
   // It reads its node in order to write it. The write notifies it, and it reads what it would of a change by another client.
-  expect(more.sort()).toEqual(['getData', 'getData', 'getData', 'setData']);
+  expect(others.sort()).toEqual(['getData', 'getData', 'getData', 'setData']);
 });
