@@ -1,6 +1,7 @@
 import type { MachineInstant } from '../../src/platform/time/machine-instant.js';
 import type { Random } from '../support/seeded-random.js';
 import type { Candidate } from './candidates/candidate.js';
+import { repeatedForMs } from './candidates/repeat-checker.js';
 import { ask, type WeighedFault } from './disturbances.js';
 import { rankOfFirstToFollow, untilReplaced } from './drills.js';
 import { WORST_DRIFT } from './model/ensemble.js';
@@ -9,13 +10,6 @@ import type { Host, World } from './world.js';
 
 /** The clocks of the processes run at rates within 1 %. */
 const DRIFT = 1 + 2 * WORST_DRIFT;
-const LONGEST_PAST_STALL_MS = 1000;
-const SLACK_MS = 30;
-
-/** From the last turn of a main thread until no heartbeat is sent for it: rule 4 of `maxStallMs`. */
-function repeatedForMs(maxStallMs: number): number {
-  return DRIFT * Math.min((9 / 8) * maxStallMs, maxStallMs + LONGEST_PAST_STALL_MS) + SLACK_MS;
-}
 
 /** Checks, when a thread has extended a lease, that the main thread hasn't stood still for too long. */
 export function checkKept(

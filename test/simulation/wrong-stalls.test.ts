@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
+import { ignore } from '../../src/platform/async/promises.js';
+import { machineInstantIn } from '../../src/platform/time/machine-instant.js';
+import { type Given, Repeater } from '../../src/session/connection-thread/heartbeat-repeater.js';
+import { RemoteSocket } from '../../src/session/connection-thread/remote-socket.js';
 import { StallWatch } from '../../src/session/connection-thread/stall-watch.js';
+import { ProofBatch, type ProvenNode } from '../../src/session/keep-alive/heartbeat-batch.js';
+import { SimulatedThread } from './candidates/thread.js';
 import { simulate } from './run.js';
 import { findEach, replace } from './wrong.js';
 
@@ -10,7 +16,23 @@ it('the simulation of stalled main threads finds nothing wrong', async () => {
   });
   expect(violations).toEqual([]);
   expect(counts.get('leases extended while the main thread stood still')).toBeGreaterThan(0);
+  expect(counts.get('heartbeats of threads')).toBeGreaterThan(0);
 }, 120_000);
+
+/** Replaces what the thread is given. @param former - what it was given before */
+function giveInstead(wrong: (given: Given, former: Given | undefined) => Given) {
+  const given = new WeakMap<Repeater, Given>();
+  return replace(
+    Repeater.prototype,
+    'give',
+    (right) =>
+      function (this: Repeater, next: Given | undefined) {
+        const instead = next && wrong(next, given.get(this));
+        if (instead !== undefined) given.set(this, instead);
+        right.call(this, instead);
+      },
+  );
+}
 
 findEach([
   {
@@ -31,5 +53,99 @@ findEach([
           return this.leftMs() > 0;
         };
       }),
+  },
+  {
+    what: 'a thread that sends a heartbeat for a main thread that has stood still for too long',
+    hint: 2,
+    found: /^repeat: .* after the last turn$/,
+    faultRate: 'stalls',
+    make: () => replace(StallWatch.prototype, 'turns', () => () => true),
+  },
+  {
+    what: 'a thread that repeats the heartbeats of a candidate that waits, and has claimed a term or was handed one',
+    hint: 1,
+    found: /^repeat: .* has not begun$/,
+    faultRate: 'stalls',
+    make: () =>
+      giveInstead((given) => ({
+        ...given,
+        heartbeats: given.heartbeats.map((each) => ({ ...each, isForHeld: true })),
+      })),
+  },
+  {
+    what: 'a thread that goes on repeating heartbeats behind a release',
+    hint: 1,
+    found: /^repeat: .* behind its release$/,
+    faultRate: 'stalls',
+    make: () =>
+      giveInstead((given, former) =>
+        former === undefined || given.heartbeats.some(({ isForHeld }) => isForHeld) ? given : former,
+      ),
+  },
+  {
+    what: "a stand-in whose heartbeats go on beside the main thread's next connection",
+    hint: 1,
+    found: /^repeat: .* beside a later connection$/,
+    faultRate: 'stalls',
+    make: () =>
+      replace(
+        RemoteSocket.prototype,
+        'take',
+        (right) =>
+          function (this: RemoteSocket, message) {
+            right.call(this, message.kind === 'lost' ? { kind: 'closed', id: message.id } : message);
+          },
+      ),
+  },
+  {
+    what: 'a thread whose leases count from the replies',
+    hint: 18,
+    found: /^two leaders: /,
+    faultRate: 'stalls',
+    make: () => {
+      let leaseMs = 0;
+      const undo = [
+        giveInstead((given) => {
+          leaseMs = given.leaseMs;
+          return given;
+        }),
+        replace(
+          SimulatedThread.prototype,
+          'extend',
+          (right) =>
+            function (this: SimulatedThread, cell) {
+              right.call(
+                this,
+                cell,
+                machineInstantIn(() => leaseMs, this.machine.sources),
+              );
+            },
+        ),
+      ];
+      return () => {
+        for (const each of undo) each();
+      };
+    },
+  },
+  {
+    what: 'a thread whose heartbeats check the node, and raise no version',
+    hint: 2,
+    found: /^two leaders: /,
+    faultRate: 'stalls',
+    make: () =>
+      replace(
+        ProofBatch.prototype,
+        'given',
+        (right) =>
+          function (this: ProofBatch, idOf, isForHeld) {
+            const real = new Map<ProvenNode, ProvenNode>();
+            for (const node of this.nodes) {
+              const { absolutePath, cells = [] } = node;
+              real.set({ absolutePath, cells, confirmed: ignore, gone: ignore, unreadable: ignore }, node);
+            }
+            const [batch = this] = ProofBatch.of([...real.keys()]);
+            return right.call(batch, (node) => idOf(real.get(node) as ProvenNode), isForHeld);
+          },
+      ),
   },
 ]);

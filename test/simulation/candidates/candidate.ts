@@ -18,6 +18,7 @@ import type { Machine } from '../machine.js';
 import type { Rules } from '../rules.js';
 import type { Scheduler } from '../scheduler.js';
 import type { SimulatedEnvironment } from './environment.js';
+import { RepeatChecker } from './repeat-checker.js';
 
 export const ELECTION = '/elections/scheduler';
 
@@ -129,6 +130,15 @@ export abstract class Candidate {
       this.surroundings.checkKept(this, until);
       checker.checkActing();
     };
+    const { maxStallMs } = setup;
+    if (maxStallMs !== undefined) {
+      const { clock } = this.environment;
+      this.environment.repeats = new RepeatChecker(
+        { id: this.id, clock, maxStallMs },
+        ledger,
+        setup.surroundings.scheduler,
+      );
+    }
     this.environment.onTermTaken = (how) => ledger.count(how);
     this.environment.onUnwanted = () =>
       ledger.violate('lock not wanted', `${this.id} took a place after its acquire had been given up`);
@@ -244,6 +254,7 @@ export abstract class Candidate {
     const memory = this.setup.maxStallMs === undefined ? undefined : term.handle().lease;
     const cell = memory && new LeaseCell(memory, this.environment.clock.sources);
     this.#leadership = { term, node, life, cell };
+    this.environment.repeats?.began(node.path);
     checker.elected(term, life);
     if (memory !== undefined) this.#workInThread(term, memory);
   }
@@ -263,7 +274,8 @@ export abstract class Candidate {
     if (this.isDead) return [];
     const { clock, wires } = this.environment;
     const found: string[] = [];
-    if (clock.timers > 0) found.push(`${clock.timers} timers of ${this.id}`);
+    const timers = clock.timers - this.#heedless;
+    if (timers > 0) found.push(`${timers} timers of ${this.id}`);
     if (clock.threads > 0) found.push(`${clock.threads} threads of ${this.id}`);
     if (wires.size > 0) found.push(`${wires.size} sockets of ${this.id}`);
     if (this.#leadership !== undefined) found.push(`${this.id} was elected and never demoted`);
@@ -287,6 +299,8 @@ export abstract class Candidate {
 
   #hasFailed = false;
   #openPlace: AbortSignal | undefined;
+  /** Preparations under way that don't end with their signal. Nothing waits for them, so their timers aren't left over by Conclave. */
+  #heedless = 0;
 
   /** It fails now and then, but not twice in a row, nor when it has begun in a term: that would end the term. */
   async #prepare(preparations: Random, signal: AbortSignal): Promise<Warm> {
@@ -296,10 +310,13 @@ export abstract class Candidate {
     this.#openPlace = signal;
     const fails = !this.#hasFailed && this.#leadership === undefined && preparations.chance(0.2);
     this.#hasFailed = fails;
-    await this.#pause(
-      preparations.spread(1, LONGEST_PREPARATION_MS),
-      preparations.chance(0.8) ? signal : undefined,
-    );
+    const ms = preparations.spread(1, LONGEST_PREPARATION_MS);
+    if (preparations.chance(0.8)) await this.#pause(ms, signal);
+    else {
+      this.#heedless++;
+      await this.#pause(ms);
+      this.#heedless--;
+    }
     if (fails) throw new Error('not everything could be loaded');
     ledger.count(signal.aborted ? 'preparations for a place that was lost' : 'preparations');
     return signal;

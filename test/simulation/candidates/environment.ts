@@ -14,6 +14,7 @@ import type { Machine } from '../machine.js';
 import { type Listening, Wire } from '../model/socket.js';
 import type { Route } from '../network.js';
 import type { Scheduler } from '../scheduler.js';
+import type { RepeatChecker } from './repeat-checker.js';
 import { SimulatedThread } from './thread.js';
 
 export const CONNECT = '10.0.0.0:2181,10.0.0.1:2181,10.0.0.2:2181';
@@ -59,6 +60,9 @@ export class SimulatedEnvironment implements Environment {
   startThread?: () => Worker;
   /** Called when that thread has extended a lease until then. */
   onExtended: (until: MachineInstant) => void = () => undefined;
+  /** Looks at what leaves the process, if a thread holds its connections. */
+  repeats: RepeatChecker | undefined;
+  #newestWire: Wire | undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
   readonly #servers: readonly Listening[];
@@ -104,6 +108,8 @@ export class SimulatedEnvironment implements Environment {
     const server = this.#servers[index] as Listening;
     const wire = new Wire(holder, server, this.#routes[index] as Route, this.#scheduler, forget);
     this.wires.add(wire);
+    this.#newestWire = wire;
+    wire.onWritten = (bytes) => this.repeats?.written(wire, bytes, wire === this.#newestWire);
     return wire;
   }
 }

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
 import type { Server as Address } from '../../../src/platform/injected-environment.js';
+import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
 import { HeldConnections } from '../../../src/session/connection-thread/held-connections.js';
 import type { FromThread, ToThread } from '../../../src/session/connection-thread/messages.js';
 import type { Random } from '../../support/seeded-random.js';
@@ -45,6 +46,7 @@ class Port {
 export class SimulatedThread extends EventEmitter {
   readonly machine: Machine;
   readonly #main: Machine;
+  readonly #environment: SimulatedEnvironment;
   readonly #wires = new Set<Wire>();
   readonly #down: Port;
   readonly #up: Port;
@@ -56,6 +58,7 @@ export class SimulatedThread extends EventEmitter {
     super();
     const { clock } = environment;
     this.#main = clock;
+    this.#environment = environment;
     this.machine = clock.newThread('connections');
     this.#down = new Port(scheduler, random);
     this.#up = new Port(scheduler, random);
@@ -65,13 +68,9 @@ export class SimulatedThread extends EventEmitter {
       return wire.socket as unknown as Socket;
     };
     const begin = () => {
-      const { sources } = this.machine;
       this.#connections = new HeldConnections({
         environment: { clock: this.machine, openSocket, random: () => random.next() },
-        extend: (cell, until) => {
-          new LeaseCell(cell, sources).extend(until);
-          environment.onExtended(until);
-        },
+        extend: (cell, until) => this.extend(cell, until),
         post: (message) => this.#post(message),
       });
       this.#post({ kind: 'here' });
@@ -79,6 +78,12 @@ export class SimulatedThread extends EventEmitter {
       this.#early = [];
     };
     scheduler.after(random.between(...STARTS_WITHIN_MS), () => this.machine.receive(begin));
+  }
+
+  /** A reply has extended a lease until then. */
+  extend(cell: SharedArrayBuffer, until: MachineInstant): void {
+    new LeaseCell(cell, this.machine.sources).extend(until);
+    this.#environment.onExtended(until);
   }
 
   // ---- what its host calls ----

@@ -1,3 +1,4 @@
+import { ignore } from '../../../src/platform/async/promises.js';
 import type { Machine } from '../machine.js';
 import { Pipe, type Route } from '../network.js';
 import type { Scheduler } from '../scheduler.js';
@@ -85,6 +86,8 @@ export class Wire {
   /** The server's process at the time of the accept. */
   #process: Machine | undefined;
   readonly #onClosed: (wire: Wire) => void;
+  /** Called with all that the client writes. */
+  onWritten: (bytes: Buffer) => void = ignore;
 
   constructor(
     client: Machine,
@@ -134,6 +137,7 @@ export class Wire {
   }
 
   toServer(bytes: Buffer): void {
+    this.onWritten(bytes);
     this.#scheduler.note(bytes.length);
     this.#upward(() => this.#atServer((connection) => this.#server.receive(connection, bytes)));
   }
