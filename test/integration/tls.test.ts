@@ -87,9 +87,12 @@ describe('a session over TLS', () => {
       pfx: certificates.client.toString('base64'),
       passphrase: PASSPHRASE,
     };
-    const process = startStalling('lead', { servers: `localhost:${mutualPort}`, session: { tls } });
+    const process = startStalling('lead', {
+      servers: `localhost:${mutualPort}`,
+      session: { tls, leaseMs: 2000 },
+    });
     await process.said('blocks');
-    await severalLeases(await openSession(known(), `localhost:${mutualPort}`), process.path);
+    await severalLeases(await openSession(known(), `localhost:${mutualPort}`), process.path, 6);
     process.unblock();
     expect((await process.ended).lines).toEqual([
       'leads',
