@@ -97,6 +97,21 @@ export const STALL_MUTANTS = [
     test: 'the watch for stalls > finds the loop turning again as soon as it turns',
   },
   {
+    name: 'stall-counted-from-the-turn-before',
+    what: 'the loop counts as turning for maxStallMs from the last turn that was shown, and not from the next one',
+    danger:
+      'a stall that begins right before a turn is shown costs the term, though it is shorter than maxStallMs',
+    edits: [
+      {
+        file: 'session/connection-thread/stall-watch.ts',
+        from: '() => nextInMs + this.#maxStallMs',
+        to: '() => this.#maxStallMs',
+      },
+    ],
+    file: `${FOLDER}/stall-watch.test.ts`,
+    test: 'the watch for stalls > finds the loop turning until maxStallMs after its last turn, and standing still from an eighth of that later, or a second',
+  },
+  {
     name: 'repeat-for-the-waiting',
     what: 'the thread repeats every heartbeat that it knows',
     danger:

@@ -5,7 +5,7 @@ import { SharedInstant } from '../../platform/time/shared-instant.js';
 const [MOST_TURNS_PAUSE_MS, MOST_LOOKS_PAUSE_MS] = [1000, 500];
 
 /** How often the main thread shows that its loop turns, in milliseconds. */
-export function turnsEveryMs(maxStallMs: number): number {
+function turnsEveryMs(maxStallMs: number): number {
   return Math.min(maxStallMs / 8, MOST_TURNS_PAUSE_MS);
 }
 
@@ -15,8 +15,11 @@ export function looksEveryMs(maxStallMs: number): number {
 }
 
 /**
- * Shows the connection's thread that the main thread's event loop turns, in memory that both read: with each turn it says that the loop
- * counts as turning for `maxStallMs` more. A timer does that, and nothing else: neither requests nor `isHeld()` show that the loop turns.
+ * Shows the connection's thread that the main thread's event loop turns, in memory that both read: with each turn it says until when the
+ * loop counts as turning. A timer does that, and nothing else: neither requests nor `isHeld()` show that the loop turns.
+ *
+ * The loop counts as turning until `maxStallMs` after the next turn that is to be shown. If it stands still right before that one, the
+ * memory knows only the turn before it, and a stall may still last for `maxStallMs` from its beginning.
  */
 export class ShownTurns {
   readonly #clock: Clock;
@@ -35,8 +38,9 @@ export class ShownTurns {
 
   /** The loop has turned. The timer for the next turn doesn't keep the process alive. */
   #turn(): void {
-    this.#turning.raiseTo(machineInstantIn(() => this.#maxStallMs, this.#clock.sources));
-    this.#timer = this.#clock.after(turnsEveryMs(this.#maxStallMs), () => this.#turn(), { background: true });
+    const nextInMs = turnsEveryMs(this.#maxStallMs);
+    this.#turning.raiseTo(machineInstantIn(() => nextInMs + this.#maxStallMs, this.#clock.sources));
+    this.#timer = this.#clock.after(nextInMs, () => this.#turn(), { background: true });
   }
 
   stop(): void {
@@ -45,9 +49,9 @@ export class ShownTurns {
 }
 
 /**
- * Whether the main thread's event loop has turned within `maxStallMs`. The memory is up to an eighth of `maxStallMs` behind the loop, and
- * the thread looks up to a sixteenth later. So the answer becomes `false` between 7/8 and 17/16 of `maxStallMs` after the last turn, if the
- * thread looks every {@link looksEveryMs}. A thread that has stood still itself finds no later turn than there was.
+ * Whether the main thread's event loop has turned within `maxStallMs`. The answer becomes `false` between `maxStallMs` after the last turn
+ * and 9/8 of it, or a second more than it if that is less. The thread asks right before it sends anything. A thread that has stood still
+ * itself finds no later turn than there was.
  */
 export class StallWatch {
   readonly #turning: SharedInstant;
