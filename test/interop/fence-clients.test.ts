@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MikroORM } from '@mikro-orm/postgresql';
+import { PrismaPg } from '@prisma/adapter-pg';
 import { sql as drizzleSql } from 'drizzle-orm';
 import { drizzle as drizzleOfPg } from 'drizzle-orm/node-postgres';
 import { drizzle as drizzleOfPostgresJs } from 'drizzle-orm/postgres-js';
@@ -14,6 +15,7 @@ import { FencedOutError } from '../../src/errors.js';
 import { PostgresFence } from '../../src/fence/postgres-fence.js';
 import type { Query } from '../../src/fence/sql.js';
 import { usePostgres } from '../../tools/postgres/server.mjs';
+import { PrismaClient } from './prisma/client.mjs';
 
 const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;
 const table = `${schema}.conclave_fence`;
@@ -49,6 +51,14 @@ afterAll(async () => {
 interface Client {
   readonly query: Query;
   transaction(work: (query: Query) => Promise<void>): Promise<unknown>;
+}
+
+/** A client of Prisma 7 on the tables of this file. */
+function prismaClient() {
+  const adapter = new PrismaPg({ connectionString: postgres.connectionString }, { schema });
+  const prisma = new PrismaClient({ adapter });
+  onTestFinished(() => prisma.$disconnect());
+  return prisma;
 }
 
 const CLIENTS: Record<string, () => Promise<Client> | Client> = {
@@ -139,6 +149,14 @@ const CLIENTS: Record<string, () => Promise<Client> | Client> = {
       transaction: (work) => em.fork().transactional((tx) => work((text) => tx.execute(text))),
     };
   },
+  Prisma: () => {
+    const prisma = prismaClient();
+    return {
+      query: (text: string) => prisma.$queryRawUnsafe(text),
+      transaction: (work) =>
+        prisma.$transaction((tx: typeof prisma) => work((text) => tx.$queryRawUnsafe(text))),
+    };
+  },
 };
 
 describe.each(Object.keys(CLIENTS))('a fence with %s', (name) => {
@@ -154,3 +172,31 @@ describe.each(Object.keys(CLIENTS))('a fence with %s', (name) => {
     await client.transaction((query) => fence.check(query, NEWER));
   });
 });
+
+it.each(['ReadCommitted', 'RepeatableRead', 'Serializable'])(
+  'a former leader’s transaction with Prisma writes nothing at %s',
+  async (isolationLevel) => {
+    const prisma = prismaClient();
+    await pool.query(
+      `CREATE TABLE IF NOT EXISTS ${schema}."Balance" (id text PRIMARY KEY, value int NOT NULL)`,
+    );
+    const id = randomUUID();
+    await prisma.balance.create({ data: { id, value: 100 } });
+    const fence = new PostgresFence((text) => prisma.$queryRawUnsafe(text), id, { table });
+    const add = (amount: number, holder: { token: bigint }) =>
+      prisma.$transaction(
+        async (tx: typeof prisma) => {
+          await fence.check((text) => tx.$queryRawUnsafe(text), holder);
+          await tx.balance.update({ where: { id }, data: { value: { increment: amount } } });
+        },
+        { isolationLevel },
+      );
+    await fence.enter(FORMER);
+    await add(1, FORMER);
+    await fence.enter(NEWER);
+    await expect(add(1000, FORMER)).rejects.toBeInstanceOf(FencedOutError);
+    await add(10, NEWER);
+    expect(await prisma.balance.findUnique({ where: { id } })).toEqual({ id, value: 111 });
+    expect(await prisma.fence.findUnique({ where: { resource: id } })).toEqual({ resource: id, ...NEWER });
+  },
+);
