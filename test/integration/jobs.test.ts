@@ -1,14 +1,17 @@
+import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { type JobOptions, type JobRun, LeaderJobs, type LeaderJobsOptions } from '../../src/jobs/index.js';
 import { currentTerm } from '../../src/lease/current-term.js';
 import { deferred } from '../../src/platform/async/promises.js';
-import { systemEnvironment } from '../../src/platform/injected-environment.js';
+import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
 import type { Clock } from '../../src/platform/time/clock.js';
+import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
@@ -89,6 +92,41 @@ async function openTwo(connect = connectString()) {
 /** Lets the leader stop, and resolves when the other one leads. */
 async function succeed({ one, two }: { one: Replica; two: Replica }): Promise<void> {
   await eventAfter(two.elector, 'elected', () => one.elector.stop());
+}
+
+/**
+ * All that the second of two candidates sends in ten seconds of a clock that only the test moves: each request, with the time at which it
+ * comes, and the bytes. `prepare` gets that candidate, and returns what is called each 10 ms, 100 times a second.
+ */
+async function sentByWaiting(prepare: (waiting: LeaderElector) => ((at: number) => void) | undefined) {
+  const { clock, server, open } = await startWithTestClock();
+  const leader = new LeaderElector(await open(), '/jobs', { logger: SILENT });
+  await clock.advanceUntil(eventAfter(leader, 'elected', () => leader.start()));
+  const sockets: Socket[] = [];
+  const openSocket: Environment['openSocket'] = (...target) => {
+    const socket = clock.environment.openSocket(...target);
+    sockets.push(socket);
+    return socket;
+  };
+  const environment = { ...clock.environment, openSocket };
+  const session = await Session.connect(server.connectString, { logger: SILENT, environment });
+  onTestFinished(() => clock.advanceUntil(session.close()));
+  const waiting = new LeaderElector(session, '/jobs', { logger: SILENT });
+  const call = prepare(waiting);
+  await clock.advanceUntil(waiting.start());
+  await clock.advance(10_000); // The beginning has more requests.
+  const written = () => sockets.reduce((bytes, socket) => bytes + socket.bytesWritten, 0);
+  const [beganAt, before] = [clock.now(), written()];
+  server.resetCounts();
+  for (let at = 0; at < 1000; at++) {
+    call?.(at);
+    await clock.advance(10);
+  }
+  expect(waiting.state.name).toBe('waiting');
+  const requests = server.requests
+    .filter(({ session: of }) => of?.id === session.credentials.id)
+    .map(({ operation, paths, atMs }) => ({ operation, paths: paths.length, atMs: atMs - beganAt }));
+  return { requests, bytes: written() - before };
 }
 
 describe('a job', () => {
@@ -354,14 +392,30 @@ describe('`next`', () => {
 });
 
 describe('the run log', () => {
-  it('costs no request in a replica that waits, one read in a term, and one transaction for each run', async () => {
+  it.each<[string, JobOptions]>([
+    ['by default', {}],
+    ['with all options', { missed: 'all', recover: true, next: (after) => new Date(after.getTime() + 10) }],
+  ])('costs nothing in a replica that waits: not a request, not a byte, %s', async (_, options) => {
+    const without = await sentByWaiting(() => undefined);
+    const calls: Promise<unknown>[] = [];
+    const withJobs = await sentByWaiting((waiting) => {
+      const jobs = new LeaderJobs(waiting, { logger: SILENT });
+      const each = Array.from({ length: 100 }, (_, at) =>
+        jobs.job(`${at}`, () => expect.unreachable(), options),
+      );
+      return (at) => void calls.push(each[at % 100]?.() as Promise<unknown>);
+    });
+    expect(await Promise.all(calls)).toEqual(Array(1000).fill(undefined));
+    expect(withJobs).toEqual(without);
+    expect(without.requests.length).toBeGreaterThan(10); // Its heartbeats.
+  });
+
+  it('costs one read in a term, and one transaction for each run', async () => {
     const server = await startServer();
-    const { one, two } = await openTwo(server.connectString);
-    const [inOne, inTwo] = [one.job(), two.job()];
+    const { one } = await openTwo(server.connectString);
+    const inOne = one.job();
     await inOne(0);
     server.resetCounts();
-    for (let at = 1; at <= 100; at++) await inTwo(at);
-    expect(server.count('multi') + server.count('getData') + server.count('create')).toBe(0);
     for (let at = 1; at <= 10; at++) await Promise.all([inOne(at), inOne(at)]);
     expect([server.count('multi'), server.count('getData')]).toEqual([10, 0]);
   });
