@@ -45,7 +45,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a wait by a clock that trusts an uptime in whole seconds',
-    hint: 531,
+    hint: 538,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     canShow,

@@ -99,7 +99,7 @@ findEach([
   },
   {
     what: 'a thread whose leases count from the replies',
-    hint: 18,
+    hint: 53,
     found: /^two leaders: /,
     faultRate: 'stalls',
     make: () => {

@@ -116,7 +116,7 @@ const TWO_LEADERS = /^two leaders: /;
 const WRONG: readonly Wrong[] = [
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 49,
+    hint: 50,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -169,7 +169,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes whatever version the heartbeat node has',
-    hint: 79,
+    hint: 99,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -184,7 +184,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the last version, when the node is gone',
-    hint: 29,
+    hint: 40,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromVersionsOfGoneNodes,
