@@ -22,6 +22,7 @@ export interface GssapiParts {
  * doesn't answer would soon block all four of these threads, and with them files and DNS. The other steps compute only.
  */
 export class GssapiExchange implements SaslExchange {
+  readonly advice: string;
   readonly #parts: GssapiParts;
   #state:
     | { readonly name: 'new' | 'chosen' | 'over' }
@@ -29,6 +30,9 @@ export class GssapiExchange implements SaslExchange {
 
   constructor(parts: GssapiParts) {
     this.#parts = parts;
+    this.advice =
+      `it does not take the Kerberos ticket for ${parts.service}/${parts.host}: is that its principal, has its keytab the newest key of that ` +
+      'principal, and has it Krb5LoginModule and authProvider.sasl?';
   }
 
   /**
@@ -53,6 +57,8 @@ export class GssapiExchange implements SaslExchange {
         return choice;
       }
       case 'chosen':
+        // A server that has refused the choice and sets allowSaslFailedClients answers the same. But it has taken the ticket by then, and each
+        // server takes this choice if it has offered it.
         if (token) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');
         return undefined;
       case 'over':
@@ -87,9 +93,10 @@ export class GssapiExchange implements SaslExchange {
 }
 
 const NO_PROOF =
-  'a server has answered nothing to a ticket of Kerberos: has its JAAS configuration a section Server with Krb5LoginModule?';
+  'a server has answered nothing to a ticket of Kerberos: has its JAAS configuration a section Server with Krb5LoginModule? Or it refuses the ticket, and sets allowSaslFailedClients';
 const INCOMPLETE = 'a server has not proven by Kerberos that it is the one that the ticket is for';
-const NO_OFFER = 'a server has ended GSSAPI before it has offered a security layer';
+const NO_OFFER =
+  'a server has ended GSSAPI before it has offered a security layer: it lets clients in whom it refuses, if it sets allowSaslFailedClients';
 
 /** The result of a step that reads the server's token. It doesn't ask the KDC, so it fails by this token only. */
 async function ofServer<T>(what: string, read: () => Promise<T>): Promise<T> {

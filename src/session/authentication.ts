@@ -13,6 +13,8 @@ type AuthenticatingConnection = Pick<Connection, 'server' | 'authenticate' | 'wh
 
 /** An exchange of any mechanism in use has at most five. */
 const MOST_TOKENS = 10;
+/** For a mechanism of the user's own. */
+const ADVICE = 'does it expect this mechanism of SASL, and this identity?';
 
 /**
  * Shows the credentials to a server, and has it answer a ping: a server that demands others refuses that. Each request waits for the reply
@@ -43,8 +45,16 @@ async function exchangeTokens(connection: AuthenticatingConnection, mechanism: S
     if (token === undefined) return;
     if (sent === MOST_TOKENS)
       throw new AuthenticationError(`the SASL exchange has not ended after ${MOST_TOKENS} tokens: refused`);
-    received = (await connection.send(saslRequest(token))).value;
+    try {
+      received = (await connection.send(saslRequest(token))).value;
+    } catch (error) {
+      throw error instanceof AuthenticationError ? explained(error, exchange) : error;
+    }
   }
+}
+
+function explained({ message }: AuthenticationError, { advice = ADVICE }: SaslExchange): AuthenticationError {
+  return new AuthenticationError(`${message}: ${advice}`);
 }
 
 function checkExchange(value: SaslExchange): SaslExchange {

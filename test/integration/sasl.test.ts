@@ -8,6 +8,7 @@ import {
   InvalidOptionError,
   NoServerError,
 } from '../../src/errors.js';
+import { kerberos } from '../../src/kerberos/index.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import type { SaslMechanism } from '../../src/session/sasl/mechanism.js';
@@ -22,6 +23,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
+import { FakeKerberos } from '../unit/kerberos/fake-module.js';
 
 const saslUsers = { worker: 'worker-secret', other: 'other-secret', 日本: 'pässword' };
 const WORKER = { username: 'worker', password: saslUsers.worker };
@@ -190,6 +192,12 @@ describe('servers without SASL', () => {
       const { message } = await refusalOf(at(server), { sasl: WORKER });
       expect(message).toContain('a server knows no SASL users, so it can check no password');
     });
+
+    it('refuse a session by Kerberos: they prove nothing', async () => {
+      const sasl = kerberos(new FakeKerberos(), { hostOf: () => 'zk1' });
+      const { message } = await refusalOf(at(server), { sasl });
+      expect(message).toContain('a server has answered nothing to a ticket of Kerberos');
+    });
   });
 });
 
@@ -199,6 +207,13 @@ describe('servers that let in clients with a wrong password', () => {
       const { message } = await refusalOf(at(server), { sasl: WRONG });
       expect(message).toContain('the server sets allowSaslFailedClients');
       await (await open(server, { sasl: WORKER })).create(uniquePath());
+    });
+
+    // They take the ticket for a beginning of DIGEST-MD5, and the stub takes any token for a proof.
+    it('serve no session by Kerberos that they have let in before its end', async () => {
+      const sasl = kerberos(new FakeKerberos(), { hostOf: () => 'zk1' });
+      const { message } = await refusalOf(at(server), { sasl });
+      expect(message).toContain('a server has ended GSSAPI before it has offered a security layer');
     });
   });
 });
@@ -287,6 +302,25 @@ describe('a mechanism of SASL', () => {
     await expect(opening).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(opening).rejects.toMatchObject({ option, value: expect.anything() });
   });
+
+  it.each([
+    [
+      'Kerberos',
+      () => kerberos(new FakeKerberos(), { hostOf: () => 'zk1' }),
+      'it does not take the Kerberos ticket for zookeeper/zk1: is that its principal, has its keytab',
+    ],
+    ['another one', () => mechanism(() => Buffer.alloc(1)), 'does it expect this mechanism of SASL'],
+  ])(
+    'that is %s is told what to check when a server refuses it, and not to check a password',
+    async (_, make, advice) => {
+      const { server, open: openAt } = await start();
+      server.failWith('AUTH_FAILED', { operation: 'sasl' });
+      const opening = openAt({ sasl: make() });
+      await expect(opening).rejects.toBeInstanceOf(AuthenticationError);
+      await expect(opening).rejects.toThrow(`a server refused session.sasl (AUTH_FAILED, -115): ${advice}`);
+      await expect(opening).rejects.not.toThrow('password');
+    },
+  );
 
   it('whose step does not end is left with its connection, after a third of the session timeout', async () => {
     const { clock, open: openAt, server } = await start();

@@ -4,7 +4,7 @@ import * as krb5 from 'kerberos';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import type { Term } from '../../src/election/term/term.js';
-import { ConnectTimeoutError } from '../../src/errors.js';
+import { AuthenticationError, ConnectTimeoutError } from '../../src/errors.js';
 import { type KerberosOptions, kerberos } from '../../src/kerberos/index.js';
 import { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
@@ -125,6 +125,16 @@ describe('servers that demand Kerberos', () => {
     expect(cause.message).toMatch(
       /for zk\/localhost: .*Server zk\/localhost@CONCLAVE\.TEST not found in Kerberos database/,
     );
+  });
+
+  it('refuse a ticket for another principal than theirs: the error names it, and asks for no password', async () => {
+    await kdc.addPrincipal('zookeeper/other');
+    const { error } = await refusal({ hostOf: () => 'other' });
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(error.message).toMatch(
+      /^a server refused session\.sasl \(.*, -1(15|24)\): it does not take the Kerberos ticket for zookeeper\/other: /,
+    );
+    expect(error.message).not.toMatch(/password/);
   });
 
   it('leave Node its threads for files and DNS if the KDC does not answer', async () => {

@@ -76,10 +76,8 @@ export const SASL = 'sasl';
 export function authenticationError(code: number, operation: string): AuthenticationError | undefined {
   if (code !== AUTHENTICATION_REQUIRED_CODE && code !== AUTH_FAILED_CODE) return undefined;
   const name = `${ERROR_NAMES[code]}, ${code}`;
-  if (operation === SASL) {
-    const advice = 'are the user and the password those of its JAAS configuration?';
-    return new AuthenticationError(`a server refused session.sasl (${name}): ${advice}`);
-  }
+  // The mechanism knows what to advise.
+  if (operation === SASL) return new AuthenticationError(`a server refused session.sasl (${name})`);
   const settings = 'enforce.auth.schemes or sessionRequireClientSASLAuth says how';
   return new AuthenticationError(
     `the servers require authentication (${name}): give session.sasl, or session.auth for the scheme digest; ` +

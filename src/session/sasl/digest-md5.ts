@@ -19,6 +19,7 @@ export function digestMd5(user: SaslPassword, newNonce: () => string): { begin()
 
 /** An exchange in which no step waits for anything. */
 export class DigestMd5Exchange implements SaslExchange {
+  readonly advice = 'are the user and the password those of its JAAS configuration?';
   readonly #user: SaslPassword;
   readonly #newNonce: () => string;
   #state:

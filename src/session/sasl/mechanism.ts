@@ -23,6 +23,8 @@ export interface SaslMechanism {
  * still runs then isn't waited for, and its result has no effect.
  */
 export interface SaslExchange {
+  /** @internal What to check if the server refuses a token: the end of the error's message. It may show no secret. */
+  readonly advice?: string;
   /**
    * Takes the server's token, and gives the next one to send. If a step throws an `AuthenticationError`, that counts as a refusal; any
    * other error counts as a failed try of this server.

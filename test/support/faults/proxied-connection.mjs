@@ -13,6 +13,14 @@ import { Traffic } from './traffic.mjs';
  * @property {(frame: Buffer) => boolean} endsBehind whether everything that the server sends after this frame is lost
  */
 
+/**
+ * @typedef {object} Cut where a connection ends: behind whole messages of one direction, and further bytes
+ * @property {Direction} direction
+ * @property {number} messages
+ * @property {number} bytes
+ * @property {() => void} done
+ */
+
 /** A client's connection, and the proxy's own one to the server. */
 export class ProxiedConnection {
   /** @type {Conditions} */
@@ -31,9 +39,9 @@ export class ProxiedConnection {
    * @param {Socket} client
    * @param {Socket} server
    * @param {Conditions} conditions
-   * @param {{ readable: boolean, onEnd: () => void }} options
+   * @param {{ readable: boolean, onEnd: () => void, cut?: Cut | undefined }} options
    */
-  constructor(client, server, conditions, { readable, onEnd }) {
+  constructor(client, server, conditions, { readable, onEnd, cut }) {
     this.#server = server;
     this.#conditions = conditions;
     this.#ways = [
@@ -43,6 +51,7 @@ export class ProxiedConnection {
         'upstream',
         conditions,
         readable ? (chunk) => this.#readRequests(chunk) : asIs,
+        cut,
       ),
       new OneWay(
         server,
@@ -50,6 +59,7 @@ export class ProxiedConnection {
         'downstream',
         conditions,
         readable ? (chunk) => this.#readReplies(chunk) : asIs,
+        cut,
       ),
     ];
     let open = this.#ways.length;
@@ -130,6 +140,9 @@ class OneWay {
   #parcels = [];
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
+  /** What may still pass before the connection is cut. @type {Cut | undefined} */
+  #cut;
+  #isCut = false;
 
   /**
    * @param {Socket} from
@@ -137,12 +150,14 @@ class OneWay {
    * @param {Direction} direction
    * @param {Conditions} conditions
    * @param {(chunk: Buffer) => Iterable<Buffer>} read returns the bytes to pass on
+   * @param {Cut | undefined} cut
    */
-  constructor(from, to, direction, conditions, read) {
+  constructor(from, to, direction, conditions, read, cut) {
     this.#from = from;
     this.#to = to;
     this.#direction = direction;
     this.#conditions = conditions;
+    if (cut?.direction === direction) this.#cut = { ...cut };
     from.on('data', (chunk) => {
       to.cork();
       for (const bytes of read(chunk)) this.#take(bytes);
@@ -150,10 +165,12 @@ class OneWay {
     });
     // The other end learns of it as late as of the bytes before it.
     from.on('close', () => this.#take('end'));
+    this.#endIfDue();
   }
 
   /** @param {Buffer | 'end'} bytes */
   #take(bytes) {
+    if (this.#isCut && bytes !== 'end') return;
     this.#parcels.push({ dueAt: performance.now() + this.#conditions.delayMs(), bytes });
     this.pass();
   }
@@ -172,8 +189,28 @@ class OneWay {
       }
       this.#parcels.shift();
       if (bytes === 'end') this.#to.destroySoon();
-      else this.#to.write(bytes);
+      else this.#handOn(bytes);
     }
+  }
+
+  /** @param {Buffer} message */
+  #handOn(message) {
+    const cut = this.#cut;
+    if (cut === undefined) return void this.#to.write(message);
+    const isWhole = cut.messages > 0;
+    const part = isWhole ? message : message.subarray(0, cut.bytes);
+    if (isWhole) cut.messages--;
+    else cut.bytes -= part.length;
+    this.#to.write(part);
+    this.#endIfDue();
+  }
+
+  #endIfDue() {
+    if (this.#cut === undefined || this.#cut.messages + this.#cut.bytes > 0) return;
+    this.#isCut = true;
+    this.#parcels = [];
+    this.#from.destroy(); // The other end follows, behind the bytes that were handed on.
+    this.#cut.done();
   }
 
   drop() {

@@ -49,6 +49,8 @@ export class TcpProxy {
   #traps = new Set();
   /** @type {{ path: string, passed: () => void } | undefined} */
   #lastEvent;
+  /** Of the next connection. @type {import('./proxied-connection.mjs').Cut | undefined} */
+  #cut;
   /** @type {{ at: number, reached: () => void } | undefined} */
   #awaitedCount;
   /** @type {Conditions} */
@@ -196,6 +198,19 @@ export class TcpProxy {
   }
 
   /**
+   * Ends the next connection that is opened, as soon as so much has been handed on in one direction. Resolves when it has ended.
+   *
+   * @param {Direction} direction
+   * @param {{ messages?: number, bytes?: number }} after whole messages, with the handshake, and further bytes behind them
+   * @returns {Promise<void>}
+   */
+  cutNextConnection(direction, { messages = 0, bytes = 0 }) {
+    return new Promise((resolve) => {
+      this.#cut = { direction, messages, bytes, done: resolve };
+    });
+  }
+
+  /**
    * Resolves when so many more requests have passed.
    *
    * @param {number} count
@@ -294,7 +309,9 @@ export class TcpProxy {
     const connection = new ProxiedConnection(client, connect(this.#target), conditions, {
       readable: this.#readable,
       onEnd: () => this.#connections.delete(connection),
+      cut: this.#cut,
     });
+    this.#cut = undefined;
     this.#connections.add(connection);
     this.#traffic.push(connection.traffic);
   }

@@ -281,6 +281,28 @@ describe('a TCP proxy', () => {
     expect(client.received).toEqual(Buffer.concat([message(1, 'exists', '/a'), event]));
   });
 
+  it.each([
+    ['upstream', { messages: 1 }, 1, 0],
+    ['upstream', { messages: 1, bytes: 7 }, 1, 7],
+    ['upstream', { bytes: 5 }, 0, 5],
+    ['downstream', { messages: 2, bytes: 7 }, 2, 7],
+  ] as const)('ends the next connection %s after %j, and no other', async (direction, after, whole, part) => {
+    const { proxy, connectOver } = await open();
+    const before = await connectOver(proxy);
+    const ended = proxy.cutNextConnection(direction, after);
+    const { client, server } = await connectOver(proxy);
+    const [from, to] = direction === 'upstream' ? [client, server] : [server, client];
+    const sent = [frame('one'), frame('two'), frame('three')];
+    from.socket.write(Buffer.concat(sent));
+    await ended;
+    await until(() => client.isClosed && server.isClosed, 'the end at both');
+    expect(to.received).toEqual(
+      Buffer.concat([...sent.slice(0, whole), sent[whole]?.subarray(0, part) ?? NOTHING]),
+    );
+    before.client.socket.write(frame('there'));
+    await before.server.has(frame('there'));
+  });
+
   it('counts requests, without handshakes and pings', async () => {
     const { proxy, connectOver } = await open();
     const { client } = await connectOver(proxy);

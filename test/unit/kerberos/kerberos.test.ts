@@ -85,6 +85,13 @@ describe('an exchange by GSSAPI', () => {
     expect(module.calls.some((call) => call.startsWith('wrap'))).toBe(false);
   });
 
+  it('says of a server that refuses it what to check, and asks for no password', async () => {
+    const { advice } = await kerberos(new FakeKerberos(), { service: 'zk' }).begin(SERVER);
+    for (const word of ['Kerberos ticket for zk/zk1.example.com', 'principal', 'keytab', 'authProvider.sasl'])
+      expect(advice).toContain(word);
+    expect(advice).not.toMatch(/password|user/);
+  });
+
   it('asks the KDC once at a time in the process, while the steps after that wait for no other', async () => {
     const module = new FakeKerberos();
     const first = await exchangeAfter(module);
