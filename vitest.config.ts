@@ -32,7 +32,8 @@ const LONG_IN_BROWSER = ['test/browser/load.test.ts', 'test/browser/pictures.tes
 // What `npm run test:fast` leaves out, and why:
 const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/tls.test.ts', // needs a server with TLS
-  'test/integration/{certificates-that-rotate,required-authentication}.test.ts', // need servers with settings of their own
+  'test/integration/{required-authentication,refusals,password-that-rotates}.test.ts', // need servers with settings of their own
+  'test/integration/certificates-that-rotate.test.ts', // needs a server with TLS
   'test/integration/large-requests.test.ts', // needs a server with settings of its own
   'test/integration/{fencing,postgres-fence}.test.ts', // need PostgreSQL
   'test/integration/guides/**', // needs PostgreSQL and Redis, and starts some thirty processes

@@ -53,8 +53,8 @@ async function exchangeTokens(connection: AuthenticatingConnection, mechanism: S
   }
 }
 
-function explained({ message }: AuthenticationError, { advice = ADVICE }: SaslExchange): AuthenticationError {
-  return new AuthenticationError(`${message}: ${advice}`);
+function explained(cause: AuthenticationError, { advice = ADVICE }: SaslExchange): AuthenticationError {
+  return new AuthenticationError(`${cause.message}: ${advice}`, { cause });
 }
 
 function checkExchange(value: SaslExchange): SaslExchange {

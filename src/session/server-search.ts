@@ -82,6 +82,11 @@ export class ServerSearch {
   #explainedMoveBy = Number.NEGATIVE_INFINITY;
   #search: Promise<void> | undefined; // Set while no server serves the session and the search is under way.
   #served: Deferred<void> | undefined; // Created when a caller waits for a connection.
+  /**
+   * Whether ClickHouse Keeper has granted the session, and none of its connections has served it. Keeper gives the next connection another
+   * session. Nothing depends on the former one yet, and no client can end it: its timeout does.
+   */
+  #isReplaceable = false;
 
   constructor(
     session: SearchingSession,
@@ -209,7 +214,8 @@ export class ServerSearch {
         const dialed = await this.#dial();
         const { reply, handshake } = dialed;
         connection = dialed.connection;
-        if (reply.timeoutMs <= 0 || (isKnown(this.#identity) && reply.id !== this.#identity.id)) {
+        const isOther = isKnown(this.#identity) && reply.id !== this.#identity.id;
+        if (reply.timeoutMs <= 0 || (isOther && !this.#isReplaceable)) {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.expire('the session has expired');
         }
@@ -218,6 +224,7 @@ export class ServerSearch {
         const zxid = await this.#authenticate(connection);
         if (zxid === undefined) {
           if (connection.end !== undefined && this.wasTaken(connection.end)) return this.expire(TAKEN);
+          if (connection.isKeeper && this.#session.state.name === 'connecting') this.#isReplaceable = true;
           continue;
         }
         const isWaived = !this.#hasEnded && handshake.lastZxid < this.#identity.lastZxid;
@@ -288,6 +295,7 @@ export class ServerSearch {
       return false;
     }
     this.#search = undefined;
+    this.#isReplaceable = false;
     this.#outage.served();
     this.#served?.resolve();
     this.#served = undefined;

@@ -1,8 +1,10 @@
 /** Certificates and servers that change while a session lives, with real servers. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -10,6 +12,7 @@ import { NodeLostError } from '../../src/errors.js';
 import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { leadThroughRestarts } from '../support/conclave/rolling-restart.js';
 import { uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter, nextEvent } from '../support/events.js';
@@ -33,6 +36,12 @@ async function issue(name: string, subject: string, { san = '', expired = false 
   const authority = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'ext'];
   const days = ['-days', expired ? '-1' : '2'];
   await run('openssl', 'x509', '-req', '-in', `${name}.csr`, ...authority, ...days, '-out', `${name}.pem`);
+}
+
+/** Writes a certificate and its key as a file for Java. */
+async function store(name: string) {
+  const pair = ['-in', `${name}.pem`, '-inkey', `${name}.key`, '-out', `${name}.p12`];
+  await run('openssl', 'pkcs12', '-export', ...pair, '-passout', `pass:${PASSWORD}`);
 }
 
 async function tlsOf(name: string) {
@@ -62,22 +71,16 @@ beforeAll(async () => {
   await issue('renewed', '/O=Acme/CN=worker');
   await issue('other', '/O=Acme/CN=other');
   await issue('expired', '/O=Acme/CN=worker', { expired: true });
-  const pair = ['-in', 'server.pem', '-inkey', 'server.key', '-out', 'server.p12'];
-  await run('openssl', 'pkcs12', '-export', ...pair, '-passout', `pass:${PASSWORD}`);
+  await issue('server-renewed', '/CN=server', { san: 'DNS:localhost,IP:127.0.0.1' });
+  await Promise.all(['server', 'server-renewed'].map(store));
   const trusted = ['-keystore', 'trusted.p12', '-storetype', 'PKCS12', '-storepass', PASSWORD, '-noprompt'];
   await run('keytool', '-importcert', ...trusted, '-alias', 'authority', '-file', 'ca.pem');
   port = await freePort();
   const zookeeper = await startZooKeeper({
     settings: {
-      serverCnxnFactory: 'org.apache.zookeeper.server.NettyServerCnxnFactory',
-      'ssl.keyStore.location': at('server.p12'),
-      'ssl.keyStore.password': PASSWORD,
-      'ssl.trustStore.location': at('trusted.p12'),
-      'ssl.trustStore.password': PASSWORD,
-      'authProvider.x509': 'org.apache.zookeeper.server.auth.X509AuthenticationProvider',
+      ...tlsSettings('server'),
       secureClientPort: port,
       secureClientPortAddress: '127.0.0.1',
-      'ssl.clientAuth': 'need',
     },
   });
   stop = zookeeper.stop;
@@ -87,6 +90,19 @@ afterAll(async () => {
   await stop?.();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** The lines of `zoo.cfg` of a server with this certificate, which asks each client for one. */
+function tlsSettings(name: string) {
+  return {
+    serverCnxnFactory: 'org.apache.zookeeper.server.NettyServerCnxnFactory',
+    'ssl.keyStore.location': at(`${name}.p12`),
+    'ssl.keyStore.password': PASSWORD,
+    'ssl.trustStore.location': at('trusted.p12'),
+    'ssl.trustStore.password': PASSWORD,
+    'authProvider.x509': 'org.apache.zookeeper.server.auth.X509AuthenticationProvider',
+    'ssl.clientAuth': 'need',
+  };
+}
 
 /** A session with the certificate `first`, through a proxy, and the names of the certificates that were given. */
 async function openRotating() {
@@ -164,9 +180,9 @@ describe('a client certificate', () => {
       Promise.all(['pem', 'key'].map((kind) => cp(at(`${name}.${kind}`), at(`current.${kind}`))));
     await copy('first');
     const tlsFiles = { ca: at('ca.pem'), cert: at('current.pem'), key: at('current.key') };
-    const connect = proxy.connectString;
+    const servers = proxy.connectString;
     // So long that a busy machine connects within it.
-    const process = startStalling('lead', { servers: connect, session: { leaseMs: 4500, tlsFiles } });
+    const process = startStalling('lead', { servers, session: { leaseMs: 4500, tlsFiles } });
     await process.said('blocks');
     const session = await Session.connect(`127.0.0.1:${port}`, { tls: await tlsOf('first'), logger: SILENT });
     onTestFinished(() => session.close());
@@ -205,3 +221,38 @@ it('a leader keeps its term while the listed servers change one by one until non
   }
   expect(elector.term).toBe(term);
 });
+
+it('a supervisor leads while servers get another certificate, with a restart one by one, and it gets another one, too', async () => {
+  const place = (name: string) => cp(at(`${name}.p12`), at('current-server.p12'));
+  await place('server');
+  const ensemble = await startZooKeeper({
+    servers: 3,
+    // Each server reads its certificate when it starts, and takes TLS at the port that all other tests of this project use without.
+    settings: { ...tlsSettings('current-server'), 'client.portUnification': 'true' },
+  });
+  onTestFinished(async () => void (await ensemble.stop()));
+  const { ca, ...first } = await tlsOf('first');
+  const serials = () =>
+    Promise.all(ensemble.servers.map((server) => serialAt(server.port, { ca, ...first })));
+  const before = await serials();
+  let name = 'first';
+  await leadThroughRestarts(ensemble.servers, {
+    connect: ensemble.connectString,
+    session: { tls: () => tlsOf(name), access: 'creator' },
+    beforeStart: () => place('server-renewed'),
+    afterStart: async () => {
+      name = 'renewed';
+    },
+  });
+  const after = await serials();
+  expect([new Set(before).size, new Set(after).size]).toEqual([1, 1]);
+  expect(after[0]).not.toBe(before[0]);
+});
+
+/** The serial number of the certificate that a server shows. */
+async function serialAt(at: number, options: Awaited<ReturnType<typeof tlsOf>>): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port: at, ...options });
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket.getPeerCertificate().serialNumber;
+}

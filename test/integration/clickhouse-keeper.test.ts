@@ -4,8 +4,10 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { ConnectionLossError, NoNodeError, SessionExpiredError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ignore } from '../../src/platform/async/promises.js';
+import { connectSource } from '../../src/session/connection/server-list.js';
 import { Session } from '../../src/session/session.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
+import { recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 
@@ -82,6 +84,32 @@ describe('on a server that answers as ClickHouse Keeper', () => {
     expect(session.signal.reason.message).toContain('ClickHouse Keeper resumes no session');
     await clock.advance(2 * SESSION_MS);
     expect(server.sessions()).toEqual([]);
+  });
+
+  it('a connection that is lost before it serves costs no session: another one is opened (connect() rejected with SESSION_EXPIRED)', async () => {
+    const { clock, server, session: options, connect, warnings } = await start();
+    server.delay(60_000, { only: 'ping' }); // The ping by which a session asks whether the server takes operations.
+    const opening = Session.connect(connect, options);
+    opening.catch(ignore);
+    await clock.advanceUntil(() => server.count('ping') === 1);
+    server.dropConnections();
+    server.clearFaults();
+    const session = await clock.advanceUntil(opening);
+    expect([session.state.name, server.sessions().length]).toEqual(['connected', 2]);
+    const expired = recordEvents(session, 'expired');
+    await clock.advance(2 * SESSION_MS); // No client can end the first session, so its timeout does.
+    expect(server.sessions().map(({ id }) => id)).toEqual([session.credentials.id]);
+    expect(warnings.filter((each) => each.includes('ClickHouse Keeper'))).toHaveLength(1);
+    server.dropConnections(); // Of a session that was served.
+    await clock.advanceUntil(() => expired.length === 1);
+  });
+
+  it('a session that another process has left behind is not replaced by a new one', async () => {
+    const { clock, session: options, connect } = await start();
+    const left = await Session.connect(connect, options);
+    onTestFinished(() => clock.advanceUntil(left.close()));
+    const taking = Session.takeOver(connectSource(connect), left.credentials, options);
+    await expect(clock.advanceUntil(taking)).rejects.toBeInstanceOf(SessionExpiredError);
   });
 
   it('a session that is closed has ended, without another connection', async () => {

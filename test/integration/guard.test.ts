@@ -9,6 +9,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import {
   isAlive,
   PROGRAM,
@@ -18,6 +19,7 @@ import {
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/guarded-program.mjs');
@@ -116,6 +118,29 @@ describe('conclave guard', () => {
     const runner = guard(program({ elections: [path] }), { env });
     const kill = () => process.kill(pidOf(runner), 'SIGKILL');
     expect((await successorAfter(runner, path, kill, { auth })).number).toBe(2);
+  });
+
+  it('frees what a program led at servers that require SASL, and does not pass its own password on to the program', async () => {
+    const sasl = { username: 'worker', password: 'worker-secret' };
+    const saslUsers = { worker: sasl.password };
+    const server = await EmbeddedZooKeeper.start({ saslUsers, requireAuth: ['sasl'], logger: SILENT });
+    onTestFinished(() => server.stop());
+    const { connectString: connect } = server;
+    const path = uniquePath('guard');
+    const env = { SERVERS: connect, CONCLAVE_SASL: 'worker:worker-secret' };
+    const runner = guard(program({ elections: [path], sasl }), { connect, env });
+    await printed(runner, `reported leads ${path}`);
+    const elector = new LeaderElector(await openSession({ sasl }, connect), path, {
+      takeoverDelayMs: HOUR_MS,
+    });
+    onTestFinished(() => elector.stop());
+    await eventAfter(elector, 'waiting', () => elector.start());
+    const kill = () => process.kill(pidOf(runner), 'SIGKILL');
+    const [term] = await eventAfter<[Term]>(elector, 'elected', kill);
+    expect(term.number).toBe(2);
+    expect(await runner.exit()).toBe(137);
+    expect(runner.stdout).toContain('CONCLAVE_SASL undefined\n');
+    expect(runner.stderr).toBe('');
   });
 
   it('frees all that a program led, and its shards', async () => {

@@ -15,6 +15,8 @@ import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { ignore } from '../../src/platform/async/promises.js';
+import { forEachServer } from '../conformance/support/servers.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
@@ -287,6 +289,61 @@ describe('a guardian', () => {
   ])('refuses %j for options', (options, option) => {
     expect(() => new SessionGuardian(options as never)).toThrow(expect.objectContaining({ option }));
   });
+});
+
+describe('a guardian of a program that authenticates by SASL, at servers that require it', () => {
+  const saslUsers = { worker: 'worker-secret' };
+  const sasl = { username: 'worker', password: saslUsers.worker };
+
+  forEachServer(
+    (server) => {
+      /** Has a guarded leader killed, with a next candidate that is elected within the test only if the term was given back. */
+      async function killLeader(
+        options: Partial<SessionGuardianOptions>,
+        onError: (error: Error) => void = ignore,
+      ) {
+        const [connect, path] = [`127.0.0.1:${server.port}`, uniquePath('guarded')];
+        const guardian = makeGuardian({ connect, ...options });
+        guardian.on('error', onError);
+        const child = await guardLeader(
+          guardian,
+          path,
+          { session: { sessionTimeoutMs: 30_000, sasl } },
+          connect,
+        );
+        const session = await openSession({ sasl }, connect);
+        const elector = new LeaderElector(session, path, { takeoverDelayMs: 3_600_000 });
+        onTestFinished(() => elector.stop());
+        await eventAfter(elector, 'waiting', () => elector.start());
+        const [elected, cleanedUp] = [
+          nextEvent<[Term]>(elector, 'elected'),
+          nextEvent<[CleanupReport]>(guardian, 'cleanedUp'),
+        ];
+        elected.catch(ignore);
+        child.kill('SIGKILL');
+        return { elector, elected, report: (await cleanedUp)[0] };
+      }
+
+      it('gives back at once what it led, with a password that a function gives', async () => {
+        const { elected, report } = await killLeader({ session: { sasl: async () => sasl } });
+        expect((await elected)[0].number).toBe(2);
+        expect(report.sessions).toMatchObject([{ terms: 1, clean: true }]);
+      });
+
+      it('without the password leaves all to the session timeout, and says why', async () => {
+        const failed: Error[] = [];
+        const { elector, report } = await killLeader({}, (error) => void failed.push(error));
+        expect(report.sessions).toMatchObject([{ clean: false }]);
+        expect(failed.map(({ message }) => message)).toEqual([
+          expect.stringMatching(
+            /^a session of the dead process \d+ was not cleaned up: .*the servers require authentication/,
+          ),
+        ]);
+        expect(elector.state.name).toBe('waiting');
+      });
+    },
+    { saslUsers, requireAuth: ['sasl'] },
+  );
 });
 
 describe('a process', () => {

@@ -318,6 +318,10 @@ describe('a mechanism of SASL', () => {
       const opening = openAt({ sasl: make() });
       await expect(opening).rejects.toBeInstanceOf(AuthenticationError);
       await expect(opening).rejects.toThrow(`a server refused session.sasl (AUTH_FAILED, -115): ${advice}`);
+      await expect(opening).rejects.toHaveProperty(
+        'cause.message',
+        'a server refused session.sasl (AUTH_FAILED, -115)',
+      );
       await expect(opening).rejects.not.toThrow('password');
     },
   );

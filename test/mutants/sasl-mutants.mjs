@@ -5,6 +5,8 @@
 const [FIRST, GOES_ON] = ['integration/hostile-server.test.ts', 'integration/observer.test.ts'];
 const ORDER =
   'a server that is not what it should be > that demands credentials gets them first on each connection, before a ping asks what it has seen, and before the goodbye';
+const GSSAPI = 'kerberos/gssapi-exchange.ts';
+const KERBEROS = 'unit/kerberos/kerberos.test.ts';
 const AUTHENTICATED = 'const zxid = await this.#authenticate(connection);';
 
 /** @type {readonly Mutant[]} */
@@ -77,5 +79,90 @@ export const SASL_MUTANTS = [
     ],
     file: 'unit/session/connection-thread/held-connection.test.ts',
     test: 'a connection that is lost in a stall > is not replaced if the thread was given no servers, because it can not authenticate there',
+  },
+  {
+    name: 'gssapi-unproven',
+    what: 'a server is believed by Kerberos before both sides have proven themselves',
+    danger: 'anyone who answers in place of a server is believed',
+    edits: [
+      {
+        file: GSSAPI,
+        from: '    if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);\n',
+        to: '',
+      },
+    ],
+    file: KERBEROS,
+    test: 'an exchange by GSSAPI > refuses a server that has not proven itself',
+  },
+  {
+    name: 'gssapi-without-answer',
+    what: 'a server that answers nothing to a ticket has taken it',
+    danger:
+      'a server without Kerberos serves the session without its identity, and so does one that refuses the ticket and sets allowSaslFailedClients',
+    edits: [
+      {
+        file: GSSAPI,
+        from: "      case 'asked':\n",
+        to: "      case 'asked':\n        if (!token) return undefined;\n",
+      },
+    ],
+    file: KERBEROS,
+    test: 'an exchange by GSSAPI > refuses no answer to the ticket',
+  },
+  {
+    name: 'gssapi-without-offer',
+    what: 'a server that has taken the ticket, and offers no security layer, has come to the end of the exchange',
+    danger:
+      'a server that refuses the client, and sets allowSaslFailedClients, serves the session without its identity',
+    edits: [
+      {
+        file: GSSAPI,
+        from: "      case 'trusted': {\n",
+        to: "      case 'trusted': {\n        if (!token) return undefined;\n",
+      },
+    ],
+    file: KERBEROS,
+    test: 'an exchange by GSSAPI > refuses no offer',
+  },
+  {
+    name: 'gssapi-any-layer',
+    what: 'the client chooses no security layer although the server does not offer that',
+    danger: 'a server that demands encryption gets a connection without it, which it does not understand',
+    edits: [
+      { file: 'kerberos/security-layer.ts', from: '((offer[0] as number) & NO_LAYER) === 0', to: 'false' },
+    ],
+    file: KERBEROS,
+    test: 'an exchange by GSSAPI > refuses a server that demands a security layer',
+  },
+  {
+    name: 'gssapi-goes-on-after-its-end',
+    what: 'a token after the end of the exchange is ignored',
+    danger: 'the two sides disagree on whether the exchange is over, and the session is served all the same',
+    edits: [
+      {
+        file: GSSAPI,
+        from: "        if (token) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');\n",
+        to: '',
+      },
+    ],
+    file: KERBEROS,
+    test: 'an exchange by GSSAPI > refuses a token after the end',
+  },
+  {
+    name: 'kerberos-by-address',
+    what: 'a server in the connect string without a name gets a principal all the same',
+    danger:
+      'the session looks for a ticket that no KDC has, for ever, and nothing says what to write instead',
+    edits: [{ file: 'kerberos/kerberos.ts', from: 'if (isIP(host) === 0) return host;', to: 'return host;' }],
+    file: KERBEROS,
+    test: 'the principal of a server > is not known for an address, and the error says what to do',
+  },
+  {
+    name: 'kerberos-at-once',
+    what: 'all connections of a process ask the KDC at the same time',
+    danger: 'a KDC that does not answer blocks all threads for files and DNS',
+    edits: [{ file: 'kerberos/turns.ts', from: 'this.#last.then(', to: 'Promise.resolve().then(' }],
+    file: 'unit/kerberos/turns.test.ts',
+    test: 'turns > come one after the other, also after one that failed',
   },
 ];

@@ -43,11 +43,12 @@ export async function within(ms, promise, otherwise) {
  *
  * @param {() => boolean | Promise<boolean>} condition
  * @param {string} [what]
+ * @param {number} [limitMs]
  */
-export async function until(condition, what = 'the condition') {
-  const deadline = performance.now() + 20_000;
+export async function until(condition, what = 'the condition', limitMs = 20_000) {
+  const deadline = performance.now() + limitMs;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`${what} did not come true within 20 s`);
+    if (performance.now() > deadline) throw new Error(`${what} did not come true within ${limitMs / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -74,6 +74,14 @@ export class ZooKeeperServer {
     return this.#process?.pid;
   }
 
+  /**
+   * The end of what the server has written to standard error: its log, if its logger is slf4j-simple, as Debian's is. A distribution's own
+   * logger writes to standard output, which is not kept.
+   */
+  get log() {
+    return this.#log;
+  }
+
   /** Starts the server and waits until it serves requests. */
   async start() {
     const { launcher = [], env } = this.#machine;

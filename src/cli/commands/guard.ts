@@ -4,7 +4,13 @@ import { endingWithParent } from '../../cluster/run-command/ending-with-parent.j
 import { describe } from '../../errors.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { GuardedProgram } from '../guard/guarded-program.js';
-import { type ConnectionOptions, DURATIONS, targetOf, withServers } from '../options/connection.js';
+import {
+  type ConnectionOptions,
+  DURATIONS,
+  environmentOfProgram,
+  targetOf,
+  withServers,
+} from '../options/connection.js';
 import { EXIT, orUserError, UserError } from '../process/exit-codes.js';
 import { checkCommand } from '../process/find-command-in-path.js';
 import { printError } from '../process/output.js';
@@ -16,8 +22,8 @@ interface GuardOptions extends ConnectionOptions {
 const DESCRIPTION = `Runs a Node.js program, and gives back its leadership, its locks and its shards within milliseconds when it \
 crashes or is killed. The program needs no code for that, only Conclave's supervisors, or registerWithGuardian.
 
-The program runs as without this command: with the same arguments, environment, folder, standard input, output and error. It also \
-has a channel to this process, as after fork. Start Node itself: behind a program that starts Node (npm, npx, tsx, or a shell \
+The program runs as without this command: with the same arguments, environment, folder, standard input, output and error. Only \
+CONCLAVE_SASL isn't there. It also has a channel to this process, as after fork. Start Node itself: behind a program that starts Node (npm, npx, tsx, or a shell \
 without exec) the program runs, but isn't guarded.
 
 Each signal to this process goes to the program, once: SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 to the program alone; SIGINT, \
@@ -75,7 +81,8 @@ async function guard(command: readonly string[], options: GuardOptions): Promise
   checkCommand(command[0] ?? '');
   const { restart = false } = options;
   const onStarted = guardian.watch.bind(guardian);
-  const program = new GuardedProgram({ command, restart, onStarted }, endingWithParent('TERM'));
+  const env = environmentOfProgram();
+  const program = new GuardedProgram({ command, env, restart, onStarted }, endingWithParent('TERM'));
   const exitCode = await program.run();
   const timer = systemEnvironment.clock.after(connectTimeoutMs, () => {
     printError(

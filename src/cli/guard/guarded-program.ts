@@ -11,6 +11,7 @@ import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-a
 
 export interface ProgramOptions {
   readonly command: readonly string[]; // The program and its arguments.
+  readonly env: NodeJS.ProcessEnv;
   readonly restart: boolean; // Whether to start it again when it has failed.
   onStarted(child: ChildProcess): void; // Called for each process of the program.
 }
@@ -85,7 +86,8 @@ export class GuardedProgram {
 
   #spawn(): ChildProcess {
     const [program = '', ...words] = this.#words;
-    return spawn(program, words, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], detached: true });
+    const { env } = this.#options;
+    return spawn(program, words, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'], detached: true });
   }
 
   #onSignal(name: NodeJS.Signals): void {

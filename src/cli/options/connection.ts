@@ -100,6 +100,12 @@ export function publicEnvironment(): NodeJS.ProcessEnv {
   return others;
 }
 
+/** This process's environment for a program that it guards. The program may have `CONCLAVE_AUTH` from there, but never the password of SASL. */
+export function environmentOfProgram(): NodeJS.ProcessEnv {
+  const { [SASL]: _sasl, ...others } = process.env;
+  return others;
+}
+
 /** A line for the help of each command with such options. */
 export const DURATIONS = 'Durations: 500ms, 30s, 2m, 1h; a bare number is milliseconds, from 100 on.';
 

@@ -13,13 +13,6 @@ declare module 'node-zookeeper-client/lib/jute/index.js' {
     PROTOCOL_VERSION: number;
     Request: new (header: Codec | null, payload: unknown) => { toBuffer(): Buffer };
     protocol: {
-      ConnectRequest: new (
-        version: number,
-        lastZxid: Buffer,
-        timeoutMs: number,
-        id: Buffer,
-        password: Buffer,
-      ) => Codec;
       ConnectResponse: new () => Codec & { timeOut: number; sessionId: Buffer; passwd: Buffer | undefined };
       RequestHeader: new (xid: number, type: number) => Codec;
       AuthPacket: new (type: number, scheme: string, auth: Buffer) => Codec;

@@ -242,14 +242,9 @@ export interface Handshake {
 export const NEW_SESSION = { id: 0n, password: Buffer.alloc(16), lastZxid: 0n } as const;
 
 export function encodeHandshake({ id, password, timeoutMs, lastZxid }: Handshake): Buffer {
-  const payload = new protocol.ConnectRequest(
-    jute.PROTOCOL_VERSION,
-    toBuffer(lastZxid),
-    timeoutMs,
-    toBuffer(id),
-    password,
-  );
-  return new jute.Request(null, payload).toBuffer();
+  out.begin().int32(jute.PROTOCOL_VERSION).int64(lastZxid).int32(timeoutMs).int64(id).buffer(password);
+  // The session doesn't do with reading only. Servers log a warning at each connection of a client that says nothing of it.
+  return out.bool(false).frame();
 }
 
 /**

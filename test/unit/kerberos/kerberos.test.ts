@@ -52,17 +52,22 @@ describe('an exchange by GSSAPI', () => {
   });
 
   it.each([
-    ['no answer to the ticket', [], null, 'answered nothing to a ticket'],
-    ['a forged proof', [], 'forged', "a server's proof by Kerberos can't be used: A token had an invalid"],
-    ['no offer', ['proof'], null, 'before it has offered a security layer'],
+    ['refuses no answer to the ticket', [], null, 'answered nothing to a ticket'],
     [
-      'a forged offer',
+      'refuses a forged proof',
+      [],
+      'forged',
+      "a server's proof by Kerberos can't be used: A token had an invalid",
+    ],
+    ['refuses no offer', ['proof'], null, 'before it has offered a security layer'],
+    [
+      'refuses a forged offer',
       ['proof'],
       'forged',
       "a server's offer by Kerberos can't be used: A token was invalid",
     ],
-    ['a token after the end', ['proof', 'offer'], 'more', 'after the end of GSSAPI'],
-  ])('refuses %s', async (_, before, token, message) => {
+    ['refuses a token after the end', ['proof', 'offer'], 'more', 'after the end of GSSAPI'],
+  ])('%s', async (_, before, token, message) => {
     const exchange = await exchangeAfter(new FakeKerberos(), ...before);
     const refused = answer(exchange, token);
     await expect(refused).rejects.toBeInstanceOf(AuthenticationError);
@@ -131,16 +136,15 @@ describe('the principal of a server', () => {
     );
   });
 
-  it.each(['127.0.0.1', '::1'])(
-    'is not known for the address %s, and the error says what to do',
-    async (host) => {
+  it('is not known for an address, and the error says what to do', async () => {
+    for (const host of ['127.0.0.1', '::1']) {
       const wrong = principalWith({}, host);
       await expect(wrong).rejects.toBeInstanceOf(InvalidOptionError);
       await expect(wrong).rejects.toThrow(
         `a server in the connect string is "${host}": expected the name of its host, because Kerberos knows servers by name: write it so, or give kerberos() the option hostOf`,
       );
-    },
-  );
+    }
+  });
 
   it.each(['', 'a/b', 'a@B', '10.0.0.1', undefined])(
     'is not taken from a hostOf that gives %j',

@@ -147,6 +147,20 @@ describe('what is written by hand', () => {
     );
   });
 
+  it('is what the codec writes: handshakes, and a flag behind them that the codec does not know', () => {
+    fc.assert(
+      fc.property(id, number, id, data, (lastZxid, timeoutMs, session, password) => {
+        const fields = [0, long(lastZxid), timeoutMs, long(session), password];
+        const payload = bytesOf(make('protocol', 'ConnectRequest', ...fields));
+        // "Read only: no". Servers take a client that says nothing of it for an old one, and log a warning at each connection.
+        const length = Buffer.alloc(4);
+        length.writeInt32BE(payload.length + 1);
+        const expected = Buffer.concat([length, payload, Buffer.from([0])]);
+        expect(requests.encodeHandshake({ id: session, password, timeoutMs, lastZxid })).toEqual(expected);
+      }),
+    );
+  });
+
   it('is what the codec writes: transactions', () => {
     fc.assert(
       fc.property(xid, fc.array(part, { maxLength: 6 }), access, (number_, parts, who) => {
