@@ -6,15 +6,15 @@
  * The environment names the database, because arguments, and a password in them, are visible in the process list.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Shard, ShardSupervisor } from 'conclave';
-import { connect, FencedOutError, Progress } from './progress.js';
+import { FencedOutError, type Shard, ShardSupervisor } from 'conclave';
+import { connect, Progress } from './progress.js';
 
 const [zookeeper = '', id = '', schema = '', shards = ''] = process.argv.slice(2);
 const EVENT_MS = 15; // How long an event takes.
+const database = connect(process.env.POSTGRES ?? '', schema);
 
 /** The work for one shard, from `acquired` to the end of its term. */
 async function consume(shard: Shard) {
-  const database = await connect(process.env.POSTGRES ?? '', schema);
   try {
     const progress = new Progress(database, shard);
     for (let number = (await progress.begin()) + 1; shard.isHeld(); number++) {
@@ -25,8 +25,6 @@ async function consume(shard: Shard) {
   } catch (error) {
     // The signal has aborted, or another consumer has the shard by now: this term is over.
     if (!(error instanceof FencedOutError) && !shard.signal.aborted) throw error;
-  } finally {
-    await database.end();
   }
 }
 
@@ -41,6 +39,6 @@ supervisor.on('acquired', (shard) => process.send?.(shard.id)); // For main.ts, 
 supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
 
 // With `drain`, the other consumers get ready for its shards before it gives them up.
-supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { drain: true });
+supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { drain: true, cleanup: () => database.end() });
 process.once('disconnect', () => process.exit(1)); // main.ts has ended.
 await supervisor.start();

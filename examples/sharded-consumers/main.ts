@@ -17,7 +17,7 @@ const embedded = process.env.ZOOKEEPER ? undefined : await EmbeddedZooKeeper.sta
 const zookeeper = embedded?.connectString ?? process.env.ZOOKEEPER ?? '';
 
 const schema = `conclave_example_${randomUUID().replaceAll('-', '')}`;
-const database = await connect(POSTGRES, schema);
+const database = connect(POSTGRES, schema);
 await database.query(`CREATE SCHEMA ${schema}`);
 await createTables(database, SHARDS, EVENTS);
 

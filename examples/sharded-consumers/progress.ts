@@ -1,37 +1,29 @@
 /**
- * How far each shard has come, in PostgreSQL. One statement records an event as handled and moves the position on, and it compares
- * the token of the shard's term: if two consumers think that they own a shard, only the writes of the newer owner count.
+ * How far each shard has come, in PostgreSQL. One transaction records an event as handled and moves the position on, behind the shard's
+ * fence: if two consumers think that they own a shard, only the writes of the newer owner count.
  */
 import type { Shard } from 'conclave';
-import { Client } from 'pg';
+import { PostgresFence } from 'conclave/fence';
+import { Pool } from 'pg';
 
-/** The shard has another owner by now. */
-export class FencedOutError extends Error {
-  constructor(shard: string) {
-    super(`fenced out: shard ${shard} has another owner`);
-    this.name = 'FencedOutError';
-  }
-}
-
-export async function connect(connectionString: string, schema: string): Promise<Client> {
-  const client = new Client({
+export function connect(connectionString: string, schema: string): Pool {
+  const pool = new Pool({
     connectionString,
     options: `-c search_path=${schema}`,
     idle_in_transaction_session_timeout: 1000, // A consumer that stands still mustn't keep its row locked.
   });
-  client.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
-  await client.connect();
-  return client;
+  pool.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
+  return pool;
 }
 
 /** @param events - of each shard */
-export async function createTables(client: Client, shards: readonly string[], events: number) {
-  await client.query(
-    'CREATE TABLE progress (shard text PRIMARY KEY, position int NOT NULL, fence bigint NOT NULL)',
-  );
-  await client.query('CREATE TABLE events (shard text, number int, PRIMARY KEY (shard, number))');
-  await client.query('CREATE TABLE handled (at serial PRIMARY KEY, shard text, number int, consumer text)');
-  await client.query(
+export async function createTables(pool: Pool, shards: readonly string[], events: number) {
+  await pool.query(new PostgresFence(pool, 'any').schema);
+  await pool.query('CREATE TABLE progress (shard text PRIMARY KEY, position int NOT NULL)');
+  await pool.query('CREATE TABLE events (shard text, number int, PRIMARY KEY (shard, number))');
+  await pool.query('CREATE TABLE handled (at serial PRIMARY KEY, shard text, number int, consumer text)');
+  await pool.query('INSERT INTO progress SELECT shard, 0 FROM unnest($1::text[]) shard', [shards]);
+  await pool.query(
     'INSERT INTO events SELECT shard, number FROM unnest($1::text[]) shard, generate_series(1, $2::int) number',
     [shards, events],
   );
@@ -39,31 +31,29 @@ export async function createTables(client: Client, shards: readonly string[], ev
 
 /** One term's access to a shard. */
 export class Progress {
-  readonly #client: Client;
+  readonly #pool: Pool;
   readonly #shard: Shard;
+  readonly #fence: PostgresFence;
 
-  /** @param client - a connection of this term's own */
-  constructor(client: Client, shard: Shard) {
-    this.#client = client;
+  constructor(pool: Pool, shard: Shard) {
+    this.#pool = pool;
     this.#shard = shard;
+    this.#fence = new PostgresFence(pool, `shard ${shard.id}`);
   }
 
-  /** A new owner's first statement: raises the fence, and only then reads where to go on. */
+  /** A new owner enters the fence first, and only then reads where to go on. */
   async begin(): Promise<number> {
-    const { rows } = await this.#client.query<{ position: number }>(
-      `INSERT INTO progress (shard, position, fence) VALUES ($1, 0, $2)
-       ON CONFLICT (shard) DO UPDATE SET fence = excluded.fence WHERE progress.fence <= excluded.fence
-       RETURNING position`,
-      [this.#shard.id, this.#shard.token],
+    await this.#fence.enter();
+    const { rows } = await this.#pool.query<{ position: number }>(
+      'SELECT position FROM progress WHERE shard = $1',
+      [this.#shard.id],
     );
-    const [row] = rows;
-    if (row === undefined) throw new FencedOutError(this.#shard.id);
-    return row.position;
+    return rows[0]?.position ?? 0;
   }
 
   /** Whether there is an event of that number. */
   async has(number: number): Promise<boolean> {
-    const { rowCount } = await this.#client.query('SELECT 1 FROM events WHERE shard = $1 AND number = $2', [
+    const { rowCount } = await this.#pool.query('SELECT 1 FROM events WHERE shard = $1 AND number = $2', [
       this.#shard.id,
       number,
     ]);
@@ -72,13 +62,14 @@ export class Progress {
 
   /** Handles an event, and moves the position on: both, or neither. */
   async handle(number: number, consumer: string) {
-    const { rowCount } = await this.#client.query(
-      `WITH moved AS (
-         UPDATE progress SET position = $2, fence = $3 WHERE shard = $1 AND position = $2 - 1 AND fence <= $3 RETURNING shard
-       )
-       INSERT INTO handled (shard, number, consumer) SELECT shard, $2, $4 FROM moved`,
-      [this.#shard.id, number, this.#shard.token, consumer],
-    );
-    if (rowCount === 0) throw new FencedOutError(this.#shard.id);
+    const { id } = this.#shard;
+    await this.#fence.transaction(this.#pool, async (client) => {
+      await client.query('INSERT INTO handled (shard, number, consumer) VALUES ($1, $2, $3)', [
+        id,
+        number,
+        consumer,
+      ]);
+      await client.query('UPDATE progress SET position = $2 WHERE shard = $1', [id, number]);
+    });
   }
 }

@@ -19,8 +19,8 @@ export interface ElectionInNest {
   /** For the injection tokens, and the option `election` of the decorators. Of several elections, name all but one. */
   readonly name?: string;
   /**
-   * How long `onModuleDestroy` waits until the leader's work has settled, in milliseconds. Then it rejects with `StopPendingError`, and Nest
-   * ends the process at a signal. The platform must wait longer before it kills the process. @default 20000
+   * How long `onModuleDestroy` waits until the leader's work has settled, in milliseconds. Then it rejects with `StopPendingError`, and
+   * Nest ends the process at a signal. The platform must wait longer before it kills the process. @default 20000
    */
   readonly stopWithinMs?: number;
 }
@@ -63,13 +63,14 @@ class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
 }
 
 /**
- * Makes an `ElectionSupervisor`, and its `LeaderJobs`, injectable in the whole application. The supervisor starts in `onApplicationBootstrap`, which doesn't wait for it: the
- * application begins without a server. It stops in `onModuleDestroy`, with the order of `supervisor.stop()`. Its errors go to Nest's
- * logger. If `start()` rejects, for example because the servers refuse the credentials, the rejection is unhandled and ends the process.
+ * Makes an `ElectionSupervisor`, and its `LeaderJobs`, injectable in the whole application. The supervisor starts in
+ * `onApplicationBootstrap`, which doesn't wait for it: the application begins without a server. It stops in `onModuleDestroy`, with the
+ * order of `supervisor.stop()`. Its errors go to Nest's logger. If `start()` rejects, for example because the servers refuse the
+ * credentials, the rejection is unhandled and ends the process.
  *
- * Call `app.enableShutdownHooks()`, so that a signal stops the supervisor, and not `supervisor.shutdownOn`. Close what the leader's work needs
- * in a later hook than `onModuleDestroy`: `beforeApplicationShutdown` or `onApplicationShutdown`. Nest stops several elections one after
- * the other.
+ * Call `app.enableShutdownHooks()`, so that a signal stops the supervisor, and not `supervisor.shutdownOn`. Close what the leader's work
+ * needs in a later hook than `onModuleDestroy`: `beforeApplicationShutdown` or `onApplicationShutdown`. Nest stops several elections one
+ * after the other.
  *
  * Give each election but one a `name`. Nest 10 takes two modules without a name for one, and Nest 11 and 12 start two supervisors, of which
  * they inject one.

@@ -164,6 +164,14 @@ describe('a job', () => {
     await expect(wrong()).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 
+  it('refuses a time that is none, in the leader and elsewhere', async () => {
+    const { one, two } = await openTwo();
+    for (const { jobs } of [one, two]) {
+      const job = jobs.job('job', () => 'ran', { scheduledFor: () => new Date(Number.NaN) });
+      await expect(job()).rejects.toThrow(/scheduledFor is .*a function that returns a valid Date/);
+    }
+  });
+
   it('gives its error to the call, and goes on with the next firing', async () => {
     const replica = await Replica.open(uniquePath('jobs'));
     await replica.lead();
@@ -410,14 +418,18 @@ describe('the run log', () => {
     expect(without.requests.length).toBeGreaterThan(10); // Its heartbeats.
   });
 
-  it('costs one read in a term, and one transaction for each run', async () => {
+  it.each([
+    ['one transaction for each run', {}, 10],
+    ['two with `recover`', { recover: true }, 20],
+  ])('costs one read in a term, and %s', async (_, options, transactions) => {
     const server = await startServer();
-    const { one } = await openTwo(server.connectString);
-    const inOne = one.job();
+    const { one, two } = await openTwo(server.connectString);
+    const [inOne, inTwo] = [one.job(options), two.job(options)];
     await inOne(0);
+    await succeed({ one, two });
     server.resetCounts();
-    for (let at = 1; at <= 10; at++) await Promise.all([inOne(at), inOne(at)]);
-    expect([server.count('multi'), server.count('getData')]).toEqual([10, 0]);
+    for (let at = 1; at <= 10; at++) await Promise.all([inTwo(at), inTwo(at)]);
+    expect([server.count('multi'), server.count('getData')]).toEqual([transactions, 1]);
   });
 
   it('loses its note when the leader resigns between the note and the run, and the next leader runs the firing', async () => {

@@ -42,6 +42,7 @@ async function balance() {
   const id = randomUUID();
   await pool.query('INSERT INTO balance (id, value) VALUES ($1, 100)', [id]);
   return {
+    id,
     ...{ former: new PostgresFence(pool, id), newer: new PostgresFence(pool, id) },
     add: (amount: number) => async (client: pg.PoolClient) => {
       const { rows } = await client.query('SELECT value FROM balance WHERE id = $1', [id]);
@@ -72,13 +73,14 @@ function paused(
   return { inside: inside.promise, goOn: () => goOn.resolve(), done };
 }
 
-async function aStatementWaits(): Promise<void> {
+async function aStatementWaits(like = 'INSERT INTO%conclave_fence%'): Promise<void> {
   await until(async () => {
     const { rows } = await pool.query(
-      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO%conclave_fence%'",
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1",
+      [like],
     );
     return rows.length > 0;
-  }, 'that the raise waits');
+  }, `that ${like} waits`);
 }
 
 describe.each(LEVELS)('a transaction of a former leader at %s', (isolation) => {
@@ -103,6 +105,26 @@ describe.each(LEVELS)('a transaction of a former leader at %s', (isolation) => {
     await slow.done;
     await next;
     expect(await now()).toBe(111);
+  });
+
+  it('that waits for the fence to rise writes nothing, and is fenced out when it is tried again', async () => {
+    const { id, former, add, now } = await balance();
+    await former.transaction(pool, add(1), { isolation }, FORMER);
+    const client = await pool.connect();
+    try {
+      await client.query('BEGIN');
+      await new PostgresFence(client, id).enter(NEWER);
+      const attempt = () => former.transaction(pool, add(1000), { isolation }, FORMER);
+      const code = isolation === 'READ COMMITTED' ? 'FENCED_OUT' : '40001';
+      const refused = expect(attempt()).rejects.toMatchObject({ code });
+      await aStatementWaits('SELECT token%conclave_fence%FOR SHARE');
+      await client.query('COMMIT');
+      await refused;
+      await expect(attempt()).rejects.toMatchObject({ code: 'FENCED_OUT' });
+    } finally {
+      client.release(true); // Ends a transaction that is still open.
+    }
+    expect(await now()).toBe(101);
   });
 
   it('commits over the next leader’s update if it doesn’t check, and computes from what it read before', async () => {
@@ -154,6 +176,15 @@ describe('the fence of a resource', () => {
     const again = () => fence.transaction(pool, () => 'written', undefined, FORMER);
     await expect(again()).rejects.toThrow('no row');
     expect(await again()).toBe('written'); // It entered again.
+  });
+
+  it('is created by nothing but its schema', async () => {
+    const fence = new PostgresFence(pool, randomUUID(), { table: 'no_fence' });
+    await expect(fence.enter(FORMER)).rejects.toMatchObject({ code: '42P01' });
+    await expect(fence.check(pool, FORMER)).rejects.toMatchObject({ code: '42P01' });
+    await pool.query(fence.schema);
+    await fence.enter(FORMER);
+    await fence.check(pool, FORMER);
   });
 
   it('is that of the current term, without a holder', async () => {

@@ -1,11 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcesses } from '../../../src/cluster/run-command/process-table.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import type { Term } from '../../../src/election/term/term.js';
+import { PostgresFence } from '../../../src/fence/postgres-fence.js';
 import { runs } from '../../../tools/environment.mjs';
+import { usePostgres } from '../../../tools/postgres/server.mjs';
 import { PROGRAM } from '../../support/conclave/running-command.js';
 import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
 import { openSession, uniquePath } from '../../support/conclave/sessions.js';
@@ -137,21 +141,57 @@ it('the cluster of the guides has one leader, replaces one that is killed and al
   expect(service.output).not.toMatch(/leads term 4/);
 });
 
-it('the jobs of the guides run in one of two replicas, each firing once', async () => {
-  const path = uniquePath('guide');
-  const options = { path, env: { SCHEDULE: '* * * * * *' } };
-  const replicas = [
-    await RunningGuide.start('cron/jobs.mjs', options),
-    await RunningGuide.start('cron/jobs.mjs', options),
-  ];
-  const firings = () =>
-    replicas.flatMap(({ output }) => [...output.matchAll(/^backup of (\S+) with token \d+$/gm)]);
-  await until(() => firings().length >= 2, 'two firings');
-  const [leader, follower] = replicas.toSorted((a, b) => b.output.length - a.output.length);
-  expect(follower?.output).not.toContain('backup');
-  leader?.process.kill('SIGTERM');
-  expect(await leader?.exit()).toBe(0);
-  await follower?.printed(/^backup of/m);
-  const times = firings().map(([, time]) => time);
-  expect(new Set(times).size).toBe(times.length);
+it.each(['jobs.mjs', 'cron.mjs', 'node-schedule.mjs'])(
+  'the jobs of the guides in cron/%s run in one of two replicas, each firing once',
+  async (program) => {
+    const path = uniquePath('guide');
+    const options = { path, env: { SCHEDULE: '* * * * * *' } };
+    const replicas = [
+      await RunningGuide.start(`cron/${program}`, options),
+      await RunningGuide.start(`cron/${program}`, options),
+    ];
+    const firings = () =>
+      replicas.flatMap(({ output }) => [...output.matchAll(/^backup of (\S+) with token \d+$/gm)]);
+    await until(() => firings().length >= 2, 'two firings');
+    const [leader, follower] = replicas.toSorted((a, b) => b.output.length - a.output.length);
+    expect(follower?.output).not.toContain('backup');
+    leader?.process.kill('SIGTERM');
+    expect(await leader?.exit()).toBe(0);
+    await follower?.printed(/^backup of/m);
+    const times = firings().map(([, time]) => time);
+    expect(new Set(times).size).toBe(times.length);
+  },
+);
+
+it("the job of the guides on croner's schedule writes one row per firing, though its leader is killed", async () => {
+  const postgres = await usePostgres();
+  onTestFinished(postgres.stop);
+  const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;
+  const url = new URL(postgres.connectionString);
+  url.searchParams.set('options', `-c search_path=${schema}`);
+  const pool = new pg.Pool({ connectionString: url.href });
+  onTestFinished(async () => {
+    await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    await pool.end();
+  });
+  await pool.query(`CREATE SCHEMA ${schema}`);
+  await pool.query('CREATE TABLE reports (hour timestamptz)');
+  await pool.query(new PostgresFence(pool, 'reports').schema);
+  const seconds = async () => {
+    const { rows } = await pool.query('SELECT hour FROM reports ORDER BY hour');
+    return rows.map(({ hour }) => hour.getTime() / 1000);
+  };
+  const env = { SCHEDULE: '* * * * * *', POSTGRES: url.href };
+  const options = { path: uniquePath('guide'), env };
+  const leader = await RunningGuide.start('cron/croner.mjs', options);
+  await until(async () => (await seconds()).length > 0, 'the first row');
+  const follower = await RunningGuide.start('cron/croner.mjs', options);
+  leader.process.kill('SIGKILL');
+  await leader.exit();
+  const before = (await seconds()).length;
+  await until(async () => (await seconds()).length > before + 2, 'the rows of the next leader');
+  follower.process.kill('SIGTERM');
+  expect(await follower.exit()).toBe(0);
+  const rows = await seconds();
+  expect(new Set(rows).size).toBe(rows.length);
 });
