@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { copyConsumer, link } from './consumer.mjs';
@@ -9,20 +9,22 @@ const ROOT = join(import.meta.dirname, '../..');
 /** TypeScript's message if the types of Node are missing. */
 const MISSING_NODE = /error TS2688: Cannot find type definition file for 'node'/;
 const PROGRAMS = join(import.meta.dirname, 'programs');
+const COMPILE = join(import.meta.dirname, 'compile.mjs');
 const run = promisify(execFile);
 /** Only applications that have it import conclave/nestjs. */
 const NEST = '@nestjs/common';
 
-/** The oldest supported version, the last 5.x, the version that compiles Conclave, and the newest version. */
-const COMPILERS = ['typescript-5.4', 'typescript-5.9', 'typescript', 'typescript-7'];
+/** The oldest supported version, the last 5.x, and the version that compiles Conclave. */
+const WITH_API = ['typescript-5.4', 'typescript-5.9', 'typescript'];
+/** It has no JavaScript API, and is so quick that it checks the declarations of all packages. */
+const NEWEST = 'typescript-7';
 const RESOLUTIONS = [
   { module: 'NodeNext', moduleResolution: 'NodeNext' },
   { module: 'ESNext', moduleResolution: 'bundler' },
 ];
 /** `node10` (also called `node`) ignores `exports`, and finds subpaths by `typesVersions`. TypeScript 7 doesn't have it any more. */
 const NODE10 = { module: 'ESNext', moduleResolution: 'node10' };
-const COMPILERS_WITH_NODE10 = COMPILERS.filter((name) => name !== 'typescript-7');
-/** All strict options. The compiler checks the packages' declarations, too. */
+/** All strict options. Declarations are checked, too. */
 const STRICT = {
   target: 'ES2022',
   lib: ['ES2022', 'ESNext.Disposable'],
@@ -39,7 +41,8 @@ const STRICT = {
   verbatimModuleSyntax: true,
 };
 
-/** @typedef {{ compiler: string, resolution: Record<string, unknown> & { moduleResolution: string } }} Way */
+/** @typedef {Record<string, unknown> & { moduleResolution: string }} Resolution */
+/** @typedef {{ compiler: string, resolutions: readonly Resolution[] }} Ways */
 /** @typedef {import('./checks.mjs').Check} Check */
 
 /**
@@ -52,6 +55,7 @@ const STRICT = {
  * @returns {Check[]}
  */
 export function compilations(installed, folderFor) {
+  const uses = usesOf(installed);
   const consumer = (
     /** @type {string} */ name,
     /** @type {string[]} */ others,
@@ -61,36 +65,42 @@ export function compilations(installed, folderFor) {
     copyConsumer(installed, folder);
     for (const other of others) link(folder, other);
     for (const program of programs) cpSync(join(PROGRAMS, program), join(folder, program));
-    writeUses(folder);
+    for (const [specifier, use] of uses)
+      if (specifier !== 'conclave/nestjs' || others.includes(NEST))
+        writeFileSync(join(folder, `all-of-${specifier.replaceAll('/', '-')}.mts`), use);
     return folder;
   };
   const peers = ['@types/node', 'kerberos', 'node-cron', 'prom-client', '@opentelemetry/api', NEST];
   const withPeers = consumer('with-peers', peers, ['typical.mts', 'jobs.mts', 'measured.mts', 'ticket.mts']);
   const withoutPeers = consumer('without-peers', ['@types/node'], ['typical.mts']);
   const withoutNode = consumer('without-types-of-node', [], []);
-  const ways = COMPILERS.flatMap((compiler) => RESOLUTIONS.map((resolution) => ({ compiler, resolution })));
-  const node10 = COMPILERS_WITH_NODE10.map((compiler) => ({
+  const newest = { compiler: NEWEST, resolutions: RESOLUTIONS };
+  const oldest = { compiler: /** @type {string} */ (WITH_API[0]), resolutions: RESOLUTIONS };
+  const all = WITH_API.map((compiler) => ({
     compiler,
     // From version 6 on, TypeScript warns of `node10`.
-    resolution: { ...NODE10, ...(compiler === 'typescript' ? { ignoreDeprecations: '6.0' } : {}) },
+    resolutions: [
+      ...RESOLUTIONS,
+      { ...NODE10, ...(compiler === 'typescript' ? { ignoreDeprecations: '6.0' } : {}) },
+    ],
   }));
-  const ends = ways.filter(({ compiler }) => [COMPILERS.at(0), COMPILERS.at(-1)].includes(compiler));
+  const withoutTypes = { compiler: NEWEST, resolutions: RESOLUTIONS.slice(-1) };
   return [
-    ...[...ways, ...node10].map((way) => ({
-      name: `compiles with ${nameOf(way)}, and with the optional packages`,
-      check: () => compilesCleanly(withPeers, way),
+    ...[...all, newest].map((ways) => ({
+      name: `compiles with ${nameOf(ways)}, and with the optional packages`,
+      check: () => compilesCleanly(withPeers, ways),
     })),
-    ...ends.map((way) => ({
-      name: `compiles with ${nameOf(way)}, without the optional packages`,
-      check: () => compilesCleanly(withoutPeers, way),
+    ...[oldest, newest].map((ways) => ({
+      name: `compiles with ${nameOf(ways)}, without the optional packages`,
+      check: () => compilesCleanly(withoutPeers, ways),
     })),
-    ...ends.slice(-1).map((way) => ({
-      name: `fails with ${nameOf(way)} if the types of Node are missing, and says that they are`,
+    {
+      name: `fails with ${nameOf(withoutTypes)} if the types of Node are missing, and says that they are`,
       check: async () => {
-        const output = await compile(withoutNode, way);
+        const output = await compile(withoutNode, withoutTypes);
         if (!MISSING_NODE.test(output)) throw new Error(`expected ${MISSING_NODE}, got: ${output}`);
       },
-    })),
+    },
   ];
 }
 
@@ -102,39 +112,48 @@ function entriesOf(folder) {
   );
 }
 
-/** Writes a program for each module that users can import. The program uses all exports of the module's declarations. @param {string} folder */
-function writeUses(folder) {
-  const hasNest = existsSync(join(folder, 'node_modules', NEST));
-  for (const { specifier, types } of entriesOf(folder)) {
-    if (specifier === 'conclave/nestjs' && !hasNest) continue;
-    const used = usingAll(specifier, exportedFrom(join(folder, 'node_modules/conclave', types)));
-    writeFileSync(join(folder, `all-of-${specifier.replaceAll('/', '-')}.mts`), used);
-  }
+/** A program for each module that users can import. It uses all exports of the module's declarations. @param {string} folder */
+function usesOf(folder) {
+  return entriesOf(folder).map(({ specifier, types }) => {
+    const exported = exportedFrom(join(folder, 'node_modules/conclave', types));
+    return /** @type {const} */ ([specifier, usingAll(specifier, exported)]);
+  });
 }
 
-/** @param {string} folder @param {Way} way */
-async function compilesCleanly(folder, way) {
-  const output = await compile(folder, way);
+/** @param {string} folder @param {Ways} ways */
+async function compilesCleanly(folder, ways) {
+  const output = await compile(folder, ways);
   if (output !== '') throw new Error(output);
 }
 
-/** @param {string} folder @param {Way} way @returns {Promise<string>} the compiler's messages, or `''` */
-async function compile(folder, { compiler, resolution }) {
-  const config = join(folder, `${compiler}-${resolution.moduleResolution}.json`);
-  writeFileSync(
-    config,
-    JSON.stringify({ compilerOptions: { ...STRICT, ...resolution }, include: ['*.mts'] }),
-  );
+/** @param {string} folder @param {Ways} ways @returns {Promise<string>} the compiler's messages, or `''` */
+async function compile(folder, { compiler, resolutions }) {
+  const configurations = resolutions.map((resolution) => {
+    const config = join(folder, `${compiler}-${resolution.moduleResolution}.json`);
+    writeFileSync(
+      config,
+      JSON.stringify({ compilerOptions: { ...STRICT, ...resolution }, include: ['*.mts'] }),
+    );
+    return config;
+  });
+  if (compiler !== NEWEST) return await outputOf([COMPILE, compiler, ...configurations]);
   const tsc = join(ROOT, 'node_modules', compiler, 'bin/tsc');
+  let output = '';
+  for (const config of configurations) output += await outputOf([tsc, '-p', config, '--pretty', 'false']);
+  return output;
+}
+
+/** @param {string[]} args @returns {Promise<string>} */
+async function outputOf(args) {
   try {
-    return (await run(process.execPath, [tsc, '-p', config, '--pretty', 'false'])).stdout;
+    return (await run(process.execPath, args)).stdout;
   } catch (error) {
     return /** @type {{ stdout: string }} */ (error).stdout || String(error);
   }
 }
 
-/** @param {Way} way */
-function nameOf({ compiler, resolution }) {
+/** @param {Ways} ways */
+function nameOf({ compiler, resolutions }) {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'node_modules', compiler, 'package.json'), 'utf8'));
-  return `TypeScript ${version}, ${resolution.moduleResolution}`;
+  return `TypeScript ${version}, ${resolutions.map(({ moduleResolution }) => moduleResolution).join(', ')}`;
 }

@@ -1,3 +1,5 @@
+import { ignore } from '../../src/platform/async/promises.js';
+
 /** Something that must never happen. */
 export interface Violation {
   readonly kind: string;
@@ -8,18 +10,21 @@ export interface Violation {
 /** The results of a run. */
 export class Ledger {
   readonly violations: Violation[] = [];
+  /** Called with each violation. */
+  onViolation: (violation: Violation) => void = ignore;
   readonly #counts = new Map<string, number>();
   readonly #longest = new Map<string, number>();
-  readonly #pending = new Map<number, string>();
+  readonly #pending = new Set<{ readonly what: string; readonly isDead: () => boolean }>();
   readonly #now: () => number;
-  #promises = 0;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   violate(kind: string, what: string): void {
-    this.violations.push({ kind, atMs: Math.round(this.#now()), what });
+    const violation = { kind, atMs: Math.round(this.#now()), what };
+    this.violations.push(violation);
+    this.onViolation(violation);
   }
 
   /** For what is looked at again and again: each violation is reported once. */
@@ -46,18 +51,15 @@ export class Ledger {
 
   /** A promise that the library has given: it has to settle, as long as its process lives. */
   expect<T>(what: string, promise: Promise<T>, isDead: () => boolean): Promise<T> {
-    const number = this.#promises++;
-    this.#pending.set(number, what);
-    const settled = () => this.#pending.delete(number);
+    const pending = { what, isDead };
+    this.#pending.add(pending);
+    const settled = () => this.#pending.delete(pending);
     promise.then(settled, settled);
-    this.#dead.set(number, isDead);
     return promise;
   }
 
-  readonly #dead = new Map<number, () => boolean>();
-
   /** The promises of living processes that haven't settled. */
   get unsettled(): string[] {
-    return [...this.#pending].filter(([number]) => !this.#dead.get(number)?.()).map(([, what]) => what);
+    return [...this.#pending].filter(({ isDead }) => !isDead()).map(({ what }) => what);
   }
 }

@@ -47,8 +47,12 @@ const LOOK_EVERY_MS = 250;
 /** By then sessions and work that overruns have ended, and so have the longest waits for locks and uses of locks. */
 const QUIET_MS = 120_000;
 
-/** Runs one world from its beginning until all processes have stopped. */
-export async function simulate(run: Run): Promise<Report> {
+/**
+ * Runs one world from its beginning until all processes have stopped.
+ *
+ * @param isSought - with it the run ends at the first such violation, because a search needs no more of that world
+ */
+export async function simulate(run: Run, isSought?: (violation: Violation) => boolean): Promise<Report> {
   const { seed, hours, rules, faultRate } = run;
   const cpuBefore = process.cpuUsage();
   const { stackTraceLimit } = Error;
@@ -60,14 +64,18 @@ export async function simulate(run: Run): Promise<Report> {
   process.on('unhandledRejection', onUnhandled);
   try {
     let over = false;
+    let found = false;
+    ledger.onViolation = (violation) => {
+      found ||= isSought?.(violation) === true;
+    };
     world.start();
     const playing =
       world instanceof ShardWorld ? playShards(world, hours) : play(world, hours * HOUR_MS, world.faultRate);
     const script = playing.finally(() => {
       over = true;
     });
-    await scheduler.run(() => over);
-    await script;
+    await scheduler.run(() => over || found);
+    if (!found) await script;
   } catch (error) {
     ledger.violate('the simulation itself', error instanceof Error ? error.message : String(error));
   } finally {
