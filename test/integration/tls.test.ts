@@ -190,11 +190,17 @@ describe('mutual TLS', () => {
     await failure(`localhost:${mutualPort}`, trusting());
   });
 
-  it('shows the servers whose session it is: with access creator its nodes are its own', async () => {
-    const session = await openSession({ ...known(), access: 'creator' }, `localhost:${mutualPort}`);
-    const path = uniquePath();
-    await session.create(path);
-    expect(await session.getAcl(path)).toEqual([{ scheme: 'x509', id: 'CN=client', permissions: 31 }]);
+  it('shows the servers whose session it is: with access creator, and only with it, its nodes are its own', async () => {
+    for (const [access, scheme] of [
+      ['creator', 'x509'],
+      [undefined, 'world'],
+    ] as const) {
+      const session = await openSession({ ...known(), access }, `localhost:${mutualPort}`);
+      const path = uniquePath();
+      await session.create(path);
+      const id = scheme === 'x509' ? 'CN=client' : 'anyone';
+      expect(await session.getAcl(path)).toEqual([{ scheme, id, permissions: 31 }]);
+    }
   });
 });
 
