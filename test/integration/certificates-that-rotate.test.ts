@@ -139,6 +139,7 @@ describe('a client certificate', () => {
     expect((await session.getData(path)).data.toString()).toBe('x');
     await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect([given[0], given.at(-1)]).toEqual(['first', 'renewed']);
+    expect(session.ensemble.tls).toMatchObject(await tlsOf('renewed')); // So the dashboard asks the servers with it.
     expect(session.credentials.id).toBe(id);
     expect((await session.getData(path)).data.toString()).toBe('x');
     await session.setData(path, Buffer.from('y'));

@@ -303,7 +303,7 @@ describe('a guardian of a program that authenticates by SASL, at servers that re
         onError: (error: Error) => void = ignore,
       ) {
         const [connect, path] = [`127.0.0.1:${server.port}`, uniquePath('guarded')];
-        const guardian = makeGuardian({ connect, ...options });
+        const guardian = makeGuardian({ connect: async () => connect, ...options });
         guardian.on('error', onError);
         const child = await guardLeader(
           guardian,

@@ -8,9 +8,12 @@ import {
   InvalidOptionError,
   NoServerError,
 } from '../../src/errors.js';
+import { ShardObserver } from '../../src/index.js';
+import { Overview } from '../../src/overview/overview.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
+import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -75,6 +78,24 @@ describe('a function that gives an option', () => {
     expect(calls - before).toBeGreaterThan(50);
     expect(calls - before).toBeLessThanOrEqual(60);
     world.server.admit();
+  });
+
+  it('gives one value for all servers of a round', async () => {
+    const { clock, server } = await startWithTestClock();
+    let calls = 0;
+    const auth = () => {
+      calls++;
+      return alice();
+    };
+    const environment = { ...clock.environment, random: () => 1 - 1e-9 }; // The servers in their order.
+    const connect = `${server.connectString},127.0.0.1:1,127.0.0.1:2`;
+    const session = await Session.connect(connect, { auth, environment, logger: SILENT });
+    onTestFinished(() => clock.advanceUntil(session.close()));
+    await clock.advance(3000); // After that, a connection that is lost doesn't belong to its round any more.
+    const resumed = recordEvents(session, 'resumed');
+    server.dropConnections();
+    await clock.advanceUntil(() => resumed.length === 1);
+    expect(calls).toBe(2);
   });
 
   it('is asked no second time while it has not answered, and the session says that it waits for it', async () => {
@@ -193,6 +214,8 @@ describe('a function that gives an option', () => {
   it.each([
     ['session.auth()', { auth: () => [{ scheme: 7 }] }],
     ['session.auth()', { auth: () => undefined }],
+    ['session.sasl()', { sasl: () => undefined }],
+    ['session.sasl().password', { sasl: () => ({ username: 'alice', password: '' }) }],
     ['session.tls()', { tls: async () => ({ ca: 'no certificate', host: 'zk1' }) }],
     ['session.tls()', { tls: () => undefined }],
   ])('named %s is refused when its first value is wrong', async (option, options) => {
@@ -214,12 +237,14 @@ describe('a function that gives the servers', () => {
       return give();
     };
     const { environment } = world.clock;
-    const session = await Session.connect(connect, { environment, logger: SILENT });
+    const logged: [object, string][] = [];
+    const logger = { ...SILENT, debug: (...line: [object, string]) => void logged.push(line) };
+    const session = await Session.connect(connect, { environment, logger });
     onTestFinished(() => world.clock.advanceUntil(session.close()));
     const giveFromNowOn = (next: typeof give) => {
       give = next;
     };
-    return { ...world, session, giveFromNowOn, listed, calls: () => calls };
+    return { ...world, session, giveFromNowOn, listed, logged, calls: () => calls };
   }
 
   it('also gives the chroot', async () => {
@@ -230,17 +255,18 @@ describe('a function that gives the servers', () => {
   });
 
   it.each([
-    ['rejects', sealed],
-    ['does not answer', pending],
-    ['gives no string', () => 7 as unknown as string],
-    ['gives another chroot', () => '127.0.0.1:1/other'],
-  ])('leaves the former list when it %s', async (_, give) => {
-    const { clock, server, session, giveFromNowOn, calls } = await startListed('/app');
+    ['rejects', sealed, 'the vault is sealed'],
+    ['does not answer', pending, 'no answer from connect() within'],
+    ['gives no string', () => 7 as unknown as string, 'connect() is 7'],
+    ['gives another chroot', () => '127.0.0.1:1/other', 'connect() is "127.0.0.1:1/other"'],
+  ])('leaves the former list when it %s, and logs why', async (_, give, why) => {
+    const { clock, server, session, giveFromNowOn, calls, logged } = await startListed('/app');
     const resumed = recordEvents(session, 'resumed');
     giveFromNowOn(give);
     server.dropConnections();
     await clock.advanceUntil(() => resumed.length === 1);
     expect(calls()).toBe(2);
+    expect(logged).toContainEqual([{ cause: expect.stringContaining(why) }, 'connect() gave no servers']);
   });
 
   it("can be fed from the servers' own list, which can be read and watched below a chroot, and not be written", async () => {
@@ -279,16 +305,21 @@ describe('a function that gives the servers', () => {
     await expect(observer.start()).rejects.toMatchObject(wrong);
   });
 
-  it('serves supervisors and observers', async () => {
+  it('serves supervisors, observers and overviews, of elections and of shards', async () => {
     const { clock, server } = await startWithTestClock();
     const connect = async () => server.connectString;
-    const given = { environment: clock.environment };
-    const supervisor = new ElectionSupervisor({ connect, path: '/election', session: given, logger: SILENT });
-    const observer = new ElectionObserver(connect, '/election', { session: given, logger: SILENT });
-    onTestFinished(async () => {
-      await clock.advanceUntil(Promise.all([supervisor.stop(), observer.stop()]));
-    });
-    await clock.advanceUntil(Promise.all([supervisor.start(), observer.start()]));
-    await clock.advanceUntil(() => observer.leader !== undefined);
+    const [session, logger] = [{ environment: clock.environment }, SILENT];
+    const given = { connect, session, logger };
+    const supervisor = new ElectionSupervisor({ ...given, path: '/election' });
+    const observer = new ElectionObserver(connect, '/election', { session, logger });
+    const run = async (shard: { readonly ended: Promise<unknown> }) => void (await shard.ended);
+    const shards = new ShardSupervisor({ ...given, path: '/shards', shards: 2, run });
+    const owners = new ShardObserver(connect, '/shards', { session, logger });
+    const overview = new Overview(connect, { session, logger });
+    const all = [supervisor, observer, shards, owners, overview];
+    onTestFinished(() => clock.advanceUntil(Promise.all(all.map((each) => each.stop())).then(ignore)));
+    await clock.advanceUntil(Promise.all([supervisor.start(), shards.start()]));
+    await clock.advanceUntil(Promise.all([observer.start(), owners.start(), overview.start()]));
+    await clock.advanceUntil(() => observer.leader !== undefined && shards.owned.size === 2);
   });
 });

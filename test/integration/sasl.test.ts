@@ -2,16 +2,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import type { Term } from '../../src/election/term/term.js';
-import {
-  AuthenticationError,
-  ConnectTimeoutError,
-  InvalidOptionError,
-  NoServerError,
-} from '../../src/errors.js';
+import { AuthenticationError, NoServerError } from '../../src/errors.js';
 import { kerberos } from '../../src/kerberos/index.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import type { SaslMechanism } from '../../src/session/sasl/mechanism.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
@@ -20,7 +14,6 @@ import { RunningCommand } from '../support/conclave/running-command.js';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
-import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 import { FakeKerberos } from '../unit/kerberos/fake-module.js';
@@ -255,130 +248,6 @@ describe('a round of servers', () => {
     const session = await openSession(options, `${server.connectString},${proxy.connectString}`);
     expect(session.server).toMatchObject({ port: Number(proxy.connectString.split(':')[1]) });
     expect(server.sessions()).toHaveLength(1);
-  });
-});
-
-/** A mechanism that gives these tokens, and asks to begin first. */
-const mechanism = (step: (token: unknown) => unknown, begin: () => void = ignore) =>
-  ({
-    begin: () => {
-      begin();
-      return { step };
-    },
-  }) as unknown as SaslMechanism;
-
-describe('a mechanism of SASL', () => {
-  const start = async () => {
-    const world = await startWithTestClock();
-    world.server.setSaslUsers(saslUsers);
-    return world;
-  };
-
-  it.each([
-    [
-      'its beginning',
-      mechanism(ignore, () => {
-        throw new Error('no ticket');
-      }),
-    ],
-    ['a step', mechanism(() => Promise.reject(new Error('no ticket')))],
-  ])('that fails in %s is a failed try, and the cause of the time-out', async (_, sasl) => {
-    const { clock, open: openAt } = await start();
-    const opening = openAt({ sasl, connectTimeoutMs: 3000 });
-    opening.catch(ignore);
-    await clock.advance(3500);
-    await expect(opening).rejects.toBeInstanceOf(ConnectTimeoutError);
-    await expect(opening).rejects.toThrow('no ticket');
-  });
-
-  it.each([
-    ['session.sasl.begin()', { begin: () => ({}) }],
-    ['session.sasl.begin()', { begin: () => undefined }],
-    ['session.sasl.step()', mechanism(() => 'a token')],
-    ['session.sasl.step()', mechanism(() => null)],
-  ])('whose %s gives something else is a wrong option', async (option, sasl) => {
-    const { open: openAt } = await start();
-    const opening = openAt({ sasl: sasl as SaslMechanism });
-    await expect(opening).rejects.toBeInstanceOf(InvalidOptionError);
-    await expect(opening).rejects.toMatchObject({ option, value: expect.anything() });
-  });
-
-  it.each([
-    [
-      'Kerberos',
-      () => kerberos(new FakeKerberos(), { hostOf: () => 'zk1' }),
-      'it does not take the Kerberos ticket for zookeeper/zk1: is that its principal, has its keytab',
-    ],
-    ['another one', () => mechanism(() => Buffer.alloc(1)), 'does it expect this mechanism of SASL'],
-  ])(
-    'that is %s is told what to check when a server refuses it, and not to check a password',
-    async (_, make, advice) => {
-      const { server, open: openAt } = await start();
-      server.failWith('AUTH_FAILED', { operation: 'sasl' });
-      const opening = openAt({ sasl: make() });
-      await expect(opening).rejects.toBeInstanceOf(AuthenticationError);
-      await expect(opening).rejects.toThrow(`a server refused session.sasl (AUTH_FAILED, -115): ${advice}`);
-      await expect(opening).rejects.toHaveProperty(
-        'cause.message',
-        'a server refused session.sasl (AUTH_FAILED, -115)',
-      );
-      await expect(opening).rejects.not.toThrow('password');
-    },
-  );
-
-  it('whose step does not end is left with its connection, after a third of the session timeout', async () => {
-    const { clock, open: openAt, server } = await start();
-    let steps = 0;
-    const sasl = mechanism(() => {
-      steps++;
-      return new Promise(ignore);
-    });
-    const opening = openAt({ sasl, connectTimeoutMs: 5000 });
-    opening.catch(ignore);
-    await clock.advance(1900);
-    expect(steps).toBe(1);
-    await clock.advance(500);
-    expect(steps).toBe(2);
-    await clock.advance(3000);
-    await expect(opening).rejects.toThrow('no answer in time');
-    expect(server.sessions().length).toBeLessThanOrEqual(1);
-  });
-
-  it('that does not come to its end is refused after ten tokens', async () => {
-    const { open: openAt } = await startWithTestClock(); // Without users, it answers each token with none.
-    let steps = 0;
-    const sasl = mechanism(() => {
-      steps++;
-      return Buffer.alloc(1);
-    });
-    await expect(openAt({ sasl })).rejects.toBeInstanceOf(AuthenticationError);
-    expect(steps).toBe(11);
-  });
-
-  it('is told which server it talks to, and whether that has sent a token', async () => {
-    const { clock } = await start();
-    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT }); // Without users: it sends none.
-    onTestFinished(() => server.stop());
-    const [servers, tokens]: [unknown[], unknown[]] = [[], []];
-    const sasl: SaslMechanism = {
-      begin: (given) => {
-        servers.push(given);
-        return {
-          step: (token) => {
-            tokens.push(token);
-            return token === undefined ? new Uint8Array() : undefined;
-          },
-        };
-      },
-    };
-    const session = await Session.connect(server.connectString, {
-      sasl,
-      environment: clock.environment,
-      logger: SILENT,
-    });
-    onTestFinished(() => clock.advanceUntil(session.close()));
-    expect(servers).toEqual([{ host: '127.0.0.1', port: server.port }]);
-    expect(tokens).toEqual([undefined, null]);
   });
 });
 

@@ -11,11 +11,14 @@ import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { candidateNodes } from '../support/conclave/electors.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { type Certificates, makeCertificates, PASSPHRASE } from '../support/servers/certificates.js';
+import { until } from '../support/waiting.mjs';
 
 let certificates: Certificates;
 let securePort: number;
@@ -166,14 +169,42 @@ describe('a session over TLS', () => {
   });
 });
 
-it('the command line over TLS is served by a server whose authority it was given', async () => {
-  const print = vi.spyOn(console, 'log').mockReturnValue();
-  const complain = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  onTestFinished(() => void vi.restoreAllMocks());
+/** The authority's certificate in a file that is removed with the test. */
+async function authorityFile(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'conclave-authority-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'authority.pem');
   await writeFile(file, certificates.ca);
+  return file;
+}
+
+it('the keeper of a command over TLS closes the session of its runner that was killed', async () => {
+  const [path, file] = [uniquePath('run'), await authorityFile()];
+  const words = [
+    'run',
+    path,
+    '--ca',
+    file,
+    '--session-timeout',
+    '60s',
+    '--',
+    'sh',
+    '-c',
+    'echo leads; sleep 1000',
+  ];
+  const runner = new RunningCommand(words, { connect: `localhost:${securePort}` });
+  await until(() => runner.stdout === 'leads\n', 'the term');
+  const session = await openSession({}, `127.0.0.1:${plainPort}`);
+  expect(await candidateNodes(session, path)).toHaveLength(1);
+  runner.signal('SIGKILL');
+  await until(async () => (await candidateNodes(session, path)).length === 0, 'the end of the session');
+});
+
+it('the command line over TLS is served by a server whose authority it was given', async () => {
+  const print = vi.spyOn(console, 'log').mockReturnValue();
+  const complain = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const file = await authorityFile();
   const words = ['status', uniquePath(), '-c', `localhost:${securePort}`, '--connect-timeout', '2s'];
   expect(await runCommandLine([...words, '--ca', file])).toBe(1);
   expect(print).toHaveBeenCalledWith('there is no such election');
@@ -190,11 +221,17 @@ describe('mutual TLS', () => {
     await failure(`localhost:${mutualPort}`, trusting());
   });
 
-  it('shows the servers whose session it is: with access creator its nodes are its own', async () => {
-    const session = await openSession({ ...known(), access: 'creator' }, `localhost:${mutualPort}`);
-    const path = uniquePath();
-    await session.create(path);
-    expect(await session.getAcl(path)).toEqual([{ scheme: 'x509', id: 'CN=client', permissions: 31 }]);
+  it('shows the servers whose session it is: with access creator, and only with it, its nodes are its own', async () => {
+    for (const [access, scheme] of [
+      ['creator', 'x509'],
+      [undefined, 'world'],
+    ] as const) {
+      const session = await openSession({ ...known(), access }, `localhost:${mutualPort}`);
+      const path = uniquePath();
+      await session.create(path);
+      const id = scheme === 'x509' ? 'CN=client' : 'anyone';
+      expect(await session.getAcl(path)).toEqual([{ scheme, id, permissions: 31 }]);
+    }
   });
 });
 
