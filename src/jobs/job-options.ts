@@ -14,13 +14,13 @@ export interface JobOptions {
    */
   scheduledFor?(...args: unknown[]): Date;
   /**
-   * A firing nearer than this to the last run is the same firing, in milliseconds. Give half the shortest period if the scheduler doesn't fire
-   * on whole seconds, as timers that repeat. @default 0
+   * A firing nearer than this to the last run is the same firing, in milliseconds. Give half the shortest period if the scheduler
+   * doesn't fire on whole seconds, as timers that repeat. @default 0
    */
   readonly atLeastMs?: number;
   /**
-   * How late a firing may begin, in milliseconds; at most 366 days. With 0 a late firing doesn't run. A timer that fires up to a second late
-   * in the leader doesn't make a firing late. @default 10000
+   * How late a firing may begin, in milliseconds; at most 366 days. With 0 a late firing doesn't run. A timer that fires up to a second
+   * late in the leader doesn't make a firing late. @default 10000
    */
   readonly lateMs?: number;
   /**

@@ -35,12 +35,12 @@ export interface LeaderJobDecorator {
  *
  * It may stand above or below the scheduler's decorator. Not for `@Timeout()`, which fires at the start of each replica: use `lead`.
  *
- * Each instance that Nest creates is a job of its own, so only one instance of a class may have it. A subclass that overrides the method has
- * no job from it, and must have a `@LeaderJob()` of its own; it can't call the method of `super`. A call on an instance without the job
+ * Each instance that Nest creates is a job of its own, so only one instance of a class may have it. A subclass that overrides the method
+ * has no job from it, and must have a `@LeaderJob()` of its own; it can't call the method of `super`. A call on an instance without the job
  * rejects with an `InvalidStateError`.
  *
- * @throws InvalidOptionError unless it decorates a method, and for a wrong `name` or `election`; for the other options, when Nest creates the
- *   instance. InvalidStateError without the compiler option `experimentalDecorators`
+ * @throws InvalidOptionError unless it decorates a method, and for a wrong `name` or `election`; for the other options, when Nest
+ *   creates the instance. InvalidStateError without the compiler option `experimentalDecorators`
  *
  * @example
  * ```ts

@@ -12,8 +12,8 @@ export interface LeaderOnlyOptions {
 
 /**
  * The method runs only while this process leads. In the other processes it isn't called, and the call resolves with `undefined`: so say in
- * its type that the method may return that. Each call counts as the leader's work, as with `withTerm`: `currentTerm()` in the method returns
- * the term, and no other process leads before the method has settled, as long as heartbeats arrive.
+ * its type that the method may return that. Each call counts as the leader's work, as with `withTerm`: `currentTerm()` in the method
+ * returns the term, and no other process leads before the method has settled, as long as heartbeats arrive.
  *
  * Not guaranteed: that the term is held to the end. Call `currentTerm().assertHeld()` right before each act, or fence it.
  *
