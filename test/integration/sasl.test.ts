@@ -238,6 +238,25 @@ describe('servers with a JAAS configuration, but without authProvider.sasl', () 
   });
 });
 
+it('servers that know the identity of a session no longer are an error of the supervisor, which leads when they know it again', async () => {
+  const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
+  onTestFinished(() => server.stop());
+  const options = {
+    path: uniquePath('election'),
+    session: { sasl: WORKER },
+    cleanup: ignore,
+    logger: SILENT,
+  };
+  const supervisor = new ElectionSupervisor({ connect: server.connectString, ...options });
+  onTestFinished(() => supervisor.stop());
+  await eventAfter(supervisor, 'elected', () => supervisor.start());
+  server.failWith('INVALID_ACL', { operation: 'multi' });
+  const [error] = await eventAfter<[Error]>(supervisor, 'error', () => server.expireSession(() => true));
+  expect(error).toBeInstanceOf(AuthenticationError);
+  expect(error.message).toMatch(/is authProvider\.sasl set on the servers\?$/);
+  await eventAfter(supervisor, 'elected', () => server.clearFaults());
+});
+
 describe('a round of servers', () => {
   it('of which one refuses the password and another takes it is no refusal', async () => {
     const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });

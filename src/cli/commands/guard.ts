@@ -23,8 +23,8 @@ const DESCRIPTION = `Runs a Node.js program, and gives back its leadership, its 
 crashes or is killed. The program needs no code for that, only Conclave's supervisors, or registerWithGuardian.
 
 The program runs as without this command: with the same arguments, environment, folder, standard input, output and error. Only \
-CONCLAVE_SASL isn't there. It also has a channel to this process, as after fork. Start Node itself: behind a program that starts Node (npm, npx, tsx, or a shell \
-without exec) the program runs, but isn't guarded.
+CONCLAVE_SASL isn't there. It also has a channel to this process, as after fork. Start Node itself: behind a program that starts Node \
+(npm, npx, tsx, or a shell without exec) the program runs, but isn't guarded.
 
 Each signal to this process goes to the program, once: SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 to the program alone; SIGINT, \
 SIGQUIT, SIGWINCH, SIGTSTP and SIGCONT to its process group, as a terminal sends them. This process ends when the program has \
