@@ -50,13 +50,15 @@ if (given.includes('--build') || given.includes('--javascript')) {
 function installDependencies() {
   const locked = packagesOf('package-lock.json');
   if (!isAsLocked(locked, installed()) || !isInstalled(locked, installed(), ''))
-    npm('ci', ...(isAll ? [] : ['--workspaces=false']));
-  const missing = sets
-    .map((set) => `${SETS}/${set}`)
-    .filter((workspace) => !isInstalled(locked, installed(), workspace));
-  if (missing.length === 0) return;
-  const workspaces = missing.flatMap((workspace) => ['--workspace', workspace]);
-  npm('install', '--no-save', '--include-workspace-root', ...workspaces);
+    npm('ci', ...(isAll ? [] : withSets(sets)));
+  const missing = sets.filter((set) => !isInstalled(locked, installed(), `${SETS}/${set}`));
+  if (missing.length > 0) npm('install', '--no-save', ...withSets(missing));
+}
+
+/** npm's options for the project's own dependencies and those of the given sets. @param {readonly string[]} given */
+function withSets(given) {
+  if (given.length === 0) return ['--workspaces=false'];
+  return ['--include-workspace-root', ...given.flatMap((set) => ['--workspace', `${SETS}/${set}`])];
 }
 
 function prepareKerberos() {
@@ -84,6 +86,10 @@ function npm(...options) {
   console.error(`Installing dependencies: npm ${options.join(' ')} …`);
   // Without the packages' scripts: none is needed, except for the one that compiles `kerberos`, which comes later.
   const all = [...options, '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
+  // npm asks the registry about each package, although the lockfile has its version and hash. What npm has in its cache is enough, unless
+  // that is older than the lockfile.
+  const cached = spawnSync('npm', [...all, '--prefer-offline'], { cwd: root, stdio: 'ignore' });
+  if (cached.status === 0) return;
   const { status } = spawnSync('npm', all, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   if (status !== 0) process.exit(status ?? 1); // npm has printed the reason.
 }

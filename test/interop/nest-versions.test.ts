@@ -3,8 +3,8 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { installFromTarball, link } from '../../scripts/package/consumer.mjs';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { copyConsumer, installFromTarball, link } from '../../scripts/package/consumer.mjs';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 
 const run = promisify(execFile);
@@ -18,11 +18,19 @@ const VERSIONS = [
   { nest: 12, type: 'module', module: 'nodenext', moduleResolution: 'nodenext' },
 ] as const;
 
-/** Installs the package beside one version of Nest, outside of this project, and compiles the application there. */
+/** A user's folder with the package, which is packed once for all versions. */
+let installed: string;
+beforeAll(() => {
+  installed = mkdtempSync(join(tmpdir(), 'conclave-nest-'));
+  installFromTarball(ROOT, installed);
+});
+afterAll(() => rmSync(installed, { recursive: true, force: true }));
+
+/** Puts the package beside one version of Nest, outside of this project, and compiles the application there. */
 async function compileWith({ nest, type, ...resolution }: (typeof VERSIONS)[number]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), `conclave-nest-${nest}-`));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  installFromTarball(ROOT, folder);
+  copyConsumer(installed, folder);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'application', private: true, type }));
   for (const name of FOLDERS) link(folder, name, folderOf(nest, name));
   for (const name of ['@types/node', 'reflect-metadata', 'rxjs']) link(folder, name);

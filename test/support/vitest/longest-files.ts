@@ -6,8 +6,8 @@
 export const LONGEST = [
   'test/chaos/nemesis.test.ts',
   // The simulation runs beside it.
-  'test/simulation/wrong-shards.test.ts',
   'test/simulation/failing-seeds.test.ts',
+  'test/simulation/wrong-shards.test.ts',
   'test/simulation/simulation.test.ts',
   'test/mutants/mutants.test.ts',
   'test/chaos/run.test.ts',
