@@ -64,7 +64,6 @@ const OF_NO_RELEASE = [
   'test/integration/warm-standby.test.ts', // when a hook is called and what its result is for
   'test/integration/{lock-traffic,overview-traffic}.test.ts', // how many requests Conclave sends
   'test/integration/lock-load.test.ts', // how much load there is
-  'test/interop/embedded.test.ts', // the embedded server answers
 ];
 const CHAOS_OF_NO_RELEASE = [
   'test/chaos/{killed-server,many-children,many-watches,stalled-main-thread,stopped-leader}.test.ts',
