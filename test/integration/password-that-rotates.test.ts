@@ -3,11 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AuthenticationError } from '../../src/errors.js';
+import type { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { AuthenticationError, NoServerError } from '../../src/errors.js';
 import { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { leadThroughRestarts } from '../support/conclave/rolling-restart.js';
 import { openSession } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.js';
 import { jaasFor, SASL_PROVIDER } from '../support/servers/jaas.js';
 import { SILENT } from '../support/silent-logger.mjs';
 
@@ -34,11 +36,19 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Waits until a supervisor reports that no server takes its session, because they refuse it. It goes on trying. */
+async function refusalOf(supervisor: ElectionSupervisor): Promise<void> {
+  for (;;) {
+    const [error] = await nextEvent<[Error]>(supervisor, 'error');
+    if (error instanceof NoServerError && error.cause instanceof AuthenticationError) return;
+  }
+}
+
 describe('a supervisor leads while the servers are restarted one by one with another password of it, which it gets', () => {
   it.each([
     ['before the first of them', 0],
     ['after the first of them', 1],
-    ['after the last of them', 3],
+    ['after the last of them, when all have refused it', 3],
   ])('%s', async (_, whenRestarted) => {
     const [former, next] = [password, `${password}-next`];
     const change = (restarted: number) => {
@@ -51,7 +61,10 @@ describe('a supervisor leads while the servers are restarted one by one with ano
         change(restarted);
         await setOnServers(next);
       },
-      afterStart: async (restarted) => change(restarted),
+      afterStart: async (restarted, supervisor) => {
+        if (restarted === 3 && whenRestarted === 3) await refusalOf(supervisor);
+        change(restarted);
+      },
     });
     const opening = Session.connect(ensemble.connectString, { sasl: userWith(former), logger: SILENT });
     await expect(opening).rejects.toBeInstanceOf(AuthenticationError);

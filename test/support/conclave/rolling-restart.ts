@@ -20,12 +20,12 @@ export interface RollingRestart {
   /** Called while a server is down, with how many were restarted before. */
   beforeStart(restarted: number): Promise<void>;
   /** Called when a server is up again, with how many were restarted. */
-  afterStart(restarted: number): Promise<void>;
+  afterStart(restarted: number, supervisor: ElectionSupervisor): Promise<void>;
 }
 
 /**
- * Restarts the servers one by one while a supervisor leads. The supervisor never stops, and leads each time before the next server is
- * restarted.
+ * Restarts the servers one by one while a supervisor leads. The supervisor never stops, no refusal ends its session, and it leads each time
+ * before the next server is restarted.
  */
 export async function leadThroughRestarts(
   servers: readonly ZooKeeperServer[],
@@ -42,7 +42,7 @@ export async function leadThroughRestarts(
     await server.stop();
     await beforeStart(restarted);
     await server.start();
-    await afterStart(restarted + 1);
+    await afterStart(restarted + 1, supervisor);
     const leads = async () => {
       const { state } = await supervisor.session();
       return state.name === 'connected' && supervisor.isLeader;
@@ -54,4 +54,6 @@ export async function leadThroughRestarts(
     );
   }
   expect(events).not.toContain('stopped');
+  // As the cause of a NoServerError, a refusal is a failed try. By itself it has ended a session.
+  expect(events.filter((each) => each.startsWith('AuthenticationError'))).toEqual([]);
 }
