@@ -9,5 +9,5 @@ export {
   PostgresFence,
   type PostgresFenceOptions,
 } from './postgres-fence.js';
+export type { Query } from './query-and-quoting.js';
 export { type RedisArgument, type RedisClient, type RedisCommand, RedisFence } from './redis-fence.js';
-export type { Query } from './sql.js';

@@ -1,7 +1,7 @@
 import { FencedOutError, InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkOptions } from '../platform/checks.js';
 import { checkResource, type TokenHolder, tokenOf } from './holder.js';
-import { checkQuery, literal, type Query, quotedTable, rowsOf } from './sql.js';
+import { checkQuery, literal, type Query, quotedTable, rowsOf } from './query-and-quoting.js';
 
 /** A connection of pg's pool. */
 export interface PoolClient {

@@ -1,8 +1,8 @@
 import { AuthenticationError } from '../errors.js';
 import type { SaslExchange } from '../session/sasl/mechanism.js';
 import type { KerberosClient, KerberosModule } from './kerberos-module.js';
+import type { Turns } from './one-task-at-a-time.js';
 import { answerToOffer } from './security-layer.js';
-import type { Turns } from './turns.js';
 
 const NO_TOKEN = Buffer.alloc(0);
 

@@ -4,7 +4,7 @@ import { checkFunction, checkOptions } from '../platform/checks.js';
 import type { SaslMechanism } from '../session/sasl/mechanism.js';
 import { GssapiExchange } from './gssapi-exchange.js';
 import { checkModule, type KerberosModule } from './kerberos-module.js';
-import { Turns } from './turns.js';
+import { Turns } from './one-task-at-a-time.js';
 
 /** Which principal each server has. */
 export interface KerberosOptions {

@@ -17,7 +17,7 @@ import { deferred } from '../platform/async/promises.js';
 import { checkMs, checkOptions } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
 import type { Timer } from '../platform/time/clock.js';
-import { keyOf, parseKey } from './key.js';
+import { keyOf, parseKey } from './key-of-firing.js';
 
 /** Options of a {@link LeaderRunCoordinator}. */
 export interface LeaderRunCoordinatorOptions {

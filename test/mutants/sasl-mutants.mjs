@@ -161,8 +161,10 @@ export const SASL_MUTANTS = [
     name: 'kerberos-at-once',
     what: 'all connections of a process ask the KDC at the same time',
     danger: 'a KDC that does not answer blocks all threads for files and DNS',
-    edits: [{ file: 'kerberos/turns.ts', from: 'this.#last.then(', to: 'Promise.resolve().then(' }],
-    file: 'unit/kerberos/turns.test.ts',
+    edits: [
+      { file: 'kerberos/one-task-at-a-time.ts', from: 'this.#last.then(', to: 'Promise.resolve().then(' },
+    ],
+    file: 'unit/kerberos/one-task-at-a-time.test.ts',
     test: 'turns > come one after the other, also after one that failed',
   },
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keyOf, parseKey } from '../../../src/node-cron/key.js';
+import { keyOf, parseKey } from '../../../src/node-cron/key-of-firing.js';
 
 const AT = Date.UTC(2026, 10, 21, 3);
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from '../../../src/errors.js';
 import { PostgresFence } from '../../../src/fence/postgres-fence.js';
+import { literal, type Query, quotedTable, rowsOf } from '../../../src/fence/query-and-quoting.js';
 import { RedisFence } from '../../../src/fence/redis-fence.js';
-import { literal, type Query, quotedTable, rowsOf } from '../../../src/fence/sql.js';
 
 const none = async () => [];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../../src/kerberos/turns.js';
+import { Turns } from '../../../src/kerberos/one-task-at-a-time.js';
 import { deferred } from '../../../src/platform/async/promises.js';
 
 const MS = 1_000_000n;
