@@ -7,6 +7,7 @@ const PROGRAMS = {
   election: 'scripts/package/programs/election.mjs',
   watchdog: 'scripts/package/programs/watchdog.mjs',
   handle: 'scripts/package/programs/handle.mjs',
+  stalled: 'scripts/package/programs/stalled.mjs',
   replica: 'scripts/matrix/programs/replica.mjs',
   cluster: 'scripts/matrix/programs/cluster.mjs',
   conclave: 'dist/cli/main.js',
@@ -80,6 +81,14 @@ export const RUNTIME_CHECKS = [
       await program.prints('a thread: term 1 is held');
       await program.prints('a thread: term 1 is over: stopped, a TermEndedError: true');
       await program.ends(0);
+    },
+  },
+  {
+    name: 'a leader with `maxStallMs` keeps its term while its main thread stands still for several leases',
+    check: async (host) => {
+      const program = host.start(PROGRAMS.stalled);
+      await program.ends(0);
+      await program.prints('stalled: is held: true');
     },
   },
   {
