@@ -200,7 +200,8 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   async lead(place: Place, claim: Claim): Promise<MarkedSuccessor | undefined> {
     // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
-      if (!this.#stop.aborted && !place.node.isGone) this.rejoinBackoff.termLostAtOnce();
+      if (!this.#stop.aborted && !place.node.isGone && this.#hasConnectionOf(claim))
+        this.rejoinBackoff.termLostAtOnce();
       return undefined;
     }
     const { lead, logger } = this.options;
@@ -225,12 +226,22 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     });
     place.handleRequests(); // Requests may have come since the claim.
     await ended.promise;
-    this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - term.beganAt, this.session.leaseMs);
+    this.rejoinBackoff.termEnded({
+      reason: term.endedFor,
+      lastedMs: this.clock.now() - term.beganAt,
+      leaseMs: this.session.leaseMs,
+      hasConnection: this.#hasConnectionOf(claim),
+    });
     await this.#untilSettled(term, place);
     const tookMs = this.clock.now() - term.beganAt;
     const wasFruitless = term.endedFor === 'finished' || isLoss(this.#endReason(term));
     this.rejoinBackoff.note(wasFruitless && tookMs < this.session.leaseMs);
     return term.ending.successor;
+  }
+
+  /** Whether the session has had one connection since the claim. */
+  #hasConnectionOf({ connection }: Claim): boolean {
+    return connection !== undefined && connection === this.session.connectionNumber;
   }
 
   /** Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done. */

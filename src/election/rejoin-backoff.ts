@@ -17,6 +17,15 @@ const JITTER = 0.25;
 /** @internal The longest time that a candidate stays out of its election after terms that were lost at once. */
 export const LONGEST_COOLDOWN_MS = (1 + JITTER) * NEXT_COOLDOWN_MS;
 
+/** The facts about a term's end that say whether its candidate can keep a term. */
+export interface EndedTerm {
+  readonly reason: DemotionReason | undefined;
+  readonly lastedMs: number;
+  readonly leaseMs: number;
+  /** Whether the connection that served the session at the claim still served it at the end. */
+  readonly hasConnection: boolean;
+}
+
 /** When a candidate may join the queue again. */
 export class RejoinBackoff {
   readonly #environment: Pick<Environment, 'clock' | 'random'>;
@@ -38,10 +47,14 @@ export class RejoinBackoff {
     this.#failedAttempts = fruitless ? this.#failedAttempts + 1 : 0;
   }
 
-  /** A term has ended now. If another client deleted the leader's node, that says nothing about the leader, so it doesn't count. */
-  termEnded(reason: DemotionReason | undefined, lastedMs: number, leaseMs: number): void {
+  /**
+   * A term has ended now. If another client deleted the leader's node, that says nothing about the leader, so it doesn't count. If the
+   * connection has ended, the server or the network did it: that says nothing about the replies, which may be quick enough for the lease.
+   */
+  termEnded({ reason, lastedMs, leaseMs, hasConnection }: EndedTerm): void {
     if (lastedMs >= AT_ONCE * leaseMs) this.#lostTerms = 0;
-    else if (reason !== undefined && isLoss(reason) && reason !== 'node-deleted') this.termLostAtOnce();
+    else if (reason !== undefined && isLoss(reason) && reason !== 'node-deleted' && hasConnection)
+      this.termLostAtOnce();
   }
 
   /**

@@ -851,6 +851,35 @@ export const MUTANTS = [
     file: 'integration/cli-prune.test.ts',
     test: 'conclave prune > waits out the lease of a leader that ended uncleanly',
   },
+  {
+    name: 'lost-connection-counts-as-slow-replies',
+    what: 'a term that was lost with its connection counts as one whose lease is too short for the replies',
+    danger:
+      'after two restarts of a server the candidate stays out for 12 to 15 s, and a lone one leaves the work undone',
+    edits: [
+      {
+        file: 'election/elector-lifecycle.ts',
+        from: 'return connection !== undefined && connection === this.session.connectionNumber;',
+        to: 'return connection === undefined || connection > 0;',
+      },
+    ],
+    file: 'unit/election/rejoin-backoff.test.ts',
+    test: 'a supervisor > with default options leads again within 10 s when its server restarts three times, each time soon after it was elected',
+  },
+  {
+    name: 'no-term-counts-as-lost-at-once',
+    what: 'no term counts as one whose lease is too short for the replies',
+    danger: 'such candidates begin and lose one term after another, more than one in a second',
+    edits: [
+      {
+        file: 'election/elector-lifecycle.ts',
+        from: 'return connection !== undefined && connection === this.session.connectionNumber;',
+        to: 'return connection === this.session.connectionNumber && connection === undefined;',
+      },
+    ],
+    file: 'unit/election/rejoin-backoff.test.ts',
+    test: 'an election whose leases replies can not keep > has at most one term in 5 s',
+  },
   ...HANDLE_MUTANTS,
   ...SASL_MUTANTS,
   ...SHARD_MUTANTS,

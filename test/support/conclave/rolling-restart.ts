@@ -8,9 +8,6 @@ import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 import { uniquePath } from './sessions.js';
 
-// A third of it, the lease, is longer than most restarts, so most terms outlast them: a supervisor that loses several terms soon after they
-// began stays out of the election for a while.
-const SESSION_MS = 20_000;
 const LEADS_WITHIN_MS = 40_000;
 
 /** What happens beside the restarts, if anything. */
@@ -31,8 +28,7 @@ export async function leadThroughRestarts(
   servers: readonly ZooKeeperServer[],
   { connect, session, beforeStart, afterStart }: RollingRestart,
 ): Promise<void> {
-  const given = { sessionTimeoutMs: SESSION_MS, ...session };
-  const options = { connect, session: given, cleanup: () => undefined, logger: SILENT };
+  const options = { connect, session, cleanup: () => undefined, logger: SILENT };
   const supervisor = new ElectionSupervisor({ path: uniquePath('election'), ...options });
   onTestFinished(() => supervisor.stop());
   const events: string[] = [];

@@ -15,8 +15,8 @@ function setUp(random = 0.5) {
   const clock = new TestClock();
   const backoff = new RejoinBackoff({ clock, random: () => random }, SILENT);
   /** The pause after a term that lasted this long and ended for this reason. */
-  const pauseAfter = (reason: DemotionReason, lastedMs: number) => {
-    backoff.termEnded(reason, lastedMs, LEASE_MS);
+  const pauseAfter = (reason: DemotionReason, lastedMs: number, hasConnection = true) => {
+    backoff.termEnded({ reason, lastedMs, leaseMs: LEASE_MS, hasConnection });
     return backoff.pauseMs();
   };
   return { clock, backoff, pauseAfter };
@@ -61,6 +61,15 @@ describe('a candidate whose term was lost at once', () => {
     expect(pauseAfter('lease-expired', 100)).toBe(13_500);
   });
 
+  it('does not count a term that was lost with its connection, and does not forget those before it', () => {
+    const { pauseAfter } = setUp();
+    for (const reason of ['lease-expired', 'session-expired', 'superseded'] as const)
+      expect([pauseAfter(reason, 10, false), pauseAfter(reason, 10, false)]).toEqual([0, 0]);
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+    expect(pauseAfter('lease-expired', 100, false)).toBe(0);
+    expect(pauseAfter('lease-expired', 100)).toBe(13_500);
+  });
+
   it('stays out for the longer of two pauses, and not for both', async () => {
     const { clock, backoff, pauseAfter } = setUp();
     pauseAfter('lease-expired', 100);
@@ -96,27 +105,27 @@ async function campaign(candidates: number, { leaseMs, commitMs }: { leaseMs: nu
 
 describe('an election whose leases replies can not keep', () => {
   // Without a cooldown: 72 and 121 terms in that minute with commits of 400 ms, 135 and 201 with 200 ms.
-  it.each([
-    [1, 500, 400],
-    [2, 500, 400],
-    [3, 500, 400],
-    [2, 300, 200],
-    [3, 300, 200],
-    [2, 300, 350],
-    [3, 300, 350],
-  ])(
-    'has at most one term in 5 s: %i candidates, leases of %i ms, commits of %i ms',
-    async (candidates, leaseMs, commitMs) => {
+  it('has at most one term in 5 s', async () => {
+    for (const [candidates, leaseMs, commitMs] of [
+      [1, 500, 400],
+      [2, 500, 400],
+      [3, 500, 400],
+      [2, 300, 200],
+      [3, 300, 200],
+      [2, 300, 350],
+      [3, 300, 350],
+    ] as const) {
+      const shown = `${candidates} candidates, leases of ${leaseMs} ms, commits of ${commitMs} ms`;
       const { clock, terms } = await campaign(candidates, { leaseMs, commitMs });
       await clock.advance(60_000);
       const inFirstMinute = terms();
-      expect(inFirstMinute).toBeLessThanOrEqual(12);
-      expect(inFirstMinute).toBeGreaterThanOrEqual(2 * candidates);
+      expect(inFirstMinute, shown).toBeLessThanOrEqual(12);
+      expect(inFirstMinute, shown).toBeGreaterThanOrEqual(2 * candidates);
       await clock.advance(60_000);
-      expect(terms() - inFirstMinute).toBeLessThanOrEqual(12);
-      expect(terms() - inFirstMinute).toBeGreaterThanOrEqual(candidates); // The candidates go on to lead.
-    },
-  );
+      expect(terms() - inFirstMinute, shown).toBeLessThanOrEqual(12);
+      expect(terms() - inFirstMinute, shown).toBeGreaterThanOrEqual(candidates); // The candidates go on to lead.
+    }
+  });
 
   it('has a leader again within half a minute when commits are quick again', async () => {
     const { clock, server, electors } = await campaign(2, { leaseMs: 500, commitMs: 400 });
@@ -127,29 +136,57 @@ describe('an election whose leases replies can not keep', () => {
   });
 });
 
-it('a supervisor whose elector stays out of the election says so in its health, and waits for the longer of the two pauses', async () => {
-  const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
-  onTestFinished(() => server.stop());
-  server.delay(400, { only: 'multi' });
-  const supervisor = new ElectionSupervisor({
-    connect: server.connectString,
-    path: PATH,
-    session: { leaseMs: 500, environment: clock.environment },
-    cooldownMs: 8000,
-    logger: SILENT,
+describe('a supervisor', () => {
+  it('with default options leads again within 10 s when its server restarts three times, each time soon after it was elected', async () => {
+    const clock = new TestClock();
+    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
+    onTestFinished(() => server.stop());
+    const supervisor = new ElectionSupervisor({
+      connect: server.connectString,
+      path: PATH,
+      session: { environment: clock.environment },
+      logger: SILENT,
+    });
+    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    const reasons: string[] = [];
+    supervisor.on('demoted', (_, reason) => void reasons.push(reason));
+    await clock.advanceUntil(supervisor.start());
+    await clock.advanceUntil(() => supervisor.isLeader);
+    for (let restart = 1; restart <= 3; restart++) {
+      await server.crash();
+      await clock.advanceUntil(() => reasons.length === restart); // Its lease, 2 s, ends before the servers have a quorum again.
+      const lostAt = clock.now();
+      await server.restart();
+      await clock.advanceUntil(() => supervisor.isLeader);
+      expect(clock.now() - lostAt).toBeLessThan(10_000);
+    }
+    expect(reasons).toEqual(['lease-expired', 'lease-expired', 'lease-expired']);
   });
-  onTestFinished(() => clock.advanceUntil(supervisor.stop()));
-  const electedAt: number[] = [];
-  supervisor.on('elected', () => void electedAt.push(clock.now()));
-  await clock.advanceUntil(supervisor.start());
-  await clock.advanceUntil(() => electedAt.length === 2);
-  await clock.advanceUntil(() =>
-    /^cools down .* another (1[5-9]|2[0-4])\d{3} ms$/.test(supervisor.health().reasons[0] ?? ''),
-  );
-  await clock.advanceUntil(() => electedAt.length === 3);
-  const [first, second, third] = electedAt as [number, number, number];
-  expect(second - first).toBeGreaterThanOrEqual(8000); // Only the supervisor's pause.
-  expect(third - second).toBeGreaterThanOrEqual(16_000);
-  expect(third - second).toBeLessThan(26_000); // Both pauses one after the other would take 28 s.
+
+  it('whose elector stays out of the election says so in its health, and waits for the longer of the two pauses', async () => {
+    const clock = new TestClock();
+    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
+    onTestFinished(() => server.stop());
+    server.delay(400, { only: 'multi' });
+    const supervisor = new ElectionSupervisor({
+      connect: server.connectString,
+      path: PATH,
+      session: { leaseMs: 500, environment: clock.environment },
+      cooldownMs: 8000,
+      logger: SILENT,
+    });
+    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    const electedAt: number[] = [];
+    supervisor.on('elected', () => void electedAt.push(clock.now()));
+    await clock.advanceUntil(supervisor.start());
+    await clock.advanceUntil(() => electedAt.length === 2);
+    await clock.advanceUntil(() =>
+      /^cools down .* another (1[5-9]|2[0-4])\d{3} ms$/.test(supervisor.health().reasons[0] ?? ''),
+    );
+    await clock.advanceUntil(() => electedAt.length === 3);
+    const [first, second, third] = electedAt as [number, number, number];
+    expect(second - first).toBeGreaterThanOrEqual(8000); // Only the supervisor's pause.
+    expect(third - second).toBeGreaterThanOrEqual(16_000);
+    expect(third - second).toBeLessThan(26_000); // Both pauses one after the other would take 28 s.
+  });
 });
