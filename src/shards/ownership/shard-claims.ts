@@ -44,6 +44,8 @@ export class ShardClaims {
   /** Given back over the present connection, and over one that was lost since. */
   readonly #returned = new Set<string>();
   #doubted: ReadonlySet<string> = new Set();
+  /** The claims of the last round that weren't carried out, as far as is known: the versions at which the records were seen. */
+  #failedAt: ReadonlyMap<string, number> = new Map();
   #later: Timer | undefined;
   /** Shards are to be claimed, or may be free now. */
   #isDue = false;
@@ -173,8 +175,13 @@ export class ShardClaims {
       this.#open.close(shard);
       this.#own(shard, claim);
     }
-    if (isRefused) this.#claimLater();
-    else if (claims.size < free.length) this.#isDue = true; // Others were first, or it isn't known.
+    const failed = free.filter(({ shard }) => !claims.has(shard));
+    // A claim may fail once because another member was first, and then the record has another version. A server that has lost writes goes
+    // on showing the one that the other servers refuse.
+    const isRepeated = failed.some(({ shard, version }) => this.#failedAt.get(shard) === version);
+    this.#failedAt = new Map(failed.map(({ shard, version }) => [shard, version]));
+    if (isRefused || isRepeated) this.#claimLater();
+    else if (failed.length > 0) this.#isDue = true; // Others were first, or it isn't known.
   }
 
   #await(blocked: readonly SeenRecord[]): void {

@@ -85,6 +85,25 @@ describe('a claim of a shard', () => {
     expect(holder('0')).toBe('a');
   });
 
+  it('is tried again a lease later, not at once, while a server shows a version of the record that the others refuse', async () => {
+    const { clock, join } = await setUpOwners();
+    const [first, second] = [await join('a'), await join('b')];
+    const old = await clock.advanceUntil(second.session.getDataOfEach([RECORD]));
+    first.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    first.owner.follow([]);
+    await clock.advance(A_WHILE_MS);
+    const read = vi.spyOn(second.session, 'getDataOfEach').mockResolvedValue(old);
+    second.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    expect(read).toHaveBeenCalledTimes(2); // Another member may have been first at the first try.
+    await clock.advance(second.session.leaseMs);
+    expect(read).toHaveBeenCalledTimes(3);
+    read.mockRestore();
+    await clock.advance(second.session.leaseMs);
+    expect(second.told).toEqual(['acquired 0']);
+  });
+
   it('that was given back begins no second term when a server shows it once more: it is given back again', async () => {
     const { clock, member, old, record } = await setUpReturned();
     expect(record('0')).toEqual({ state: 'vacant', term: 1 });
