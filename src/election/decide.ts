@@ -15,6 +15,11 @@ export interface KnownRecord {
    * deleted the election, with its record, while a candidate led, and the election was created again.
    */
   readonly placeLost: boolean;
+  /**
+   * When the servers refused a claim over this very record, by the session's clock. A server that shows it nevertheless has lost writes, or
+   * has kept what the others have lost.
+   */
+  readonly refusedAt?: number | undefined;
 }
 
 /** What a candidate knows beside the records. */
@@ -91,12 +96,12 @@ export function decide(of: KnownRecord, known: Known): Step {
   const { value } = record;
   if (value.state === 'held' && value.node === own.node) {
     // A leader that didn't know this candidate's lease has written the record, and others wait no longer than it says.
-    if (value.leaseMs < own.leaseMs) return claim(record, known);
+    if (value.leaseMs < own.leaseMs) return claim(of, record, known);
     return { do: 'lead', record: record as SeenRecord<HeldRecord>, cold: own.remainingMs <= 0 };
   }
   if (ahead === undefined) return { do: 'wait' };
   if (isVacant(value, of.placeLost))
-    return ahead.position === 0 ? claim(record, known) : { do: 'wait', behind: ahead.nearest };
+    return ahead.position === 0 ? claim(of, record, known) : { do: 'wait', behind: ahead.nearest };
   const named = value.state === 'held' ? value.node : undefined;
   const behind = ahead.nearest ?? named;
   const rank = rankBehind(of, known);
@@ -105,11 +110,11 @@ export function decide(of: KnownRecord, known: Known): Step {
   const leastMs = known.leastDelayMs;
   const limits = { leaseMs, silentMs: Math.max(silentMs, known.leastSilentMs), leastMs, rank };
   const ms = leftMs(holder, limits, known.now);
-  if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(record, known);
+  if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(of, record, known);
   if (holder.name === 'unseen') return { do: 'wait', behind, warm: rank === 0 };
   if (ms > 0) return { do: 'wait', ms, behind, warm: rank === 0 };
   // Without an own proof and a new look behind it, the claim would be sent to servers that may hang.
-  return isProven(holder, known) ? claim(record, known, holder) : { do: 'wait', behind, warm: true };
+  return isProven(holder, known) ? claim(of, record, known, holder) : { do: 'wait', behind, warm: true };
 }
 
 /** Whether no candidate can hold a term by that record. */
@@ -151,11 +156,18 @@ function isAhead(holder: string, own: string): boolean {
 
 /**
  * A claim goes out over the connection that has shown what it relies on. Over another one, the record may come from a restored backup,
- * and have that version by another candidate's claim.
+ * and have that version by another candidate's claim. A claim that was refused isn't sent again within a lease.
  */
-function claim(over: SeenRecord, { connection }: Known, instead?: Beating): Step {
+function claim(
+  { refusedAt }: KnownRecord,
+  over: SeenRecord,
+  { now, connection, own }: Known,
+  instead?: Beating,
+): Step {
   if (over.connection !== connection || connection === undefined) return { do: 'look' };
   if (instead !== undefined && instead.connection !== connection) return { do: 'wait' };
+  const refusedMs = refusedAt === undefined ? own.leaseMs : now - refusedAt;
+  if (refusedMs < own.leaseMs) return { do: 'wait', ms: own.leaseMs - refusedMs };
   return { do: 'claim', over, instead };
 }
 

@@ -47,6 +47,8 @@ export class FollowedRecord implements AccompanyingReads {
   /** See {@link formerEndedAt}. */
   #formerEndedAt = 0;
   #isFollowed = false;
+  /** The newest refusal of a claim over a record that was written since, and the transaction that wrote the record which was seen. */
+  #refused: { readonly zxid: bigint; readonly at: number } | undefined;
 
   /** @param first - the record as it was read before the candidate joined */
   constructor(host: FollowedRecordHost, seat: number, first?: SeenRecord) {
@@ -59,7 +61,14 @@ export class FollowedRecord implements AccompanyingReads {
 
   get known(): KnownRecord {
     const placeLost = this.host.records.isPlaceLost(this.seat);
-    return { record: this.#record, holder: this.#holder, isProtected: this.#isProtected, placeLost };
+    const refusedAt = this.#refused?.zxid === this.#record?.zxid ? this.#refused?.at : undefined;
+    return {
+      record: this.#record,
+      holder: this.#holder,
+      isProtected: this.#isProtected,
+      placeLost,
+      refusedAt,
+    };
   }
 
   /** Whether the holder's node was there when it was read last, and is watched since. */
@@ -124,8 +133,12 @@ export class FollowedRecord implements AccompanyingReads {
     }
   }
 
-  /** The servers have refused a claim: there was another heartbeat, or another write. The next claim takes a whole delay again. */
-  claimRefused(): void {
+  /**
+   * The servers have refused a claim: there was another heartbeat, or another write. The next claim takes a whole delay again.
+   * @param over - the record that they say was written since
+   */
+  claimRefused(over?: SeenRecord): void {
+    if (over !== undefined) this.#refused = { zxid: over.zxid, at: this.#session.clock.now() };
     if (this.#holder.name === 'beating') this.#holder = UNSEEN;
     this.mayHaveChanged();
   }

@@ -66,7 +66,8 @@ export class Claims {
       of.learn(seen);
     } catch (error) {
       if (isNoAuth(error) && holder !== undefined && instead !== undefined) this.#reportProtected(of);
-      else if (error instanceof BadVersionError || error instanceof NoNodeError) of.claimRefused();
+      else if (error instanceof BadVersionError || error instanceof NoNodeError)
+        of.claimRefused(error.path === session.absolute(of.path) ? over : undefined);
       else if (!isUnanswered(error)) throw error;
       else {
         // Commits a proof of this contender's node. After that, the record shows whether the servers carried the claim out. A

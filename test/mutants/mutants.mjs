@@ -880,6 +880,20 @@ export const MUTANTS = [
     file: 'unit/election/rejoin-backoff.test.ts',
     test: 'an election whose leases replies can not keep > has at most one term in 5 s',
   },
+  {
+    name: 'refused-claim-at-once',
+    what: 'a claim that the servers refused is sent again at once over the same record',
+    danger: 'a server that has lost writes makes its candidate send thousands of claims a second',
+    edits: [
+      {
+        file: 'election/decide.ts',
+        from: 'refusedAt === undefined ? own.leaseMs : now - refusedAt;',
+        to: 'refusedAt === undefined ? own.leaseMs : now - refusedAt + own.leaseMs;',
+      },
+    ],
+    file: 'unit/election/decide.test.ts',
+    test: 'a candidate > waits for a lease after a claim over this record was refused, in each of its roles',
+  },
   ...HANDLE_MUTANTS,
   ...SASL_MUTANTS,
   ...SHARD_MUTANTS,

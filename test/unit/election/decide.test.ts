@@ -62,6 +62,18 @@ describe('a candidate', () => {
     expect(decided(vacant, {}, { connection: undefined })).toEqual({ do: 'look' });
   });
 
+  it('waits for a lease after a claim over this record was refused, in each of its roles', () => {
+    const refusedAt = NOW - LEASE_MS + 300;
+    const wait = { do: 'wait', ms: 300 };
+    const vacant = { state: 'vacant', term: 7 } as const;
+    expect(decided(vacant, { refusedAt })).toEqual(wait);
+    expect(decided(vacant, { refusedAt: NOW - LEASE_MS })).toMatchObject({ do: 'claim' });
+    expect(decided(held(OWN, { leaseMs: LEASE_MS - 1 }), { refusedAt })).toEqual(wait);
+    expect(decided(held(OWN), { refusedAt })).toMatchObject({ do: 'lead' });
+    const gone = { name: 'gone', since: NOW - 10 * DELAY_MS } as const;
+    expect(decided(held(FIRST), { refusedAt, holder: gone })).toEqual(wait);
+  });
+
   it('waits for a listing of the queue, unless the term is its own', () => {
     expect(decided({ state: 'vacant', term: 7 }, {}, { ahead: undefined })).toEqual({ do: 'wait' });
     expect(decided(held(OWN), {}, { ahead: undefined })).toMatchObject({ do: 'lead' });

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
 import { parseRecord } from '../../../src/election/record/record.js';
@@ -368,5 +368,29 @@ describe('a claim', () => {
     await clock.advanceUntil(first.elector.stop());
     expect((await leading(next)).number).toBe(2);
     expect(server.paths(PATH)).toContain(next.node);
+  });
+
+  it('that the servers refuse is not sent again at once over the same record, and is as soon as a newer one is read', async () => {
+    const { clock, server, join, leading, open } = await setUp();
+    const former = await join();
+    await leading(former);
+    await clock.advanceUntil(former.elector.stop());
+    const times = { sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs: LEASE_MS };
+    const session = await clock.advanceUntil(open(times));
+    const old = await clock.advanceUntil(session.getData(PATH));
+    const writer = await clock.advanceUntil(open());
+    await clock.advanceUntil(writer.setData(PATH, old.data));
+    vi.spyOn(session, 'getData').mockResolvedValue(old);
+    const elector = new LeaderElector(session, PATH);
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    server.resetCounts();
+    await clock.advanceUntil(elector.start());
+    await clock.advance(POLL_MS - 10);
+    const claims = server.requests.filter(
+      ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
+    );
+    expect(claims).toHaveLength(1); // A server that has lost writes goes on showing the record that the others refuse.
+    await clock.advance(20); // The read that goes out with the next heartbeat is another method.
+    expect(elector.isLeader).toBe(true);
   });
 });
