@@ -9,6 +9,9 @@ import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const LEASE_MS = 500;
+const PERMISSION_MODEL = ['--permission', '--experimental-permission'].find((flag) =>
+  process.allowedNodeEnvironmentFlags.has(flag),
+) as string;
 
 describe('a leader whose main thread stands still for several leases', () => {
   it.each([
@@ -99,6 +102,15 @@ describe('a leader whose main thread stands still for several leases', () => {
     await process.said('blocks');
     process.unblock();
     expect((await process.ended).lines).toEqual(['blocks', 'was held all the time', 'closed']);
+  });
+
+  it('is refused the option where Node may start no thread, and hears which flag allows it', async () => {
+    const nodeOptions = [PERMISSION_MODEL, '--allow-fs-read=*'];
+    const { stderr, code } = await startStalling('hold nothing', { nodeOptions }).ended;
+    expect(stderr).toContain(
+      'maxStallMs is 60000: expected left out, or a process that may start threads, by --allow-worker',
+    );
+    expect(code).toBe(1);
   });
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { SessionOptions } from '../../src/session/session-options.js';
 import { BROKEN_OUTPUTS, pipeWithoutReader } from '../support/conclave/broken-outputs.js';
 import { nextEvent } from '../support/events.js';
 import { within } from '../support/waiting.mjs';
@@ -107,9 +108,9 @@ describe('an output that takes nothing', () => {
    * Starts a process that logs to `output`: to its standard error, or with a level to its standard output. `fail` makes it log one
    * error, and resolves when it has.
    */
-  async function start(output: number, level?: string) {
+  async function start(output: number, level?: string, session: SessionOptions = {}) {
     const streams: StdioOptions = level === undefined ? ['ignore', output] : [output, 'inherit'];
-    const child = fork(FAILING, {
+    const child = fork(FAILING, [JSON.stringify(session)], {
       env: { ...process.env, CONCLAVE_LOG_LEVEL: level },
       stdio: ['ignore', ...streams, 'ipc'],
     });
@@ -142,6 +143,14 @@ describe('an output that takes nothing', () => {
         expect(await within(10_000, ended, 'it has not ended')).toBe(0);
       },
     );
+
+    it('does so beside a thread, whose own output ends in it (the process ended at the first line)', async () => {
+      const { descriptor } = BROKEN_OUTPUTS['a closed pipe']();
+      const { child, ended, fail } = await start(descriptor, level, { maxStallMs: 60_000 });
+      for (let count = 0; count < 3; count++) await fail();
+      child.disconnect();
+      expect(await within(10_000, ended, 'it has not ended')).toBe(0);
+    });
 
     it('loses it too if it is a terminal that is gone', async () => {
       const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();

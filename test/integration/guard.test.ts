@@ -67,6 +67,13 @@ async function successorAfter(
   return term;
 }
 
+/** Kills a program whose main thread stands still. */
+async function killBlocked(runner: RunningCommand): Promise<void> {
+  runner.process.stdin?.write('block\n');
+  await printed(runner, 'blocks\n');
+  process.kill(pidOf(runner), 'SIGKILL');
+}
+
 /** A folder for PATH with nothing but these programs of /bin. */
 function folderWith(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
@@ -98,13 +105,32 @@ describe('conclave guard', () => {
     expect(runner.stderr).toBe('oops\n');
   });
 
+  it('takes for itself none of the options behind the program, though no -- comes before it', async () => {
+    const show = 'console.log(JSON.stringify(process.argv.slice(1))); process.exitCode = 3';
+    const words = ['--eval', show, 'one', '--restart', '--key', 'file', '--', '-c', 'two'];
+    const env = { ZOOKEEPER: connectString(), CONCLAVE_LOG_LEVEL: 'silent' };
+    const { stdout, exitCode } = await execa(
+      process.execPath,
+      [PROGRAM, 'guard', process.execPath, ...words],
+      { env, reject: false },
+    );
+    expect(JSON.parse(stdout)).toEqual(words.slice(2));
+    expect(exitCode).toBe(3); // It would be started again and again by --restart.
+  });
+
   it.each<[string, string, (runner: RunningCommand) => unknown, number]>([
     ['killed', '', (runner) => process.kill(pidOf(runner), 'SIGKILL'), 137],
     ['crashes', '', (runner) => runner.process.stdin?.write('throw\n'), 1],
+    [
+      'is killed while its main thread stands still and another one sends its heartbeats',
+      '',
+      killBlocked,
+      137,
+    ],
     ['replaced a shell and is killed', 'exec ', (runner) => process.kill(pidOf(runner), 'SIGKILL'), 137],
   ])('frees what a program led that %s', async (_, prefix, end, code) => {
     const path = uniquePath('guard');
-    const words = program({ elections: [path] });
+    const words = program({ elections: [path], maxStallMs: HOUR_MS });
     const runner = guard(prefix === '' ? words : ['sh', '-c', `${prefix}"$@"`, 'sh', ...words]);
     const term = await successorAfter(runner, path, () => end(runner));
     expect(term.number).toBe(2);

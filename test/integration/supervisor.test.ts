@@ -6,6 +6,7 @@ import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { CleanupFailedError, InvalidStateError, NoServerError } from '../../src/errors.js';
 import { deferred } from '../../src/platform/async/promises.js';
+import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { candidateNodes } from '../support/conclave/electors.js';
@@ -320,6 +321,25 @@ describe('a supervisor without a server', () => {
     await until(() => supervisor.term !== undefined);
     await supervisor.stop();
     expect(events.filter((event) => event !== 'error')).toEqual(['elected', 'demoted']);
+  });
+
+  it('says by the same error, and its cause, that the thread of its connections can not be started', async () => {
+    const startThread = () => {
+      throw new Error('threads are forbidden');
+    };
+    const environment = { ...systemEnvironment, startThread };
+    const supervisor = supervise({
+      path: uniquePath('supervised'),
+      session: { maxStallMs: 60_000, environment },
+    });
+    const reported = nextEvent(supervisor, 'error');
+    const starting = supervisor.start().catch((error: unknown) => error);
+    const why = 'the thread that holds the connection has failed: threads are forbidden';
+    expect(await reported).toEqual([
+      expect.objectContaining({ code: 'NO_SERVER', cause: expect.objectContaining({ message: why }) }),
+    ]);
+    await supervisor.stop();
+    expect(await starting).toBeInstanceOf(InvalidStateError);
   });
 
   it.each([0, 5, 300])('can be stopped, %i ms after start', async (ms) => {

@@ -59,7 +59,8 @@ export function addGuard(program: Command, setExitCode: (code: number) => void):
     .usage('[options] -- <program> [args...]')
     .summary('run a Node.js program, and free what it holds as soon as it has died')
     .description(DESCRIPTION)
-    .argument('<program...>', 'the program to run, and its arguments');
+    .argument('<program...>', 'the program to run, and its arguments')
+    .passThroughOptions(); // Options behind the program's name are the program's, also without --.
   withServers(command, 'how long the clean-up after the end of the program may take')
     .option('--restart', 'start the program again when it has failed')
     .addHelpText('after', MORE_HELP)

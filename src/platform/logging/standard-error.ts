@@ -5,7 +5,7 @@ import { timeOfDay } from '../time/timers.js';
 export interface OutputStream {
   readonly writableLength: number;
   write(text: string, written: (error?: Error | null) => void): unknown;
-  listenerCount(event: 'error'): number;
+  listeners(event: 'error'): readonly unknown[];
   once(event: 'error', listener: () => void): unknown;
 }
 
@@ -52,8 +52,9 @@ export class LossyOutput {
   #onWritten(stream: OutputStream, error: Error | undefined, lines: number): void {
     if (error !== undefined) {
       this.#lost += lines;
-      // The stream emits this error next. Without a listener that would end the process.
-      if (stream.listenerCount('error') === 0) stream.once('error', ignore);
+      // The stream emits this error next. Without a listener that would end the process. The listener of a pipe into the stream, as of a
+      // worker thread's own output, doesn't count: if it is the only one, it emits the error again.
+      if (!stream.listeners('error').includes(ignore)) stream.once('error', ignore);
     } else if (this.#lost > 0) {
       const lost = this.#lost;
       this.#lost = 0;

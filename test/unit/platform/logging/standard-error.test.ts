@@ -56,6 +56,20 @@ describe('an output whose stream fails', () => {
     expect(stream.listenerCount('error')).toBe(1);
   });
 
+  it('never throws beside a pipe into the stream, as every worker thread has one (it emitted the error again)', () => {
+    const stream = new FakeStream();
+    stream.once('error', (error) => {
+      if (stream.listenerCount('error') === 0) stream.emit('error', error);
+    });
+    stream.fault = FULL;
+    const output = outputTo(stream);
+    for (let line = 0; line < 3; line++) output.write('a line\n');
+    expect(stream.listenerCount('error')).toBe(0);
+    stream.fault = undefined;
+    output.write('the last line\n');
+    expect(stream.taken).toEqual(['the last line\n', '3 lost\n']);
+  });
+
   it('says once, when it works again, how many lines were lost: each line is taken, or counted', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean()), (works) => {

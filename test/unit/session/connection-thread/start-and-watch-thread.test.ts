@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
+import { systemEnvironment } from '../../../../src/platform/injected-environment.js';
 import type { FromThread, ToThread } from '../../../../src/session/connection-thread/messages.js';
+import { SessionThread } from '../../../../src/session/connection-thread/session-thread.js';
 import {
   ThreadHost,
   threadOptions,
@@ -299,5 +301,28 @@ describe('the host of the thread', () => {
     const message = worker().got.at(-1) as ToThread & { kind: 'write' };
     expect(Buffer.from(message.bytes).toString()).toBe('a small buffer of the pool');
     expect(message.bytes.buffer.byteLength).toBe(message.bytes.length);
+  });
+});
+
+describe('a session', () => {
+  it('gives its thread a third of the session timeout for an answer', async () => {
+    const clock = new TestClock();
+    const worker = new FakeWorker();
+    const environment = { ...systemEnvironment, clock, startThread: () => worker as unknown as Worker };
+    const thread = new SessionThread({ environment, maxStallMs: 60_000, sessionTimeoutMs: 6000 });
+    const { socket } = thread.open(OPENING.endpoint, [], undefined);
+    const errors: string[] = [];
+    socket.on('error', (error: Error) => errors.push(error.message));
+    worker.says({ kind: 'here' });
+    await clock.advance(6000);
+    socket.write(Buffer.from('heartbeat'));
+    await clock.advance(1999);
+    expect(errors).toEqual([]);
+    await clock.advance(2);
+    expect(errors).toEqual([
+      'the thread that holds the connection has failed: it did not answer within 2000 ms',
+    ]);
+    thread.end();
+    expect(clock.timerCount).toBe(0);
   });
 });
