@@ -40,7 +40,7 @@ export class Cooldown {
     this.#lostTerms = countLostTerms(this.#lostTerms, term);
     const ms = cooldownAfter(this.#lostTerms, cooldownMs, environment.random());
     if (ms > 0) logger.warn({ losses: this.#lostTerms, cooldownMs: ms }, 'lost its term: cooling down');
-    this.#untilMs = environment.clock.now() + ms;
+    this.notBefore(environment.clock.now() + ms);
   }
 }
 
