@@ -77,6 +77,7 @@ beforeAll(async () => {
   await issue('renewed', '/O=Acme/CN=worker');
   await issue('other', '/O=Acme/CN=other');
   await issue('expired', '/O=Acme/CN=worker', { expired: true });
+  await Promise.all([cp(at('first.pem'), at('mixed.pem')), cp(at('renewed.key'), at('mixed.key'))]);
   await issue('server-renewed', '/CN=server', { san: 'DNS:localhost,IP:127.0.0.1' });
   await Promise.all(['server', 'server-renewed'].map(store));
   const trusted = ['-keystore', 'trusted.p12', '-storetype', 'PKCS12', '-storepass', PASSWORD, '-noprompt'];
@@ -122,16 +123,17 @@ async function startFront() {
   const [key, cert, ca] = await Promise.all(
     ['server.key', 'server.pem', 'ca.pem'].map((file) => readFile(at(file))),
   );
-  const sessions = new Map<TLSSocket, string>();
+  const present = new Set<TLSSocket>();
+  const sessions: string[] = [];
   const questions: string[] = [];
   let expired: string | undefined;
   const front = createServer({ key, cert, ca, requestCert: true }, (socket) => {
     const { serialNumber } = socket.getPeerCertificate();
-    socket.on('error', () => undefined).on('close', () => sessions.delete(socket));
+    socket.on('error', () => undefined).on('close', () => present.delete(socket));
     if (serialNumber === expired) return void socket.destroy();
+    present.add(socket);
     socket.once('data', (first) => {
-      if (first.toString('latin1') === 'srvr') questions.push(serialNumber);
-      else sessions.set(socket, serialNumber);
+      (first.toString('latin1') === 'srvr' ? questions : sessions).push(serialNumber);
     });
     const server = connectTcp(plainPort, '127.0.0.1').on('error', () => socket.destroy());
     socket.pipe(server).pipe(socket);
@@ -140,15 +142,14 @@ async function startFront() {
   onTestFinished(() => void front.close());
   return {
     connectString: `localhost:${(front.address() as AddressInfo).port}`,
-    /** The serial numbers by which sessions are connected, and those by which servers were asked for their roles. */
-    sessions: () => [...sessions.values()],
+    /** The serial number of each connection for a session, and of each for a question, in their order. */
+    sessions,
     questions,
     expire: async (name: string) => {
       expired = await serialOf(name);
     },
     drop: () => {
-      for (const socket of sessions.keys()) socket.destroy();
-      sessions.clear();
+      for (const socket of present) socket.destroy();
     },
   };
 }
@@ -194,14 +195,18 @@ describe('a client certificate', () => {
     await session.setData(path, Buffer.from('y'));
   });
 
-  it('that has expired is a failed try, and the session goes on when there is another one', async () => {
+  it.each([
+    ['has expired', 'expired'],
+    ['does not fit its key', 'mixed'],
+    ['is not there', 'missing'],
+  ])('that %s is a failed try, and the session goes on when there is another one', async (_, wrong) => {
     const { proxy, session, given, use } = await openRotating();
     const path = uniquePath('mine');
     await session.create(path, { mode: 'ephemeral' });
-    use('expired');
+    use(wrong);
     const resumed = nextEvent(session, 'resumed');
     proxy.dropConnections();
-    await until(() => given.filter((each) => each === 'expired').length > 1);
+    await until(() => given.filter((each) => each === wrong).length > 1);
     expect(session.state.name).toBe('suspended');
     use('renewed');
     await resumed;
@@ -311,16 +316,39 @@ it('the dashboard of the command reads the files of its certificate again, for i
   const state = () => getJson<DashboardState>(`${url}api/state`);
   const isShown = async () => (await state()).servers[0]?.role === 'standalone';
   await until(isShown, 'the role of the server');
-  expect([front.sessions(), new Set(front.questions)]).toEqual([[first], new Set([first])]);
+  expect([front.sessions, new Set(front.questions)]).toEqual([[first], new Set([first])]);
   await front.expire('first');
   await copy('renewed');
   await until(() => front.questions.includes(renewed as string), 'a question with the new certificate');
-  expect(front.sessions()).toEqual([first]); // Its connection outlives the certificate.
+  expect(front.sessions).toEqual([first]); // Its connection outlives the certificate.
   expect((await state()).servers).toMatchObject([{ role: 'standalone', isOurs: true }]);
   front.drop();
-  await until(() => front.sessions().length === 1, 'the next connection');
-  expect(front.sessions()).toEqual([renewed]);
+  await until(() => front.sessions.length > 1, 'the next connection');
+  expect(front.sessions[1]).toBe(renewed);
   await until(async () => (await state()).connected, 'the session');
+});
+
+it('the keeper of a command that was killed reads the files of the certificate again', async () => {
+  const front = await startFront();
+  await copy('first');
+  const files = ['--ca', at('ca.pem'), '--cert', at('current.pem'), '--key', at('current.key')];
+  const words = [
+    'run',
+    uniquePath('run'),
+    ...files,
+    '--session-timeout',
+    '60s',
+    '--',
+    'sh',
+    '-c',
+    'echo leads; sleep 1000',
+  ];
+  const runner = new RunningCommand(words, { connect: front.connectString });
+  await until(() => runner.stdout === 'leads\n', 'the term');
+  await copy('renewed');
+  const renewed = await serialOf('renewed');
+  runner.signal('SIGKILL');
+  await until(() => front.sessions.includes(renewed), 'the connection of the keeper');
 });
 
 /** The serial number of the certificate that a server shows. */
