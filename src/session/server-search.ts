@@ -126,6 +126,11 @@ export class ServerSearch {
     return this.#options.tls.newest;
   }
 
+  /** Asks for newer TLS options, if a function gives them. Never rejects. */
+  async renewTls(): Promise<void> {
+    await this.#options.tls.ask();
+  }
+
   /** The schemes of the newest credentials. */
   get schemes(): readonly string[] {
     const { credentials, hasSasl } = this.#options;

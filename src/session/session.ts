@@ -186,7 +186,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /** @internal The newest servers of the connect string, and the newest TLS options for them. */
-  get ensemble(): Pick<ServerSearch, 'servers' | 'tls'> {
+  get ensemble(): Pick<ServerSearch, 'servers' | 'tls' | 'renewTls'> {
     return this.#search;
   }
 

@@ -1,18 +1,23 @@
 /** Certificates and servers that change while a session lives, with real servers. */
 import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
+import { connect, createServer, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { DashboardState } from '../../src/dashboard/api.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { NodeLostError } from '../../src/errors.js';
 import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { follow, getJson } from '../support/conclave/dashboards.js';
 import { leadThroughRestarts } from '../support/conclave/rolling-restart.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
 import { uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter, nextEvent } from '../support/events.js';
@@ -23,6 +28,7 @@ import { until } from '../support/waiting.mjs';
 const PASSWORD = 'changeit';
 let folder: string;
 let port: number;
+let plainPort: number;
 let stop: () => Promise<unknown>;
 
 const at = (name: string) => join(folder, name);
@@ -71,6 +77,7 @@ beforeAll(async () => {
   await issue('renewed', '/O=Acme/CN=worker');
   await issue('other', '/O=Acme/CN=other');
   await issue('expired', '/O=Acme/CN=worker', { expired: true });
+  await Promise.all([cp(at('first.pem'), at('mixed.pem')), cp(at('renewed.key'), at('mixed.key'))]);
   await issue('server-renewed', '/CN=server', { san: 'DNS:localhost,IP:127.0.0.1' });
   await Promise.all(['server', 'server-renewed'].map(store));
   const trusted = ['-keystore', 'trusted.p12', '-storetype', 'PKCS12', '-storepass', PASSWORD, '-noprompt'];
@@ -83,6 +90,7 @@ beforeAll(async () => {
       secureClientPortAddress: '127.0.0.1',
     },
   });
+  plainPort = zookeeper.servers[0]?.port as number;
   stop = zookeeper.stop;
 });
 
@@ -101,6 +109,48 @@ function tlsSettings(name: string) {
     'ssl.trustStore.password': PASSWORD,
     'authProvider.x509': 'org.apache.zookeeper.server.auth.X509AuthenticationProvider',
     'ssl.clientAuth': 'need',
+  };
+}
+
+/** Makes a certificate and its key the present ones, in files that keep their names. */
+const copy = (name: string) =>
+  Promise.all(['pem', 'key'].map((kind) => cp(at(`${name}.${kind}`), at(`current.${kind}`))));
+
+const serialOf = async (name: string) => new X509Certificate(await readFile(at(`${name}.pem`))).serialNumber;
+
+/** The server's end of TLS in front of the real server. It tells the certificates of its clients apart, and may find one expired. */
+async function startFront() {
+  const [key, cert, ca] = await Promise.all(
+    ['server.key', 'server.pem', 'ca.pem'].map((file) => readFile(at(file))),
+  );
+  const present = new Set<TLSSocket>();
+  const sessions: string[] = [];
+  const questions: string[] = [];
+  let expired: string | undefined;
+  const front = createServer({ key, cert, ca, requestCert: true }, (socket) => {
+    const { serialNumber } = socket.getPeerCertificate();
+    socket.on('error', () => undefined).on('close', () => present.delete(socket));
+    if (serialNumber === expired) return void socket.destroy();
+    present.add(socket);
+    socket.once('data', (first) => {
+      (first.toString('latin1') === 'srvr' ? questions : sessions).push(serialNumber);
+    });
+    const server = connectTcp(plainPort, '127.0.0.1').on('error', () => socket.destroy());
+    socket.pipe(server).pipe(socket);
+  });
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void front.close());
+  return {
+    connectString: `localhost:${(front.address() as AddressInfo).port}`,
+    /** The serial number of each connection for a session, and of each for a question, in their order. */
+    sessions,
+    questions,
+    expire: async (name: string) => {
+      expired = await serialOf(name);
+    },
+    drop: () => {
+      for (const socket of present) socket.destroy();
+    },
   };
 }
 
@@ -145,14 +195,18 @@ describe('a client certificate', () => {
     await session.setData(path, Buffer.from('y'));
   });
 
-  it('that has expired is a failed try, and the session goes on when there is another one', async () => {
+  it.each([
+    ['has expired', 'expired'],
+    ['does not fit its key', 'mixed'],
+    ['is not there', 'missing'],
+  ])('that %s is a failed try, and the session goes on when there is another one', async (_, wrong) => {
     const { proxy, session, given, use } = await openRotating();
     const path = uniquePath('mine');
     await session.create(path, { mode: 'ephemeral' });
-    use('expired');
+    use(wrong);
     const resumed = nextEvent(session, 'resumed');
     proxy.dropConnections();
-    await until(() => given.filter((each) => each === 'expired').length > 1);
+    await until(() => given.filter((each) => each === wrong).length > 1);
     expect(session.state.name).toBe('suspended');
     use('renewed');
     await resumed;
@@ -177,8 +231,6 @@ describe('a client certificate', () => {
 
   it('that is renewed while the main thread stands still is shown by its next connection, and the term is kept', async () => {
     const proxy = await startProxy(port, { readable: false });
-    const copy = (name: string) =>
-      Promise.all(['pem', 'key'].map((kind) => cp(at(`${name}.${kind}`), at(`current.${kind}`))));
     await copy('first');
     const tlsFiles = { ca: at('ca.pem'), cert: at('current.pem'), key: at('current.key') };
     const servers = proxy.connectString;
@@ -248,6 +300,55 @@ it('a supervisor leads while servers get another certificate, with a restart one
   const after = await serials();
   expect([new Set(before).size, new Set(after).size]).toEqual([1, 1]);
   expect(after[0]).not.toBe(before[0]);
+});
+
+it('the dashboard of the command reads the files of its certificate again, for its next connection and before that for its questions to the servers', async () => {
+  const [first, renewed] = await Promise.all(['first', 'renewed'].map(serialOf));
+  const front = await startFront();
+  await copy('first');
+  const files = ['--ca', at('ca.pem'), '--cert', at('current.pem'), '--key', at('current.key')];
+  const command = new RunningCommand(['dashboard', '--port', '0', ...files], {
+    connect: front.connectString,
+  });
+  await until(() => command.stdout.endsWith('\n'), 'its address');
+  const url = command.stdout.trim();
+  await follow(`${url}api/events`); // Servers are asked for their roles while a page is open.
+  const state = () => getJson<DashboardState>(`${url}api/state`);
+  const isShown = async () => (await state()).servers[0]?.role === 'standalone';
+  await until(isShown, 'the role of the server');
+  expect([front.sessions, new Set(front.questions)]).toEqual([[first], new Set([first])]);
+  await front.expire('first');
+  await copy('renewed');
+  await until(() => front.questions.includes(renewed as string), 'a question with the new certificate');
+  expect(front.sessions).toEqual([first]); // Its connection outlives the certificate.
+  expect((await state()).servers).toMatchObject([{ role: 'standalone', isOurs: true }]);
+  front.drop();
+  await until(() => front.sessions.length > 1, 'the next connection');
+  expect(front.sessions[1]).toBe(renewed);
+  await until(async () => (await state()).connected, 'the session');
+});
+
+it('the keeper of a command that was killed reads the files of the certificate again', async () => {
+  const front = await startFront();
+  await copy('first');
+  const files = ['--ca', at('ca.pem'), '--cert', at('current.pem'), '--key', at('current.key')];
+  const words = [
+    'run',
+    uniquePath('run'),
+    ...files,
+    '--session-timeout',
+    '60s',
+    '--',
+    'sh',
+    '-c',
+    'echo leads; sleep 1000',
+  ];
+  const runner = new RunningCommand(words, { connect: front.connectString });
+  await until(() => runner.stdout === 'leads\n', 'the term');
+  await copy('renewed');
+  const renewed = await serialOf('renewed');
+  runner.signal('SIGKILL');
+  await until(() => front.sessions.includes(renewed), 'the connection of the keeper');
 });
 
 /** The serial number of the certificate that a server shows. */

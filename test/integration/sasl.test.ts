@@ -14,6 +14,7 @@ import { RunningCommand } from '../support/conclave/running-command.js';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 import { FakeKerberos } from '../unit/kerberos/fake-module.js';
@@ -268,6 +269,47 @@ describe('a round of servers', () => {
     expect(session.server).toMatchObject({ port: Number(proxy.connectString.split(':')[1]) });
     expect(server.sessions()).toHaveLength(1);
   });
+
+  it('of which one refuses the password and another is not there is a refusal', async () => {
+    const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
+    onTestFinished(() => server.stop());
+    for (const servers of [
+      [server.connectString, '127.0.0.1:1'],
+      ['127.0.0.1:1', server.connectString],
+    ])
+      await refusalOf(servers.join(), { sasl: WRONG, environment: inOrder });
+  });
+});
+
+it('a leader whom the servers refuse later leads to the end of its lease, and its supervisor goes on with another session', async () => {
+  const { clock, server } = await startWithTestClock({ saslUsers });
+  const session = { sasl: WORKER, environment: clock.environment };
+  const options = { connect: server.connectString, path: '/election', session, cleanup: ignore };
+  const supervisor = new ElectionSupervisor({ ...options, logger: SILENT });
+  onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+  const terms: Term[] = [];
+  const ends: unknown[] = [];
+  const errors: Error[] = [];
+  supervisor
+    .on('elected', (term) => terms.push(term))
+    .on('demoted', (_, reason) => ends.push(reason))
+    .on('error', (error) => errors.push(error));
+  await clock.advanceUntil(supervisor.start());
+  await clock.advanceUntil(() => terms.length === 1);
+  const { id } = (await supervisor.session()).credentials;
+  server.setSaslUsers({ worker: 'changed-secret' });
+  server.dropConnections();
+  await clock.advance((terms[0]?.remainingMs() ?? 0) - 1);
+  expect([terms[0]?.isHeld(), ends]).toEqual([true, []]);
+  await clock.advance(1);
+  expect(terms[0]?.isHeld()).toBe(false);
+  await clock.advance(60_000); // Its next session is not served either.
+  expect(ends).toEqual(['lease-expired']);
+  const refusals = errors.filter((error) => error instanceof NoServerError);
+  expect(refusals.map(({ cause }) => (cause as Error).name)).toContain('AuthenticationError');
+  server.setSaslUsers(saslUsers);
+  await clock.advanceUntil(() => terms.length === 2);
+  expect((await supervisor.session()).credentials.id).not.toBe(id);
 });
 
 describe('conclave run --sasl', () => {

@@ -25,14 +25,20 @@ let server: Awaited<ReturnType<typeof startZooKeeper>>;
 let connect: string;
 let keytab: string;
 
+let jaas: string;
+
+const startServer = (settings: Record<string, string>) =>
+  startZooKeeper({
+    settings: { ...SASL_PROVIDER, ...settings },
+    jaas,
+    javaOptions: [`-Djava.security.krb5.conf=${kdc.configuration}`],
+  });
+
 beforeAll(async () => {
   kdc = await Kdc.start();
   keytab = await kdc.addPrincipal(CLIENT);
-  server = await startZooKeeper({
-    settings: { ...SASL_PROVIDER, sessionRequireClientSASLAuth: 'true' },
-    jaas: kdc.jaasOf(SERVER, await kdc.addPrincipal(SERVER)),
-    javaOptions: [`-Djava.security.krb5.conf=${kdc.configuration}`],
-  });
+  jaas = kdc.jaasOf(SERVER, await kdc.addPrincipal(SERVER));
+  server = await startServer({ sessionRequireClientSASLAuth: 'true' });
   connect = `localhost:${server.servers[0]?.port}`;
 });
 
@@ -62,8 +68,9 @@ const SHORT = { sessionTimeoutMs: 5000, connectTimeoutMs: 3000, logger: SILENT }
 /** The error of a session that isn't opened, and the one that caused it. */
 async function refusal(
   options: KerberosOptions = {},
+  at = connect,
 ): Promise<{ readonly error: Error; readonly cause: Error }> {
-  const opened = Session.connect(connect, { ...SHORT, sasl: kerberos(krb5, options) });
+  const opened = Session.connect(at, { ...SHORT, sasl: kerberos(krb5, options) });
   const error = await opened.then(
     (session) => session.close().then(() => expect.unreachable('a session was opened')),
     (reason: unknown) => reason as Error,
@@ -171,4 +178,18 @@ describe('servers that demand Kerberos', () => {
     // Its access list names the principal.
     expect((await session.getData(path)).data.length).toBeGreaterThan(0);
   });
+});
+
+it('a server that lets in clients whose tickets it refuses serves no session of them, and one with a ticket that it takes', async () => {
+  const lenient = await startServer({ allowSaslFailedClients: 'true' });
+  onTestFinished(async () => void (await lenient.stop()));
+  const at = `localhost:${lenient.servers[0]?.port}`;
+  await kdc.addPrincipal('zookeeper/another');
+  const { error } = await refusal({ hostOf: () => 'another' }, at);
+  expect(error).toBeInstanceOf(AuthenticationError);
+  expect(error.message).toMatch(
+    /^a server has answered nothing to a ticket of Kerberos: .*sets allowSaslFailedClients$/,
+  );
+  const session = await openSession({ sasl: kerberos(krb5), logger: SILENT }, at);
+  await session.create(uniquePath());
 });

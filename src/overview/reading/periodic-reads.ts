@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { deferred, ignore } from '../../platform/async/promises.js';
+import { deferred, ignore, settledWithin } from '../../platform/async/promises.js';
 import type { Server } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
@@ -114,14 +114,14 @@ export class ServerPoll {
   async #round(): Promise<void> {
     const session = this.#session;
     const { servers } = session.ensemble;
-    const answers = await Promise.all(servers.map((server) => statusOf(session, server)));
+    const answers = await statusesOf(session, servers);
     if (this.#hasStopped) return;
     const ours = session.server;
     this.#onServers(
       servers.map((server, at) => ({
         address: addressOf(server),
         isOurs: ours !== undefined && addressOf(ours) === addressOf(server),
-        ...(answers[at] as Pick<ServerView, 'role' | 'version'>),
+        ...(answers[at] as ServerStatus),
       })),
     );
     this.#timer = session.clock.after(EVERY_MS, () => void this.#round(), { background: true });
@@ -132,8 +132,24 @@ export function addressOf({ host, port }: Server): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
+type ServerStatus = Pick<ServerView, 'role' | 'version'>;
+
+/**
+ * The session's connection outlives its certificate, and these questions don't. So if that connection lives and no server answers, this asks
+ * once more, with newer options of TLS. Never rejects.
+ */
+async function statusesOf(session: Session, servers: readonly Server[]): Promise<ServerStatus[]> {
+  const { clock, ensemble } = session;
+  const ask = () => Promise.all(servers.map((server) => statusOf(session, server)));
+  const answers = await ask();
+  const isAnswered = answers.some(({ role }) => role !== 'unreachable');
+  if (isAnswered || ensemble.tls === undefined || session.state.name !== 'connected') return answers;
+  await settledWithin(clock, ensemble.renewTls(), ANSWER_WITHIN_MS);
+  return await ask();
+}
+
 /** Over a connection of its own, which the server ends when it has answered. Never rejects. */
-async function statusOf(session: Session, server: Server): Promise<Pick<ServerView, 'role' | 'version'>> {
+async function statusOf(session: Session, server: Server): Promise<ServerStatus> {
   const { environment, ensemble } = session;
   const answered = deferred<string>();
   let end = ignore;
@@ -179,7 +195,7 @@ const ROLES: ReadonlySet<string> = new Set<ServerView['role']>([
  * What a server says of itself, in its answer to the command `srvr`. `unknown`: it gives another answer, for example because the command
  * isn't allowed.
  */
-export function parseServerStatus(answer: string): Pick<ServerView, 'role' | 'version'> {
+export function parseServerStatus(answer: string): ServerStatus {
   const [, mode = ''] = /^Mode: (\w+)$/m.exec(answer) ?? [];
   const [, version] = /^Zookeeper version: (\d[\w.]{0,20})/m.exec(answer) ?? [];
   const role = ROLES.has(mode) ? (mode as ServerView['role']) : 'unknown';
