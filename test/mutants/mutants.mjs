@@ -139,8 +139,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/decide.ts',
-        from: `if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(record, known);`,
-        to: `if (holder.name === 'gone') return claim(record, known);`,
+        from: `if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(of, record, known);`,
+        to: `if (holder.name === 'gone') return claim(of, record, known);`,
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -399,8 +399,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/decide.ts',
-        from: 'if (value.leaseMs < own.leaseMs) return claim(record, known);',
-        to: 'if (value.leaseMs < 0) return claim(record, known);',
+        from: 'if (value.leaseMs < own.leaseMs) return claim(of, record, known);',
+        to: 'if (value.leaseMs < 0) return claim(of, record, known);',
       },
     ],
     file: 'unit/handover-precautions.test.ts',
