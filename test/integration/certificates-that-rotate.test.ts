@@ -17,7 +17,7 @@ import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { follow, getJson } from '../support/conclave/dashboards.js';
 import { leadThroughRestarts } from '../support/conclave/rolling-restart.js';
-import { RunningCommand } from '../support/conclave/running-command.js';
+import { leadingCommand, RunningCommand } from '../support/conclave/running-command.js';
 import { uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter, nextEvent } from '../support/events.js';
@@ -332,19 +332,7 @@ it('the keeper of a command that was killed reads the files of the certificate a
   const front = await startFront();
   await copy('first');
   const files = ['--ca', at('ca.pem'), '--cert', at('current.pem'), '--key', at('current.key')];
-  const words = [
-    'run',
-    uniquePath('run'),
-    ...files,
-    '--session-timeout',
-    '60s',
-    '--',
-    'sh',
-    '-c',
-    'echo leads; sleep 1000',
-  ];
-  const runner = new RunningCommand(words, { connect: front.connectString });
-  await until(() => runner.stdout === 'leads\n', 'the term');
+  const runner = await leadingCommand(uniquePath('run'), files, { connect: front.connectString });
   await copy('renewed');
   const renewed = await serialOf('renewed');
   runner.signal('SIGKILL');

@@ -10,7 +10,7 @@ import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { forARealServer, forEachServer, type TestServer } from '../conformance/support/servers.js';
-import { RunningCommand } from '../support/conclave/running-command.js';
+import { leadingCommand, RunningCommand } from '../support/conclave/running-command.js';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
@@ -334,19 +334,8 @@ describe('conclave run --sasl', () => {
 
   it('gives its keeper the password, which closes the session of a runner that was killed', async () => {
     const server = await start();
-    const words = [
-      'run',
-      uniquePath('run'),
-      '--session-timeout',
-      '60s',
-      '--',
-      'sh',
-      '-c',
-      'echo leads; sleep 1000',
-    ];
     const env = { CONCLAVE_SASL: 'worker:worker-secret' };
-    const runner = new RunningCommand(words, { connect: server.connectString, env });
-    await until(() => runner.stdout === 'leads\n', 'the term');
+    const runner = await leadingCommand(uniquePath('run'), [], { connect: server.connectString, env });
     runner.signal('SIGKILL');
     await until(() => server.sessions().length === 0, 'the end of the session');
   });

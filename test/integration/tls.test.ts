@@ -12,7 +12,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { RunningCommand } from '../support/conclave/running-command.js';
+import { leadingCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter } from '../support/events.js';
@@ -180,20 +180,7 @@ async function authorityFile(): Promise<string> {
 
 it('the keeper of a command over TLS closes the session of its runner that was killed', async () => {
   const [path, file] = [uniquePath('run'), await authorityFile()];
-  const words = [
-    'run',
-    path,
-    '--ca',
-    file,
-    '--session-timeout',
-    '60s',
-    '--',
-    'sh',
-    '-c',
-    'echo leads; sleep 1000',
-  ];
-  const runner = new RunningCommand(words, { connect: `localhost:${securePort}` });
-  await until(() => runner.stdout === 'leads\n', 'the term');
+  const runner = await leadingCommand(path, ['--ca', file], { connect: `localhost:${securePort}` });
   const session = await openSession({}, `127.0.0.1:${plainPort}`);
   expect(await candidateNodes(session, path)).toHaveLength(1);
   runner.signal('SIGKILL');

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type ProcessEntry, readProcesses } from '../../../src/cluster/run-command/process-table.js';
 import { onTestFinished } from '../vitest/test-end.js';
+import { until } from '../waiting.mjs';
 import { connectString } from './sessions.js';
 
 /** The built `conclave` command. */
@@ -177,4 +178,20 @@ function readFrom(file: string, position: number): string {
 /** Whether a process exists and isn't a zombie. */
 export function isAlive(pid: number): boolean {
   return readProcesses().some((entry) => entry.pid === pid && !entry.isDead);
+}
+
+/**
+ * Starts `conclave run` with a command that doesn't end, and waits until the command runs. The session is so long that no server ends it
+ * before a keeper does.
+ * @param words - options of `conclave run`
+ */
+export async function leadingCommand(
+  path: string,
+  words: readonly string[],
+  options: RunningCommandOptions = {},
+): Promise<RunningCommand> {
+  const command = ['--', 'sh', '-c', 'echo leads; sleep 1000'];
+  const runner = new RunningCommand(['run', path, ...words, '--session-timeout', '60s', ...command], options);
+  await until(() => runner.stdout === 'leads\n', 'the term');
+  return runner;
 }
