@@ -18,7 +18,7 @@ const JITTER = 0.25;
 export const LONGEST_COOLDOWN_MS = (1 + JITTER) * NEXT_COOLDOWN_MS;
 
 /** The facts about a term's end that say whether its candidate can keep a term. */
-export interface EndedTerm {
+interface TermEnd {
   readonly reason: DemotionReason | undefined;
   readonly lastedMs: number;
   readonly leaseMs: number;
@@ -51,7 +51,7 @@ export class RejoinBackoff {
    * A term has ended now. If another client deleted the leader's node, that says nothing about the leader, so it doesn't count. If the
    * connection has ended, the server or the network did it: that says nothing about the replies, which may be quick enough for the lease.
    */
-  termEnded({ reason, lastedMs, leaseMs, hasConnection }: EndedTerm): void {
+  termEnded({ reason, lastedMs, leaseMs, hasConnection }: TermEnd): void {
     if (lastedMs >= AT_ONCE * leaseMs) this.#lostTerms = 0;
     else if (reason !== undefined && isLoss(reason) && reason !== 'node-deleted' && hasConnection)
       this.termLostAtOnce();
