@@ -79,6 +79,8 @@ export interface WaitStep {
   readonly behind?: string | undefined;
   /** Whether it is to keep a lease of its own meanwhile. */
   readonly warm?: boolean;
+  /** Whether it waits because the servers have refused a claim over the record that its server shows. */
+  readonly refused?: boolean;
 }
 
 export type HeldRecord = Extract<ElectionRecord, { state: 'held' }>;
@@ -167,7 +169,7 @@ function claim(
   if (over.connection !== connection || connection === undefined) return { do: 'look' };
   if (instead !== undefined && instead.connection !== connection) return { do: 'wait' };
   const refusedMs = refusedAt === undefined ? own.leaseMs : now - refusedAt;
-  if (refusedMs < own.leaseMs) return { do: 'wait', ms: own.leaseMs - refusedMs };
+  if (refusedMs < own.leaseMs) return { do: 'wait', ms: own.leaseMs - refusedMs, refused: true };
   return { do: 'claim', over, instead };
 }
 

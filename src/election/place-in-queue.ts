@@ -277,9 +277,10 @@ export class Place implements FollowedRecordHost {
   }
 
   /** Waits until more is known, or until the time of that step is over. */
-  async wait(of: FollowedRecord, { ms, behind }: WaitStep): Promise<void> {
+  async wait(of: FollowedRecord, step: WaitStep): Promise<void> {
+    const { ms } = step;
     if (this.#ahead !== undefined) this.#follow(this.#ahead, false);
-    this.#reportWait(of, behind, ms);
+    this.#reportWait(of, step);
     if (this.#hasChanged) return;
     const woken = deferred();
     this.#wake = woken.resolve;
@@ -289,9 +290,11 @@ export class Place implements FollowedRecordHost {
     timer?.clear();
   }
 
-  #reportWait(of: FollowedRecord, behind: string | undefined, ms: number | undefined): void {
+  #reportWait(of: FollowedRecord, { behind, ms, refused }: WaitStep): void {
     const ahead = this.#ahead;
-    if (behind === undefined) {
+    if (refused) {
+      this.#reports.refused(of);
+    } else if (behind === undefined) {
       if (ms !== undefined) this.#reports.waitingOut(of, ms);
     } else if (ahead?.position === 0) {
       if (of.isHolderThere) this.#reports.waiting({ position: 1, ahead: behind });

@@ -23,6 +23,8 @@ export class WaitReports {
   #told: string | undefined;
   /** The record that was waited out last, by the transaction that wrote it. */
   #waitedOut: bigint | undefined;
+  /** Likewise, of the record over which a claim was refused last. */
+  #refused: bigint | undefined;
 
   constructor(listener: WaitListener, logger: Session['logger']) {
     this.#listener = listener;
@@ -50,6 +52,16 @@ export class WaitReports {
     this.#waitedOut = record.zxid;
     this.#listener.onTakeoverWait();
     this.#logUncleanEnd(path, record.value, ms);
+  }
+
+  /** The servers refuse a claim over the record that the session's server shows: the copies of the servers differ. */
+  refused({ path, known: { record } }: FollowedRecord): void {
+    if (record === undefined || this.#refused === record.zxid) return;
+    this.#refused = record.zxid;
+    this.#logger.warn(
+      { path },
+      "the other servers refuse a claim over the record that this session's server shows",
+    );
   }
 
   #logUncleanEnd(path: string, record: ReadRecord, waitMs: number): void {

@@ -64,7 +64,7 @@ describe('a candidate', () => {
 
   it('waits for a lease after a claim over this record was refused, in each of its roles', () => {
     const refusedAt = NOW - LEASE_MS + 300;
-    const wait = { do: 'wait', ms: 300 };
+    const wait = { do: 'wait', ms: 300, refused: true };
     const vacant = { state: 'vacant', term: 7 } as const;
     expect(decided(vacant, { refusedAt })).toEqual(wait);
     expect(decided(vacant, { refusedAt: NOW - LEASE_MS })).toMatchObject({ do: 'claim' });

@@ -10,6 +10,7 @@ import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import { nextEvent } from '../../support/events.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { SILENT } from '../../support/silent-logger.mjs';
 
 const PATH = '/election';
 const LEASE_MS = 2000;
@@ -370,13 +371,15 @@ describe('a claim', () => {
     expect(server.paths(PATH)).toContain(next.node);
   });
 
-  it('that the servers refuse is not sent again at once over the same record, and is as soon as a newer one is read', async () => {
+  it('that the servers refuse is reported, is not sent again at once over the same record, and is as soon as a newer one is read', async () => {
     const { clock, server, join, leading, open } = await setUp();
     const former = await join();
     await leading(former);
     await clock.advanceUntil(former.elector.stop());
     const times = { sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs: LEASE_MS };
-    const session = await clock.advanceUntil(open(times));
+    const warnings: string[] = [];
+    const logger = { ...SILENT, warn: (_: object, message: string) => void warnings.push(message) };
+    const session = await clock.advanceUntil(open({ ...times, logger }));
     const old = await clock.advanceUntil(session.getData(PATH));
     const writer = await clock.advanceUntil(open());
     await clock.advanceUntil(writer.setData(PATH, old.data));
@@ -390,6 +393,8 @@ describe('a claim', () => {
       ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
     );
     expect(claims).toHaveLength(1); // A server that has lost writes goes on showing the record that the others refuse.
+    const refusals = warnings.filter((message) => message.startsWith('the other servers refuse a claim'));
+    expect(refusals).toHaveLength(1);
     await clock.advance(20); // The read that goes out with the next heartbeat is another method.
     expect(elector.isLeader).toBe(true);
   });
