@@ -1,6 +1,6 @@
 /**
  * Checks the package as users get it. Packs it, checks the tarball with publint and attw, installs it into folders outside of this
- * project, compiles programs against its declarations as users do, and bundles and runs programs.
+ * project, counts its exports, options and commands, compiles programs against its declarations as users do, and bundles and runs programs.
  *
  *     node scripts/package-check.mjs [FOLDER]     the package's folder, by default this project
  */
@@ -11,6 +11,7 @@ import { bundles } from './package/bundles.mjs';
 import { runChecks } from './package/checks.mjs';
 import { compilations } from './package/compilers.mjs';
 import { installFromTarball } from './package/consumer.mjs';
+import { counts } from './package/counts.mjs';
 import { linters } from './package/linters.mjs';
 
 const source = resolve(process.argv[2] ?? join(import.meta.dirname, '..'));
@@ -26,6 +27,7 @@ try {
   const tarball = installFromTarball(source, installed);
   const checks = [
     ...linters(tarball, installed),
+    ...counts(join(installed, 'node_modules/conclave')),
     ...compilations(installed, folderFor),
     ...bundles(installed, folderFor),
   ];

@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { copyConsumer, link } from './consumer.mjs';
-import { exportedFrom, usingAll } from './exported.mjs';
+import { entriesOf, exportedFrom, usingAll } from './exported.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** TypeScript's message if the types of Node are missing. */
@@ -104,20 +104,11 @@ export function compilations(installed, folderFor) {
   ];
 }
 
-/** The modules that users can import, by the installed package.json, with their declarations. @param {string} folder */
-function entriesOf(folder) {
-  const { exports } = JSON.parse(readFileSync(join(folder, 'node_modules/conclave/package.json'), 'utf8'));
-  return Object.entries(exports).flatMap(([subpath, { types }]) =>
-    types === undefined ? [] : [{ specifier: join('conclave', subpath), types }],
-  );
-}
-
 /** A program for each module that users can import. It uses all exports of the module's declarations. @param {string} folder */
 function usesOf(folder) {
-  return entriesOf(folder).map(({ specifier, types }) => {
-    const exported = exportedFrom(join(folder, 'node_modules/conclave', types));
-    return /** @type {const} */ ([specifier, usingAll(specifier, exported)]);
-  });
+  return entriesOf(join(folder, 'node_modules/conclave')).map(
+    ({ specifier, types }) => /** @type {const} */ ([specifier, usingAll(specifier, exportedFrom(types))]),
+  );
 }
 
 /** @param {string} folder @param {Ways} ways */

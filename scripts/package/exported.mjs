@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 
 /**
  * @typedef {object} Exported
@@ -6,6 +8,14 @@ import { createRequire } from 'node:module';
  * @property {boolean} isValue - whether the export exists at run time, by its declaration
  * @property {number} parameters - the number of its type parameters
  */
+
+/** The modules that users can import, by the package.json of its folder, with the paths of their declarations. @param {string} folder */
+export function entriesOf(folder) {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return Object.entries(exports).flatMap(([subpath, { types }]) =>
+    types === undefined ? [] : [{ specifier: join('conclave', subpath), types: join(folder, types) }],
+  );
+}
 
 /**
  * Lists the exports of a declaration file.
