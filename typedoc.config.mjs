@@ -57,7 +57,6 @@ export default {
     ...unionOf('index.ElectorState', ['name', 'term', 'reason']),
     ...unionOf('index.SessionState', ['name', 'sinceMs']),
     ...unionOf('index.TransactionPart', ['kind', 'path', 'version', 'data', 'mode']),
-    ...unionOf('node-cron.JobContext.task', ['name']),
     ...unionOf('dashboard.DashboardChange.heartbeats', ['path', 'seat', 'at']),
     ...unionOf('dashboard.GroupView.members', ['id', 'node', 'weight', 'planner', 'data']),
     ...unionOf('dashboard.GroupView.pins', ['shard', 'member']),

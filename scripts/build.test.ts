@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { InvalidOptionError } from 'conclave';
 import * as heldTerm from 'conclave/held-term';
-import { LeaderRunCoordinator } from 'conclave/node-cron';
+import { LeaderJobs } from 'conclave/jobs';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 import { describe, expect, it } from 'vitest';
 import { BUILT, PUBLIC_ENTRIES as ENTRIES } from './build/sources.mjs';
@@ -25,11 +25,9 @@ describe('what is built', () => {
   it('loads few files for each entry, and only base for the light ones', () => {
     const shared = ['base.js', 'core.js', 'held-term.js'];
     expect(loadedWith('index.js')).toEqual([...shared, 'index.js'].sort());
-    const ofLog = ['leadership.js', 'run-log.js'];
     expect(loadedWith('jobs/index.js')).toEqual(
-      [...shared, ...ofLog, 'leader-jobs.js', 'jobs/index.js'].sort(),
+      [...shared, 'run-log.js', 'leader-jobs.js', 'jobs/index.js'].sort(),
     );
-    expect(loadedWith('node-cron/index.js')).toEqual([...shared, ...ofLog, 'node-cron/index.js'].sort());
     expect(loadedWith('fence/index.js')).toEqual([...shared, 'fence/index.js'].sort());
     const forNest = loadedWith('jobs/index.js').filter((file) => file !== 'jobs/index.js');
     expect(loadedWith('nestjs/index.js')).toEqual([...forNest, 'nestjs/index.js'].sort());
@@ -57,12 +55,7 @@ describe('what is built', () => {
     const isOfDashboard = (file: string) =>
       /\b(class (Overview|DashboardServer|PacedWatch)|pageHtml)\b/.test(read(file));
     expect(loadedWith('dashboard/index.js').some(isOfDashboard)).toBe(true);
-    for (const entry of [
-      'index.js',
-      'node-cron/index.js',
-      'testing/index.js',
-      'cluster/run-command/keeper.js',
-    ])
+    for (const entry of ['index.js', 'jobs/index.js', 'testing/index.js', 'cluster/run-command/keeper.js'])
       expect(loadedWith(entry).filter(isOfDashboard)).toEqual([]);
     expect(
       loadedWith('cli/main.js').filter((file) => /\b(class DashboardServer|pageHtml)\b/.test(read(file))),
@@ -79,7 +72,7 @@ describe('what is built', () => {
   it('has one copy of each class in all entries', async () => {
     const wrong = { port: -1 } as const;
     await expect(EmbeddedZooKeeper.start(wrong)).rejects.toBeInstanceOf(InvalidOptionError);
-    expect(() => new LeaderRunCoordinator({} as never, 1 as never)).toThrow(InvalidOptionError);
+    expect(() => new LeaderJobs({} as never, 1 as never)).toThrow(InvalidOptionError);
     expect(heldTerm.InvalidOptionError).toBe(InvalidOptionError);
   });
 

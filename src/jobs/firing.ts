@@ -31,7 +31,7 @@ export type Due = 'due' | 'done' | 'due, against a wrong clock';
  * @param now - the time of day by this host
  * @param atLeastMs - a firing nearer than this to the last run is the same one
  */
-export function isDue(at: number, last: LastRun | undefined, now: number, atLeastMs = 0): Due {
+export function isDue(at: number, last: LastRun | undefined, now: number, atLeastMs: number): Due {
   if (last === undefined) return 'due';
   if (last.at - now > Math.max(MOST_SKEW_MS, atLeastMs)) return 'due, against a wrong clock';
   return at > last.at && at - last.at >= atLeastMs ? 'due' : 'done';

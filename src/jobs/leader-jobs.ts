@@ -11,8 +11,8 @@ import { RunLog } from './run-log.js';
 /** Options of {@link LeaderJobs}. */
 export interface LeaderJobsOptions {
   /**
-   * The path of the run log. It has a node for each job, with the last firing that a process has run. node-cron's coordinator uses the same
-   * log. @default `<the election's path>/cron`
+   * The path of the run log. It has a node for each job, with the last firing that a process has run.
+   * @default `<the election's path>/cron`
    */
   readonly path?: string;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */

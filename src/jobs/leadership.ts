@@ -9,15 +9,14 @@ import type { Session } from '../session/session.js';
 /** By which a process knows whether it leads. */
 export type Leadership = ElectionSupervisor | LeaderElector;
 
-/** The events that a supervisor and an elector have in common. */
+/** The event that a supervisor and an elector have in common. */
 interface ElectionEvents {
-  on(event: 'elected', listener: (term: Term) => void): unknown;
-  off(event: 'elected', listener: (term: Term) => void): unknown;
+  on(event: 'elected', listener: () => void): unknown;
 }
 
 /** @throws InvalidOptionError if it is neither a supervisor nor an elector */
-export function checkLeadership(leadership: unknown): Leadership {
-  if (leadership instanceof ElectionSupervisor || leadership instanceof LeaderElector) return leadership;
+export function checkLeadership(leadership: unknown): void {
+  if (leadership instanceof ElectionSupervisor || leadership instanceof LeaderElector) return;
   throw new InvalidOptionError('leadership', leadership, 'an ElectionSupervisor or a LeaderElector');
 }
 
@@ -26,11 +25,10 @@ export function logPathOf(leadership: Leadership, path: string | undefined): str
   return checkPath('path', path === undefined ? `${leadership.path}/cron` : path);
 }
 
-/** Calls `listener` at the beginning of each term. Returns a function that unsubscribes. */
-export function onElected(leadership: Leadership, listener: (term: Term) => void): () => void {
+/** Calls `listener` at the beginning of each term. */
+export function onElected(leadership: Leadership, listener: () => void): void {
   const events: ElectionEvents = leadership;
   events.on('elected', listener);
-  return () => void events.off('elected', listener);
 }
 
 export function clockOf(leadership: Leadership): Clock {

@@ -219,7 +219,7 @@ describe('conclave prune', () => {
     expect(await isThere(other, path)).toBe(false);
   });
 
-  it('takes what node-cron has noted along, unless a task ran of late', async () => {
+  it('takes the records of jobs along, unless a job ran of late', async () => {
     const { session, path } = await openWithPath('prune');
     await leave(session, path);
     await session.create(`${path}/cron`);

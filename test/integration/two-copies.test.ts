@@ -51,7 +51,7 @@ describe('beside another copy of the library in the same process', () => {
       'a DistributedLock, a lock of a ReadWriteLock, a Semaphore or a MultiLock',
     ],
     ['downgrade', 'hold', 'a LockHold', 'a hold of the write lock of /locks/one'],
-    ['coordinator', 'leadership', 'a LeaderElector', 'an ElectionSupervisor or a LeaderElector'],
+    ['jobs', 'leadership', 'a LeaderElector', 'an ElectionSupervisor or a LeaderElector'],
     ['entrusted', 'elector', 'a LeaderElector', 'a LeaderElector'],
     ['clock', 'clock', 'a TestClock', 'a clock with the methods now, date and after, as a TestClock'],
   ])('what belongs to that one is refused for it: %s', (misuse, option, what, expected) => {

@@ -11,7 +11,6 @@ import * as jobs from '../../src/jobs/index.js';
 import * as kerberos from '../../src/kerberos/index.js';
 import * as metrics from '../../src/metrics/index.js';
 import * as nestjs from '../../src/nestjs/index.js';
-import * as nodeCron from '../../src/node-cron/index.js';
 import { EmbeddedSession } from '../../src/testing/controls/client-session.js';
 import * as testing from '../../src/testing/index.js';
 
@@ -57,11 +56,6 @@ describe('what is public', () => {
   it('is, of conclave/jobs, spoken of there too', () => {
     expect(Object.keys(jobs)).toEqual(['LeaderJobs']);
     expect(api).toContain("import { LeaderJobs } from 'conclave/jobs';");
-  });
-
-  it('is, of conclave/node-cron, spoken of there too', () => {
-    expect(Object.keys(nodeCron)).toEqual(['LeaderRunCoordinator']);
-    expect(api).toContain("import { LeaderRunCoordinator } from 'conclave/node-cron';");
   });
 
   it('is, of conclave/fence, spoken of there too', () => {

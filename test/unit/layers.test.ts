@@ -57,7 +57,6 @@ const ROOMS = [
   ],
   ['dashboard/page'],
   ['jobs'],
-  ['node-cron'],
   ['kerberos'],
   ['metrics/model'],
   ['metrics/export'],

@@ -1,19 +1,9 @@
-/** Runs jobs on node-cron's schedule. The types of conclave/jobs and conclave/node-cron must fit the types of node-cron. */
+/** Runs jobs on node-cron's schedule. The types of conclave/jobs must fit the types of node-cron. */
 import { ElectionSupervisor } from 'conclave';
 import { type JobOptions, type JobRun, LeaderJobs } from 'conclave/jobs';
-import { LeaderRunCoordinator } from 'conclave/node-cron';
-import { type RunCoordinator, schedule, setRunCoordinator, type TaskContext } from 'node-cron';
+import { schedule, type TaskContext } from 'node-cron';
 
 const supervisor = new ElectionSupervisor({ connect: '127.0.0.1:2181', path: '/elections/jobs' });
-export const coordinator = new LeaderRunCoordinator(supervisor);
-export const runCoordinator: RunCoordinator = coordinator;
-setRunCoordinator(coordinator);
-schedule('0 3 * * *', (context) => console.log(coordinator.termOf(context)?.token), {
-  name: 'backup',
-  distributed: true,
-  runCoordinator: coordinator,
-});
-
 const options: JobOptions = { missed: 'all', scheduledFor: ({ date }: TaskContext) => date };
 const run = async ({ scheduledFor, term, token, signal }: JobRun) => {
   signal.throwIfAborted();

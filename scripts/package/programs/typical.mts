@@ -15,7 +15,7 @@ import {
   type Term,
 } from 'conclave';
 import { type DashboardHandler, dashboard, toNodeListener } from 'conclave/dashboard';
-import { type JobContext, LeaderRunCoordinator } from 'conclave/node-cron';
+import { LeaderJobs } from 'conclave/jobs';
 import {
   type EmbeddedSession,
   EmbeddedZooKeeper,
@@ -77,12 +77,12 @@ export const explicit: ElectionSupervisorOptions<number> = {
   lead: (_, n) => n + 1,
 };
 
-// conclave/node-cron accepts the elections of conclave.
+// conclave/jobs accepts the elections of conclave.
 export const elector = new LeaderElector(session, '/elections/consumer', {
   lead: (term) => term.assertHeld(),
 });
-export const coordinators = [new LeaderRunCoordinator(supervisor), new LeaderRunCoordinator(elector)];
-export const termOf = (context: JobContext): Term | undefined => coordinators[0]?.termOf(context);
+export const jobs = [new LeaderJobs(supervisor), new LeaderJobs(elector)];
+export const report = jobs[0]?.job('report', ({ term }): Term => term);
 
 // conclave/dashboard accepts the sessions of conclave.
 export const page: DashboardHandler = dashboard({ session, root: '/elections', authorize: () => false });

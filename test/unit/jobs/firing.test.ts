@@ -13,12 +13,12 @@ describe('whether a firing is due', () => {
     ['when the last one is written far in the future', 60_001, 'due, against a wrong clock'],
   ])('%s', (_, ahead, due) => {
     const last = ahead === undefined ? undefined : { at: AT + ahead, id: 'n', token: '7' };
-    expect(isDue(AT, last, AT)).toBe(due);
+    expect(isDue(AT, last, AT, 0)).toBe(due);
   });
 
   it('does not depend on how old it is, only on how far ahead of now the last run is', () => {
     const last = { at: AT, id: 'n', token: '7' };
-    expect(isDue(AT - 3600_000, last, AT)).toBe('done');
+    expect(isDue(AT - 3600_000, last, AT, 0)).toBe('done');
   });
 
   it.each([

@@ -1,1 +1,0 @@
-export { type JobContext, LeaderRunCoordinator, type LeaderRunCoordinatorOptions } from './coordinator.js';
