@@ -80,24 +80,13 @@ function guardedFailover(guarded) {
 /** Plots failovers of elections after kill -9. @param {readonly import('../rows/host-failover/report.mjs').Failovers[]} [measured] */
 function hostFailover(measured = []) {
   const lines = measured
-    .filter(({ setting }) => setting.fault === 'killed' && isPlotted(setting))
+    .filter(({ setting }) => setting.fault === 'killed' && !LOCKS.includes(setting.contestant)) // Locks fail over as elections do.
     .map(({ setting: { who, sessionMs }, rounds }) => ({
       name: `${who}, ${sessionMs / 1000} s`,
       dashed: sessionMs === SHORT_SESSION_MS,
       points: distribution(rounds.flat()),
     }));
   return drawIfAny({ ...FAILOVERS, title: 'Failover after kill -9, without a guardian', lines });
-}
-
-/**
- * The plot leaves out locks, which fail over as elections do. It also leaves out short leases with `takeover: 'session'`, which gain
- * nothing because the next candidate waits for the session's end.
- *
- * @param {import('../rows/host-failover/settings.mjs').Setting} setting
- */
-function isPlotted({ contestant, options }) {
-  const isShort = options?.leaseMs !== undefined;
-  return !LOCKS.includes(contestant) && !(isShort && options.takeover === 'session');
 }
 
 /** The cumulative distribution: the share of all times that are not longer. @param {readonly number[]} times @returns {[number, number][]} */

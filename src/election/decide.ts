@@ -34,8 +34,6 @@ export interface Known {
   readonly ahead: Ahead | undefined;
   /** The least delay by the candidate's options, in milliseconds. */
   readonly leastDelayMs: number;
-  /** How long the candidate lets any holder be silent at least, in milliseconds. */
-  readonly leastSilentMs: number;
 }
 
 /** The candidates ahead in the queue. */
@@ -108,10 +106,8 @@ export function decide(of: KnownRecord, known: Known): Step {
   const behind = ahead.nearest ?? named;
   const rank = rankBehind(of, known);
   if (rank === undefined) return { do: 'wait', behind };
-  const { leaseMs, silentMs = 0 } = value.state === 'held' ? value : { leaseMs: own.leaseMs };
-  const leastMs = known.leastDelayMs;
-  const limits = { leaseMs, silentMs: Math.max(silentMs, known.leastSilentMs), leastMs, rank };
-  const ms = leftMs(holder, limits, known.now);
+  const { leaseMs } = value.state === 'held' ? value : own;
+  const ms = leftMs(holder, { leaseMs, leastMs: known.leastDelayMs, rank }, known.now);
   if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(of, record, known);
   if (holder.name === 'unseen') return { do: 'wait', behind, warm: rank === 0 };
   if (ms > 0) return { do: 'wait', ms, behind, warm: rank === 0 };

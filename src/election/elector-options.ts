@@ -66,18 +66,6 @@ export interface CandidacyOptions<T = undefined> {
    */
   readonly takeoverDelayMs?: number;
   /**
-   * When other candidates may replace a leader that is silent. `lease`: when its lease is surely over and no heartbeat
-   * of it has come meanwhile. `session`: when nothing was heard of it for a session timeout.
-   *
-   * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice matters for work that doesn't ask.
-   * If a leader hangs for longer than a lease and then goes on, such work acts once more before the leader notices. With `session` no other
-   * candidate leads by then, unless the leader hung for longer than the session timeout.
-   *
-   * A leader's own choice applies to its terms. A candidate that chooses `session` also lets any other leader be silent for that long.
-   * @default 'lease'
-   */
-  readonly takeover?: 'lease' | 'session';
-  /**
    * What the elector does if work outlasts its lease: `report` emits an `error` event, `exit` ends the process with
    * code 70. @default 'report'
    */
@@ -148,7 +136,6 @@ export const CANDIDACY_OPTIONS = [
   'prepare',
   'waitForPreparedMs',
   'takeoverDelayMs',
-  'takeover',
   'onOverrun',
   'watchdog',
   'priority',
@@ -177,7 +164,6 @@ export function checkCandidacyOptions(options: CandidacyOptions<unknown>) {
     prepare: checkPrepare(options),
     waitForPreparedMs: checkWait(options.waitForPreparedMs, seats),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
-    takeover: checkOneOf('takeover', options.takeover, ['lease', 'session'], 'lease'),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
     watchdog: checkBoolean('watchdog', options.watchdog, false),
     priority: checkPriority(options.priority, seats),

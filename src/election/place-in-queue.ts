@@ -99,8 +99,7 @@ export class Place implements FollowedRecordHost {
     const { revision } = advertisement;
     if (session.state.name !== 'connected') await session.whenConnected(signal); // The servers grant the lease with the connection.
     const { leaseMs, environment } = session; // The lease never gets longer.
-    const silentMs = options.takeover === 'session' ? session.sessionTimeoutMs : undefined;
-    const id = candidateUuid(environment.uuid(), options.priority, { leaseMs, silentMs });
+    const id = candidateUuid(environment.uuid(), options.priority, leaseMs);
     const preparing = records.prepare();
     const join = { id, data: advertisement.bytes(), parse: parseEntry, beats: true, signal };
     const joining = joinQueue(session, path, join);
@@ -244,15 +243,14 @@ export class Place implements FollowedRecordHost {
   next(): NextStep {
     if (this.#failure !== undefined) throw this.#failure.reason;
     const { session, node, entry } = this.contender;
-    const { takeover, takeoverDelayMs = 0 } = this.#host.options;
-    const { leaseMs, sessionTimeoutMs } = session;
+    const { takeoverDelayMs = 0 } = this.#host.options;
+    const { leaseMs } = session;
     const known: Known = {
       now: session.clock.now(),
       connection: session.connectionNumber,
       own: { node: entry.node, leaseMs, remainingMs: node.isHeld() ? node.remainingMs() : 0 },
       ahead: this.#ahead,
       leastDelayMs: takeoverDelayMs,
-      leastSilentMs: takeover === 'session' ? sessionTimeoutMs : 0,
     };
     this.#hasChanged = false;
     const steps = this.#followed.map((of) => ({ of, step: decide(of.known, known) }));

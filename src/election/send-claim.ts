@@ -16,7 +16,7 @@ import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/tran
 
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {
-  readonly options: Pick<ResolvedElectorOptions, 'id' | 'takeover' | 'logger'>;
+  readonly options: Pick<ResolvedElectorOptions, 'id' | 'logger'>;
   readonly records: ElectionRecords;
   /** See `WaitListener`. */
   onTakeoverWait(): void;
@@ -52,11 +52,10 @@ export class Claims {
       if (holder !== undefined && (await this.#passOn(of, { over, instead }, holder, deletions, signal)))
         return of.mayHaveChanged();
       if (session.connectionNumber !== over.connection) return of.mayHaveChanged();
-      const { leaseMs, sessionTimeoutMs: silentMs } = session;
+      const { leaseMs } = session;
       const held = {
         ...{ term: nextTerm(over), id: this.#host.options.id, began: beginning(over, entry.node, instead) },
         ...{ node: entry.node, leaseMs },
-        ...(this.#host.options.takeover === 'session' && { silentMs }),
       };
       const claiming = node.prove([...deletions, claimParts({ path: of.path, version: over.version }, held)]);
       // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.

@@ -74,8 +74,6 @@ export function takeoverDelayMs(leaseMs: number): number {
 export interface SilenceLimits {
   /** How long the holder's lease lasts at most, in milliseconds. */
   readonly leaseMs: number;
-  /** How long the holder may be silent at least while its own node is there, in milliseconds. @default 0 */
-  readonly silentMs?: number | undefined;
   /** The process that waits gives the holder at least this much time, in milliseconds. @default 0 */
   readonly leastMs?: number;
   /** How many others come before the process that waits. It gives them one delay each. @default 0 */
@@ -85,9 +83,8 @@ export interface SilenceLimits {
 /** How long the lease may still last, in milliseconds: 0 or less if it is surely over, `Infinity` if nothing is known. */
 export function leftMs(sign: Sign, limits: SilenceLimits, now: number): number {
   if (sign.name === 'unseen') return Number.POSITIVE_INFINITY;
-  const { leaseMs, silentMs = 0, leastMs = 0, rank = 0 } = limits;
-  const leastSilentMs = sign.name === 'gone' ? 0 : silentMs;
-  return sign.since + (rank + 1) * Math.max(takeoverDelayMs(leaseMs), leastSilentMs, leastMs) - now;
+  const { leaseMs, leastMs = 0, rank = 0 } = limits;
+  return sign.since + (rank + 1) * Math.max(takeoverDelayMs(leaseMs), leastMs) - now;
 }
 
 /** Whether the node's lease has been over for so long that another holder may act. */

@@ -24,7 +24,6 @@ export interface GroupMemberOptions extends MemberData {
    * @default those that the group has: it has to be there
    */
   readonly shards?: ShardList | undefined;
-  readonly takeover: 'lease' | 'session';
   /** How long the planner waits after members have come for more of them, in milliseconds. */
   readonly settleMs: number;
   /**
@@ -130,7 +129,7 @@ export class GroupMember {
     const paths = new GroupPaths(path);
     const home = new HomeKeeper(options);
     const shards = await prepareGroup(session, paths, options.shards, signal);
-    const contender = await joinGroup(session, paths, { data: options, takeover: options.takeover, signal });
+    const contender = await joinGroup(session, paths, { data: options, signal });
     const place = { session, paths, contender, shards, home };
     const member = new GroupMember(place, options, guarded(listener, session.logger));
     member.#planning.start();

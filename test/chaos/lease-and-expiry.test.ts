@@ -8,6 +8,7 @@ import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import type { QueuePosition } from '../../src/queue/turn-wait.js';
 import { Connection } from '../../src/session/connection/connection.js';
 import { openTransport } from '../../src/session/connection/transport.js';
+import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import { NEW_SESSION } from '../../src/session/protocol/requests.js';
 import { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
@@ -25,6 +26,10 @@ const LONG_MS = SESSION_TIMEOUT_MS - 100;
 const LASTING_SESSION_MS = 30_000;
 // So many holders at once, with their heartbeats spread over one period, so that a fault comes at every stage of it.
 const HOLDERS = 8;
+
+const ALL_BUT_DELETE: readonly AccessEntry[] = [
+  { scheme: 'world', id: 'anyone', permissions: 1 | 2 | 4 | 16 },
+];
 
 const { clock } = systemEnvironment;
 
@@ -243,12 +248,12 @@ async function handovers(fault: Fault, leaseMs: number) {
   const waiting = await openLastingSession(cast);
   const elections = await holders(cast, leaseMs, async (session) => {
     const path = uniquePath('election');
-    // By the lease another leads before the node is gone.
-    const first = new LeaderElector(session, path, { takeover: 'session' });
+    await waiting.create(path, { access: ALL_BUT_DELETE }); // Else another takes over from the holder before the node is gone.
+    const first = new LeaderElector(session, path);
     const elected = nextEvent<[Term]>(first, 'elected');
     await first.start();
     const [term] = await elected;
-    const second = new LeaderElector(waiting, path, { takeover: 'session' });
+    const second = new LeaderElector(waiting, path);
     const queued = nextEvent<[QueuePosition]>(second, 'waiting');
     const handover = nextEvent(second, 'elected').then(() => ({ at: clock.now(), held: term.isHeld() }));
     await second.start();

@@ -155,7 +155,7 @@ describe('a host that stands still for longer than a lease, with the runner, the
     const command = ['--', process.execPath, STUBBORN, log.file];
     const runner = new RunningCommand([...words, ...options, ...command]);
     await until(() => log.newest().length > 0, 'a command that runs, and its child');
-    const next = new RunningCommand([...words, ...command]);
+    const next = new RunningCommand([...words, ...options, ...command]);
     await until(() => next.stderr.includes('waiting'), 'a place in the queue');
     const commands = [...new Set(log.newest().map(({ pid }) => pid))];
     const host = [...commands, runner.pid, runner.keeperPid]; // The keeper is the last to go on.
@@ -181,8 +181,8 @@ describe('a host that stands still for longer than a lease, with the runner, the
     expect(lastAct.atMs - resumedAt).toBeLessThan(LEASE_MS / 2);
   });
 
-  it('goes on alone with --takeover session, unless it stood still for a session timeout', async () => {
-    const { log, runner, commands, signal } = await runTwo(['--takeover', 'session']);
+  it('goes on alone if it stood still for less than the --takeover-delay of the next one', async () => {
+    const { log, runner, commands, signal } = await runTwo(['--takeover-delay', String(SESSION_TIMEOUT_MS)]);
     signal('SIGSTOP');
     await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS)); // Enough to be replaced by the lease.
     expect(log.newest()[0]?.term).toBe(1);

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
-import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
@@ -75,7 +74,6 @@ describe('a command about an election', () => {
     [['hand-over', '/a', '--to', 'b', '--grace', '10'], '10 is 10 ms: did you mean 10s'],
     [['hand-over', '/a'], "required option '--to <id>' not specified"],
     [['hand-over', '/a', '--to', ''], 'Expected a string of 1 to 256 printable characters.'],
-    [['elect', '/a', '--takeover', 'never'], 'Allowed choices are lease, session.'],
     [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
     [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
     [['elect', '/a', 'one', '--data', 'two'], 'the data is given twice: as an argument and with --data'],
@@ -461,19 +459,6 @@ describe('conclave elect', () => {
     const wrong = new RunningCommand(['run', path, '--seats', '3', ...show]);
     expect(await wrong.exit()).toBe(64);
     expect(wrong.stderr).toContain('has 2 seats, but this process was given 3');
-  });
-
-  it.each([
-    ['lease', false],
-    ['session', true],
-  ])('leads a term that can be taken over by its %s', async (takeover, mayBeSilent) => {
-    const path = uniquePath('cli');
-    const runner = new RunningCommand(['elect', path, '--takeover', takeover]);
-    await until(() => runner.stdout.includes('\n'), 'its election');
-    const { data, stat } = await (await openSession()).getData(path);
-    const record = parseRecord(data, stat.version);
-    expect(record).toMatchObject({ state: 'held', term: 1 });
-    expect('silentMs' in record).toBe(mayBeSilent);
   });
 
   it('exits with 76 when it was asked to step down', async () => {

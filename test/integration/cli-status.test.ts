@@ -52,7 +52,7 @@ describe('conclave status --root', () => {
         election: `${root}/b`,
         state: 'led',
         seats: 1,
-        leader: { id: 'one', term: 1, takeover: 'lease', heartbeatAt: expect.any(Number) },
+        leader: { id: 'one', term: 1, heartbeatAt: expect.any(Number) },
         candidates: [{ id: 'one', leads: true, data: 'here' }, { id: 'two' }],
         next: { id: 'two', why: 'queue' },
       },

@@ -175,7 +175,7 @@ describe('the dashboard', () => {
     const data = '\n\ndata: {"x":1}\u2028</script>';
     const writer = await openSession({}, connect); // Writes data that Conclave itself wouldn't write.
     await writer.ensurePath(path);
-    const uuid = candidateUuid(randomUUID(), 0, { leaseMs: 1000 });
+    const uuid = candidateUuid(randomUUID(), 0, 1000);
     const created = await writer.create(`${path}/${entryPrefix(uuid)}`, {
       ...{ mode: 'ephemeral-sequential', data: serializeCandidate(id, data) },
     });

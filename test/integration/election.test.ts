@@ -248,7 +248,7 @@ describe('the end of a term', () => {
   it('comes with lease-expired when no server is heard within the lease, before another can lead (CURATOR-460)', async () => {
     const path = uniquePath('election');
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 1500 });
-    const [elector, term] = await lead(session, path, { takeover: 'session' });
+    const [elector, term] = await lead(session, path);
     const other = await campaign(await openSession(), path);
     const demoted = nextEvent(elector, 'demoted');
     const elected = nextEvent<[Term]>(other, 'elected').then((event) => {

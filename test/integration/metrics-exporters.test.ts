@@ -279,7 +279,7 @@ describe("OpenTelemetry's tracer", () => {
   it('gets a span for a takeover, as long as that took', async () => {
     const path = uniquePath('metrics');
     const dead = await openSession({ leaseMs: 600 });
-    await lead(dead, path, { takeover: 'session' });
+    await lead(dead, path);
     const session = await openSession({ leaseMs: 600 });
     const successor = new LeaderElector(session, path, { id: 'two' });
     const measured = metrics(successor);

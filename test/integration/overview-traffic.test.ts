@@ -24,7 +24,7 @@ async function makeElection(session: Session, path: string, candidates: number):
   await session.ensurePath(path);
   const nodes: string[] = [];
   for (let each = 0; each < candidates; each++) {
-    const uuid = candidateUuid(session.environment.uuid(), 0, { leaseMs: 2000 });
+    const uuid = candidateUuid(session.environment.uuid(), 0, 2000);
     const data = serializeCandidate(`candidate ${each}`, undefined);
     const { value } = await session.create(`${path}/${entryPrefix(uuid)}`, {
       mode: 'ephemeral-sequential',

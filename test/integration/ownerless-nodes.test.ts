@@ -160,40 +160,36 @@ describe('a node of a contender’s name that goes with no session', () => {
     expect(term.number).toBe(2);
   });
 
-  it.each(['lease', 'session'] as const)(
-    'is waited out as after an unclean end if it is handed a term by its name, with takeover by the end of the %s',
-    async (takeover) => {
-      const path = uniquePath('election');
-      const stranger = await openSession();
-      const leaseMs = 300;
-      const open = () => openSession({ sessionTimeoutMs: 6000, leaseMs });
-      const [first] = await leadWith(await open(), path, { takeover });
-      const leader = await campaign(await open(), path, { takeover, id: 'leader' });
-      const { sequence } = (await first.candidates())[1] as Candidate;
-      // The forged node is behind the leader, which has never looked at it, and ahead of all others.
-      const silentMs = takeover === 'session' ? 6000 : undefined;
-      const forged = nameOf(sequence + 1, candidateUuid(randomUUID(), 0, { leaseMs, silentMs }));
-      await stranger.create(`${path}/${forged}`);
-      const electors = [await campaign(await open(), path, { takeover })];
-      electors.push(await campaign(await open(), path, { takeover }));
-      onTestFinished(async () => void (await Promise.all(electors.map((each) => each.stop()))));
-      const [next, last] = electors as [LeaderElector, LeaderElector];
-      const leads = nextEvent(leader, 'elected');
-      await first.stop();
-      await leads; // The leader lists the queue behind it.
-      const elected = nextEvent<[Term]>(next, 'elected');
-      const stoppedAt = performance.now();
-      await leader.stop();
-      const { data, stat } = await stranger.getData(path);
-      expect(parseRecord(data, stat.version)).toMatchObject({ state: 'held', term: 3, node: forged });
-      expect(await next.leader()).toBeUndefined();
-      expect((await elected)[0].number).toBe(4);
-      expect(performance.now() - stoppedAt).toBeGreaterThan(leaseMs);
-      const follows = nextEvent<[Term]>(last, 'elected');
-      await next.stop();
-      expect((await follows)[0].number).toBe(5); // The forged node was handed no other term.
-    },
-  );
+  it('is waited out as after an unclean end if it is handed a term by its name', async () => {
+    const path = uniquePath('election');
+    const stranger = await openSession();
+    const leaseMs = 300;
+    const open = () => openSession({ sessionTimeoutMs: 6000, leaseMs });
+    const [first] = await leadWith(await open(), path);
+    const leader = await campaign(await open(), path, { id: 'leader' });
+    const { sequence } = (await first.candidates())[1] as Candidate;
+    // The forged node is behind the leader, which has never looked at it, and ahead of all others.
+    const forged = nameOf(sequence + 1, candidateUuid(randomUUID(), 0, leaseMs));
+    await stranger.create(`${path}/${forged}`);
+    const electors = [await campaign(await open(), path)];
+    electors.push(await campaign(await open(), path));
+    onTestFinished(async () => void (await Promise.all(electors.map((each) => each.stop()))));
+    const [next, last] = electors as [LeaderElector, LeaderElector];
+    const leads = nextEvent(leader, 'elected');
+    await first.stop();
+    await leads; // The leader lists the queue behind it.
+    const elected = nextEvent<[Term]>(next, 'elected');
+    const stoppedAt = performance.now();
+    await leader.stop();
+    const { data, stat } = await stranger.getData(path);
+    expect(parseRecord(data, stat.version)).toMatchObject({ state: 'held', term: 3, node: forged });
+    expect(await next.leader()).toBeUndefined();
+    expect((await elected)[0].number).toBe(4);
+    expect(performance.now() - stoppedAt).toBeGreaterThan(leaseMs);
+    const follows = nextEvent<[Term]>(last, 'elected');
+    await next.stop();
+    expect((await follows)[0].number).toBe(5); // The forged node was handed no other term.
+  });
 
   it('is not called to lead, whatever priority its name says', async () => {
     const stranger = await openSession();

@@ -90,7 +90,7 @@ describe('a planned handover', () => {
     const next = await campaign(await openSession({ leaseMs: 300 }), path, { id: 'next' });
     // A node that looks like a candidate's, but has no process.
     const idleSession = await openSession();
-    const name = candidateUuid(randomUUID(), 0, { leaseMs: 300 });
+    const name = candidateUuid(randomUUID(), 0, 300);
     const idle = await joinQueue(idleSession, path, {
       id: name,
       data: serializeCandidate('idle', undefined),

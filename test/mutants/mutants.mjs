@@ -787,12 +787,12 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lease/silence.ts',
-        from: 'Math.max(takeoverDelayMs(leaseMs), leastSilentMs, leastMs)',
-        to: '(leastMs > 0 ? leastMs : Math.max(takeoverDelayMs(leaseMs), leastSilentMs))',
+        from: 'Math.max(takeoverDelayMs(leaseMs), leastMs)',
+        to: '(leastMs > 0 ? leastMs : takeoverDelayMs(leaseMs))',
       },
     ],
     file: 'unit/lease/silence.test.ts',
-    test: 'the takeover delay > is longer where the holder or the one that waits wants that, and never shorter',
+    test: 'the takeover delay > is longer where the one that waits wants that, and never shorter',
   },
   {
     name: 'unproven-claim',

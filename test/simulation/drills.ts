@@ -114,8 +114,7 @@ export function rankOfFirstToFollow(
   { candidate: { seat, leadingNode } }: Host,
 ): number | undefined {
   const record = world.record(seat);
-  if (record.state !== 'held' || record.silentMs !== undefined || !leadingNode?.endsWith(record.node))
-    return undefined;
+  if (record.state !== 'held' || !leadingNode?.endsWith(record.node)) return undefined;
   const { hosts, queue, ensemble } = world;
   // A candidate whose heartbeat node an operator has deleted notices that when it begins to prove, and joins again.
   const canProve = (path: string) => ensemble.furthest.tree.get(heartbeatPathOf(path)) !== undefined;
@@ -123,9 +122,7 @@ export function rankOfFirstToFollow(
     (path) => !hosts.some(({ candidate }) => candidate.isActing && candidate.leadingNode === path),
   );
   const rank = waiting.findIndex((path) =>
-    hosts.some(
-      ({ candidate }) => candidate.takeover === 'lease' && candidate.placePath === path && canProve(path),
-    ),
+    hosts.some(({ candidate }) => candidate.followsByLease && candidate.placePath === path && canProve(path)),
   );
   // The third in line doesn't always learn that it is the third if the leader isn't the first in the queue.
   return rank === 0 || (rank > 0 && queue[0] === leadingNode) ? rank : undefined;

@@ -7,7 +7,8 @@ import type { EnsembleTimes } from './model/ensemble.js';
 /** The values on which the bound depends. */
 export interface RecoveryTimes extends EnsembleTimes {
   readonly sessionTimeoutMs: number;
-  readonly leaseMs: number;
+  /** How long a candidate waits at most after an unclean end. */
+  readonly delayMs: number;
   /** Whether a candidate that isn't the next in line may become the leader. */
   readonly hasPriorities: boolean;
   /** Whether the ensemble may have lost its data. */
@@ -48,23 +49,23 @@ export function recoveryBoundMs({
   tickMs,
   syncLimit,
   sessionTimeoutMs,
-  leaseMs,
+  delayMs,
   hasPriorities,
   losesData,
 }: RecoveryTimes): number {
   const sessionEndsMs = sessionTimeoutMs + 2.5 * tickMs;
   const serverNoticesMs = (syncLimit + 1) * tickMs;
   const givenUpMs = losesData ? servedBoundMs({ tickMs, syncLimit, sessionTimeoutMs }) + RESTARTING_MS : 0;
-  const handoverMs = hasPriorities ? takeoverDelayMs(leaseMs) : 0;
+  const handoverMs = hasPriorities ? delayMs : 0;
   return (
     HELD_BACK_MS +
     DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, COOLING_MS, givenUpMs) + DIALING_MS) +
-    DRIFT * (takeoverDelayMs(leaseMs) + handoverMs) +
+    DRIFT * (delayMs + handoverMs) +
     SMALL_THINGS_MS
   );
 }
 
-type PlainTimes = Omit<RecoveryTimes, 'leaseMs' | 'hasPriorities' | 'losesData'>;
+type PlainTimes = Omit<RecoveryTimes, 'delayMs' | 'hasPriorities' | 'losesData'>;
 
 /** After so many session timeouts without a server, a session asks without saying what it has seen. */
 const INSISTS_FOR_TIMEOUTS = 1.25;

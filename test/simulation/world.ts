@@ -1,4 +1,5 @@
 import { parseRecord, type ReadRecord, recordPath } from '../../src/election/record/record.js';
+import { takeoverDelayMs } from '../../src/lease/silence.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { parseEntry, parseLockEntry, queueOf } from '../../src/queue/names-and-order.js';
 import type { Random } from '../support/seeded-random.js';
@@ -64,8 +65,8 @@ const SESSION_TICKS: Record<FaultRate, readonly number[]> = {
   few: [...Array(1).fill(3), ...Array(3).fill(5), ...Array(10).fill(10), ...Array(26).fill(20)],
 };
 
-/** Which of a world's candidates follow a silent leader when its lease is over. */
-const TAKEOVERS = ['lease', 'lease', 'lease', 'mixed', 'session'] as const;
+/** Which of a world's candidates have a `takeoverDelayMs`, of a session timeout. */
+const DELAYED = ['none', 'none', 'none', 'some', 'all'] as const;
 
 /** How likely leases are shorter than without an option, and the shortest: with few faults, heartbeats are most of the work. */
 const SHORT_LEASES: Record<FaultRate, { readonly chance: number; readonly leastMs: number }> = {
@@ -95,7 +96,7 @@ export class World extends SimulatedWorld {
   readonly #priorities: boolean;
   /** Whether candidates prepare, and leaders wait for them. */
   readonly #prepares: boolean;
-  readonly #takeovers: (typeof TAKEOVERS)[number];
+  readonly #delayed: (typeof DELAYED)[number];
   /** Which process has opened each session. */
   readonly #owners = new Map<bigint, Machine>();
   /** When everything worked again for the last time; never while something may be wrong. */
@@ -134,14 +135,15 @@ export class World extends SimulatedWorld {
     const mayLoseData = setup.chance(0.25) && rules === 'shipped' && faultRate !== 'takeover';
     // In which life of the ensemble a term began can't be told by clocks that are off.
     this.losesData = mayLoseData && this.clockFaults === undefined;
-    this.#takeovers = setup.pick(TAKEOVERS);
+    this.#delayed = setup.pick(DELAYED);
     this.#prepares = this.preparations.chance(0.25);
     const { chance, leastMs } = SHORT_LEASES[faultRate];
     const optionMs = setup.chance(chance) ? setup.spread(leastMs, sessionTimeoutMs / 3) : undefined;
     const leaseMs = optionMs ?? sessionTimeoutMs / 3;
     const times = { tickMs, syncLimit, sessionTimeoutMs };
     const hasPriorities = this.#priorities && seats === 1;
-    this.recoveryBoundMs = recoveryBoundMs({ ...times, leaseMs, hasPriorities, losesData: this.losesData });
+    const delayMs = Math.max(takeoverDelayMs(leaseMs), this.#delayed === 'none' ? 0 : sessionTimeoutMs);
+    this.recoveryBoundMs = recoveryBoundMs({ ...times, delayMs, hasPriorities, losesData: this.losesData });
     this.#servedBoundMs = servedBoundMs(times);
     this.checker = new LeadershipChecker(
       this.ledger,
@@ -357,10 +359,13 @@ export class World extends SimulatedWorld {
   #newCandidate(index: number, routes: readonly Route[]): Candidate {
     const random = this.newRandom();
     const environment = this.newEnvironment(`candidate ${index}`, routes, random);
+    const id = this.nextName('process');
+    const priority = this.#priorities ? random.below(3) : 0;
+    const isDelayed = this.#delayed === 'some' ? random.pick([false, true]) : this.#delayed === 'all';
     const setup: CandidateSetup = {
-      id: this.nextName('process'),
-      priority: this.#priorities ? random.below(3) : 0,
-      takeover: this.#takeovers === 'mixed' ? random.pick(['lease', 'session']) : this.#takeovers,
+      id,
+      priority,
+      takeoverDelayMs: isDelayed ? this.surroundings.sessionTimeoutMs : undefined,
       maxStallMs: this.maxStallMs !== undefined && random.chance(0.8) ? this.maxStallMs : undefined,
       preparations: this.#prepares ? this.preparations : undefined,
       environment,

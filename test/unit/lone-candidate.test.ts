@@ -65,7 +65,7 @@ describe('a candidate that finds the election vacant and without candidates', ()
     const delayed = server.delay(100, { only: 'getData', path: PATH, times: 1 });
     const starting = elector.start();
     await clock.advanceUntil(() => delayed.hits > 0);
-    const id = candidateUuid(randomUUID(), 0, { leaseMs: TIMES.leaseMs });
+    const id = candidateUuid(randomUUID(), 0, TIMES.leaseMs);
     const { entry } = await clock.advanceUntil(joinQueue(operator, PATH, { id, parse: parseEntry }));
     await clock.advanceUntil(starting);
     await clock.advanceUntil(over);
@@ -112,7 +112,7 @@ describe('a candidate that finds the election vacant and without candidates', ()
     const delayed = server.delay(100, { only: 'getData', path: PATH, times: 1 });
     const starting = late.start();
     await clock.advanceUntil(() => delayed.hits > 0);
-    const node = `_c_${candidateUuid(randomUUID(), 0, { leaseMs: TIMES.leaseMs })}-lock-0000000007`;
+    const node = `_c_${candidateUuid(randomUUID(), 0, TIMES.leaseMs)}-lock-0000000007`;
     const held = serializeRecord({ state: 'held', term: 1, node, leaseMs: TIMES.leaseMs });
     await clock.advanceUntil(operator.setData(PATH, held));
     const writtenAt = clock.now();

@@ -208,7 +208,6 @@ describe('what a candidate goes by', () => {
     lead: undefined,
     prepare: undefined,
     waitForPreparedMs: 0,
-    takeover: 'lease',
     takeoverDelayMs: undefined,
     onOverrun: 'report',
     watchdog: false,
@@ -230,7 +229,6 @@ describe('what a candidate goes by', () => {
       lead: ignore,
       prepare: ignore,
       waitForPreparedMs: 5000,
-      takeover: 'session',
       takeoverDelayMs: 60_000,
       onOverrun: 'exit',
       watchdog: true,
@@ -255,7 +253,6 @@ describe('what a candidate goes by', () => {
     ['lead', 'lead'],
     ['prepare', ignore], // Without `lead`.
     ['waitForPreparedMs', -1],
-    ['takeover', 'never'],
     ['takeoverDelayMs', -1],
     ['onOverrun', 'ignore'],
     ['watchdog', 'yes'],
@@ -309,7 +306,6 @@ describe('what a supervisor goes by', () => {
       environment: systemEnvironment,
       sessionOptions: { logger: resolved.logger },
       candidacy: {
-        takeover: 'lease',
         onOverrun: 'report',
         watchdog: false,
         priority: 0,

@@ -10,7 +10,6 @@ import {
   SHORT_LEASES_MS,
   SHORT_SESSION_MS,
   TICK_MS,
-  WAYS,
 } from './settings.mjs';
 
 /** @import { Bar } from '../../harness/finding.mjs' */
@@ -35,13 +34,13 @@ export const COLUMNS = [
   `p50, times ${RIVAL}`,
 ];
 
-/** Elections only, with Conclave's defaults, both ways to take over, and short leases. */
+/** Elections only, with Conclave's defaults and short leases. */
 export const SUMMARY = {
   lines: COLUMNS.slice(0, 2),
   across: 'who',
   value: 'p50 ms',
   only: [
-    ...WAYS.map((way) => ofConclave('killed', SESSION_MS, way).who),
+    ofConclave('killed', SESSION_MS).who,
     ...SHORT_LEASES_MS.map((leaseMs) => ofConclave('killed', SESSION_MS, { leaseMs }).who),
     ...PEERS,
   ],

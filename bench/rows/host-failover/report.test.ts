@@ -48,7 +48,7 @@ describe('the report of failovers', () => {
       [2300, 3000],
       [0.38, 0.45],
     ]);
-    const another = ofConclave('killed', 6000, { takeover: 'session' });
+    const another = ofConclave('killed', 6000, { settleMs: 60_000 });
     expect(barsOf([failovers(another, [8200])])).toEqual([]);
   });
 

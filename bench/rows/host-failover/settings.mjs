@@ -12,8 +12,7 @@ import { ETCD } from '../../harness/contestants.mjs';
  * @property {number} sessionMs
  * @property {string} contestant its name in `bench/harness/contestants.mjs`
  * @property {string} who the name in tables
- * @property {{ leaseMs?: number, maxStallMs?: number, takeover?: 'session', settleMs?: number }} [options] other than Conclave's defaults;
- *   `settleMs`: how long a leader's work goes on after its term
+ * @property {{ leaseMs?: number, maxStallMs?: number, settleMs?: number }} [options] other than Conclave's defaults; `settleMs`: how long a leader's work goes on after its term
  */
 
 /** Words for a failure, and how many candidates an election has. @type {Readonly<Record<Fault, { words: string, candidates: number }>>} */
@@ -38,8 +37,6 @@ export const RIVAL = 'Curator LeaderLatch';
 const CONCLAVE = 'Conclave election';
 export const PEERS = [RIVAL, 'kazoo Election', ETCD];
 export const LOCKS = ['Conclave lock', 'go-zookeeper Lock', 'Curator InterProcessMutex', 'kazoo Lock'];
-/** @type {readonly ({ takeover: 'session' } | undefined)[]} */
-export const WAYS = [undefined, { takeover: 'session' }];
 
 /**
  * @param {Fault} fault
@@ -48,12 +45,11 @@ export const WAYS = [undefined, { takeover: 'session' }];
  * @returns {Setting}
  */
 export function ofConclave(fault, sessionMs, options) {
-  const { leaseMs, maxStallMs, takeover, settleMs } = options ?? {};
+  const { leaseMs, maxStallMs, settleMs } = options ?? {};
   const who = [
     'Conclave',
     ...(leaseMs === undefined ? [] : [`lease ${leaseMs / 1000} s`]),
     ...(maxStallMs === undefined ? [] : ['maxStallMs']),
-    ...(takeover === undefined ? [] : [`takeover: '${takeover}'`]),
     ...(settleMs === undefined ? [] : ['its work goes on']),
   ].join(', ');
   return { fault, sessionMs, contestant: CONCLAVE, who, ...(options && { options }) };
@@ -64,21 +60,16 @@ function ofOthers(fault, sessionMs, names) {
   return names.map((contestant) => ({ fault, sessionMs, contestant, who: contestant }));
 }
 
-/** With the default lease and both ways to take over. @param {Fault} fault @param {number} sessionMs */
-function defaults(fault, sessionMs) {
-  return WAYS.map((way) => ofConclave(fault, sessionMs, way));
-}
-
 /** @param {Fault} fault @param {number} sessionMs @param {readonly number[]} leasesMs */
 function shortLeases(fault, sessionMs, leasesMs) {
-  return leasesMs.flatMap((leaseMs) => WAYS.map((way) => ofConclave(fault, sessionMs, { leaseMs, ...way })));
+  return leasesMs.map((leaseMs) => ofConclave(fault, sessionMs, { leaseMs }));
 }
 
 /**
  * The settings in waves. Each wave has servers of its own, and contestants that are compared fail in the same wave. A wave has as
  * many settings as two processors can start within seconds.
  *
- * @param {boolean} quick whether to return only the settings that have a bar, and Conclave with its other way to take over
+ * @param {boolean} quick whether to return only the settings that have a bar
  * @returns {Setting[][]}
  */
 export function waves(quick) {
@@ -86,7 +77,7 @@ export function waves(quick) {
   if (quick)
     return [
       [
-        ...defaults('killed', SESSION_MS),
+        ofConclave('killed', SESSION_MS),
         ...ofOthers('killed', SESSION_MS, [RIVAL]),
         ofConclave('revoked', SESSION_MS),
         ofConclave('killed', SHORT_SESSION_MS, { leaseMs: long }),
@@ -98,27 +89,27 @@ export function waves(quick) {
       ],
     ];
   const all = (/** @type {Fault} */ fault) => [
-    ...defaults(fault, SESSION_MS),
+    ofConclave(fault, SESSION_MS),
     ...ofOthers(fault, SESSION_MS, PEERS),
     ...shortLeases(fault, SHORT_SESSION_MS, [short]),
   ];
   return [
     [
-      ...defaults('killed', SESSION_MS),
+      ofConclave('killed', SESSION_MS),
       ...shortLeases('killed', SESSION_MS, SHORT_LEASES_MS),
       ...ofOthers('killed', SESSION_MS, [...PEERS, ...LOCKS]),
-      ...defaults('revoked', SESSION_MS),
+      ofConclave('revoked', SESSION_MS),
     ],
     [
-      ...defaults('killed', SHORT_SESSION_MS),
+      ofConclave('killed', SHORT_SESSION_MS),
       ...shortLeases('killed', SHORT_SESSION_MS, SHORT_LEASES_MS),
       ...ofOthers('killed', SHORT_SESSION_MS, PEERS),
     ],
     [...all('stopped'), ...all('silent')],
     [
       ...all('deaf'),
-      ...WAYS.map((way) => ofConclave('deaf', SESSION_MS, { ...way, ...BUSY })),
-      ...defaults('both killed', SESSION_MS),
+      ofConclave('deaf', SESSION_MS, BUSY),
+      ofConclave('both killed', SESSION_MS),
       ...ofOthers('both killed', SESSION_MS, PEERS),
     ],
   ];

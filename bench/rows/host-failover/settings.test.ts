@@ -8,9 +8,9 @@ describe('the settings of failovers', () => {
   it('name what differs from the defaults', () => {
     expect(ofConclave('killed', 6000).who).toBe('Conclave');
     expect(ofConclave('killed', 6000)).not.toHaveProperty('options');
-    expect(ofConclave('killed', 4000, { leaseMs: 500, takeover: 'session' })).toMatchObject({
-      who: "Conclave, lease 0.5 s, takeover: 'session'",
-      options: { leaseMs: 500, takeover: 'session' },
+    expect(ofConclave('killed', 4000, { leaseMs: 500 })).toMatchObject({
+      who: 'Conclave, lease 0.5 s',
+      options: { leaseMs: 500 },
     });
   });
 

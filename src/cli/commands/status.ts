@@ -29,10 +29,9 @@ they advertise data, data (text) or base64. In an election with several seats it
 also has leaders: for each seat an object with seat, term, leader, heartbeatAgeMs.
 Then leader is the leader of --seat, or else of the first seat that is led. With
 --root it prints an array, and with --watch lines, of objects: election, state,
-seats, leader, leaders (by seat: id, node, term, since, leaseMs, takeover,
-heartbeatAt), candidates (id, node, position, priority, leads, data), next. Times
-are in milliseconds since 1970. If an election was removed, its line has the state
-removed.
+seats, leader, leaders (by seat: id, node, term, since, leaseMs, heartbeatAt),
+candidates (id, node, position, priority, leads, data), next. Times are in
+milliseconds since 1970. If an election was removed, its line has the state removed.
 
 Exits with 0 if there is a leader, with --seat on that seat; with --root, if there
 are elections and each has a leader. Exits with 1 if not, 64 if the command line is

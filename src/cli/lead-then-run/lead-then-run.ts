@@ -74,7 +74,6 @@ class Campaign {
       id: options.id,
       data: options.data,
       seats: options.seats,
-      takeover: options.takeover,
       takeoverDelayMs: options.takeoverDelay,
       // A guardian would give leadership back in the command's grace. The keeper closes the session instead, after the command.
       guardian: work.onWaiting === undefined,

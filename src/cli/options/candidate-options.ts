@@ -8,7 +8,6 @@ export interface CandidacyOptions {
   readonly data?: string;
   readonly seats?: number; // How many candidates lead at once, each on a seat of its own.
   readonly priority: number;
-  readonly takeover: 'lease' | 'session';
   readonly takeoverDelay?: number;
   readonly waitTimeout?: number;
   readonly wait: boolean; // `false`: give up unless elected at once.
@@ -42,14 +41,6 @@ export function withCandidacy(command: Command): Command {
         .conflicts('wait'),
     )
     .option('--no-wait', 'give up if another candidate is ahead in the queue')
-    .addOption(
-      new Option(
-        '--takeover <way>',
-        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when it was silent for a session timeout (session). Choose session if the work might act once more after this process hung for longer than a lease',
-      )
-        .choices(['lease', 'session'])
-        .default('lease'),
-    )
     .option(
       '--takeover-delay <duration>',
       'the shortest wait after a leader ended uncleanly (default: as long as that leader may act; Conclave always waits for that long). Give a longer time if clocks may stop, as in virtual machines that are migrated live',

@@ -2,26 +2,18 @@ import type { QueueEntry } from '../../queue/names-and-order.js';
 import type { NameTest } from '../../session/protocol/child-names.js';
 import { isLease, LONGEST_LEASE_MS } from '../record/record.js';
 
-/** The facts about a candidate that others need in order to write a record for it. */
-export interface CandidateLease {
-  /** How long its lease lasts at most, in milliseconds. */
-  readonly leaseMs: number;
-  /** See `ElectionRecord`. */
-  readonly silentMs?: number | undefined;
-}
-
 /**
  * The uuid of a candidate. It has version 8, which RFC 9562 leaves to its users, and carries the facts that a leader needs about the
  * candidate. So one request, a listing of the queue, shows which candidate may lead next, and with which lease.
  *
- * xxxxxxxx-xxxx-8Fpp-Vxxx-LLLLSSSSxxxx
+ * xxxxxxxx-xxxx-8Fpp-Vxxx-LLLLxxxxxxxx
  *
- * `F` is the format. `pp` is the priority, `LLLL` the lease, `SSSS` how long the candidate may be silent. `V` has the variant's two
- * bits. 78 bits come from `random`.
+ * `F` is the format. `pp` is the priority, `LLLL` the lease. `V` has the variant's two bits. 94 bits come from `random`.
  * @param random - a uuid of version 4
- * @param lease - the candidate's times. The times that are read from the uuid are as long, or longer by 0.1 % and 1 ms at most
+ * @param leaseMs - how long the candidate's lease lasts at most. The lease that is read from the uuid is as long, or longer by 0.1 % and
+ *   1 ms at most
  */
-export function candidateUuid(random: string, priority: number, lease: CandidateLease): string {
+export function candidateUuid(random: string, priority: number, leaseMs: number): string {
   const [first, second, , fourth = '', fifth = ''] = random.split('-');
   const variant = (VARIANT | (Number.parseInt(fourth[0] ?? '0', 16) & 0b11)).toString(16);
   return [
@@ -29,30 +21,23 @@ export function candidateUuid(random: string, priority: number, lease: Candidate
     second,
     `8${FORMAT}${priority.toString(16).padStart(2, '0')}`,
     `${variant}${fourth.slice(1)}`,
-    `${hexOf(lease.leaseMs)}${hexOf(lease.silentMs ?? 0)}${fifth.slice(8)}`,
+    `${leaseBits(leaseMs).toString(16).padStart(4, '0')}${fifth.slice(4)}`,
   ].join('-');
-}
-
-function hexOf(ms: number): string {
-  return leaseBits(ms).toString(16).padStart(4, '0');
 }
 
 const FORMAT = '1';
 const VARIANT = 0b1000; // Of RFC 9562, in the highest of four bits.
 
-const NONE = '0000';
-
 const GROUPS =
-  /^[0-9a-f]{8}-[0-9a-f]{4}-8([0-9a-f])([0-9a-f]{2})-[89ab][0-9a-f]{3}-([0-9a-f]{4})([0-9a-f]{4})[0-9a-f]{4}$/;
+  /^[0-9a-f]{8}-[0-9a-f]{4}-8([0-9a-f])([0-9a-f]{2})-[89ab][0-9a-f]{3}-([0-9a-f]{4})[0-9a-f]{8}$/;
 
-/** The lease of a candidate, by its name. `undefined` for other clients: their uuids have other versions or no hyphens. */
-export function leaseOf({ id }: QueueEntry): CandidateLease | undefined {
-  const [, format, , lease = '', silent = ''] = GROUPS.exec(id) ?? [];
-  const leaseMs = leaseOfBits(Number.parseInt(lease, 16));
-  if (leaseMs === undefined || format !== FORMAT) return undefined;
-  if (silent === NONE) return { leaseMs };
-  const silentMs = leaseOfBits(Number.parseInt(silent, 16));
-  return silentMs === undefined ? undefined : { leaseMs, silentMs };
+/**
+ * How long the lease of a candidate lasts at most, in milliseconds, by its name. `undefined` for other clients: their uuids have other
+ * versions or no hyphens.
+ */
+export function leaseOf({ id }: QueueEntry): number | undefined {
+  const [, format, , lease = ''] = GROUPS.exec(id) ?? [];
+  return format === FORMAT ? leaseOfBits(Number.parseInt(lease, 16)) : undefined;
 }
 
 /** The priority of a candidate, by its name; 0 for another client. */

@@ -2,24 +2,24 @@ import type { QueueEntry } from '../../queue/names-and-order.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import { parseRequest } from '../requests/candidate-request.js';
 import { candidateIdOf } from './candidate.js';
-import { type CandidateLease, leaseOf } from './candidate-uuid.js';
+import { leaseOf } from './candidate-uuid.js';
 
 /**
  * The first in the queue apart from the leader. The servers notify it of the leader's end, and it reads the record. Its
  * name contains all that a record needs.
  */
-export interface FirstSuccessor extends CandidateLease {
+export interface FirstSuccessor {
   readonly isFirst: true;
   /** The name of its node. */
   readonly node: string;
+  /** How long its lease lasts at most, in milliseconds. */
+  readonly leaseMs: number;
 }
 
 /** Any other candidate, with its node as it was read. A mark on its node tells it that it leads. */
-export interface MarkedSuccessor extends CandidateLease {
+export interface MarkedSuccessor extends Omit<FirstSuccessor, 'isFirst'> {
   readonly isFirst: false;
   readonly id: string;
-  /** The name of its node. */
-  readonly node: string;
   readonly data: Buffer;
   /** The version of its node. */
   readonly version: number;
@@ -30,8 +30,8 @@ export type Successor = FirstSuccessor | MarkedSuccessor;
 
 /** The first in the queue as a successor; `undefined` for another client's node, which wouldn't lead. */
 export function firstSuccessor(entry: QueueEntry): FirstSuccessor | undefined {
-  const lease = leaseOf(entry);
-  return lease && { ...lease, isFirst: true, node: entry.node };
+  const leaseMs = leaseOf(entry);
+  return leaseMs === undefined ? undefined : { isFirst: true, node: entry.node, leaseMs };
 }
 
 const LONGEST_DATA_BYTES = 100_000; // A candidate advertises 16 KiB at most. Much longer data couldn't be written with a mark.
@@ -39,8 +39,8 @@ const LONGEST_DATA_BYTES = 100_000; // A candidate advertises 16 KiB at most. Mu
 /** Any other candidate as a successor; also `undefined` for one that leads or has led, since a node leads only once. */
 export function markedSuccessor(entry: QueueEntry, { data, stat }: NodeData): MarkedSuccessor | undefined {
   if (data.length > LONGEST_DATA_BYTES) return undefined;
-  const lease = leaseOf(entry);
+  const leaseMs = leaseOf(entry);
   const id = candidateIdOf(data);
-  if (lease === undefined || id === undefined || parseRequest(data)?.kind === 'lead') return undefined;
-  return { ...lease, isFirst: false, id, node: entry.node, data, version: stat.version };
+  if (leaseMs === undefined || id === undefined || parseRequest(data)?.kind === 'lead') return undefined;
+  return { isFirst: false, id, node: entry.node, leaseMs, data, version: stat.version };
 }

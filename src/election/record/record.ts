@@ -34,8 +34,6 @@ export type ElectionRecord =
       readonly leaseMs: number;
       /** Other clients may not say it. No candidate decides by it. */
       readonly began?: Beginning;
-      /** Given if the leader may be silent for longer than its lease before it is replaced: for how long, in milliseconds. */
-      readonly silentMs?: number;
     };
 
 /** The result of reading the node: a record, or data that can't be read as one. */
@@ -63,7 +61,7 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
-  const { state, term, id, node, leaseMs, silentMs } = value;
+  const { state, term, id, node, leaseMs } = value;
   const began = BEGINNINGS.find((each) => each === value.began);
   if (!isTerm(term)) return unreadable;
   if (state === 'vacant') return { state, term };
@@ -71,9 +69,8 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   if (id !== undefined && typeof id !== 'string') return unreadable;
   if (!isNode(node)) return unreadable;
   if (!isLease(leaseMs)) return unreadable;
-  if (silentMs !== undefined && !isLease(silentMs)) return unreadable;
   const known = { ...(id !== undefined && { id }), ...(began !== undefined && { began }) };
-  return { state, term, ...known, node, leaseMs, ...(silentMs !== undefined && { silentMs }) };
+  return { state, term, ...known, node, leaseMs };
 }
 
 /**

@@ -52,10 +52,9 @@ export function handOverParts(
   term: number,
   began: Beginning = 'handover',
 ): TransactionPart[] {
-  const { node, leaseMs, silentMs } = successor;
+  const { node, leaseMs } = successor;
   const known = !successor.isFirst && { id: successor.id };
-  const silent = silentMs !== undefined && { silentMs };
-  const held = { state: 'held', term, ...known, began, node, leaseMs, ...silent } as const;
+  const held = { state: 'held', term, ...known, began, node, leaseMs } as const;
   return [
     successorPart(`${queue}/${node}`, successor, term),
     { kind: 'set', path, data: serializeRecord(held), version },

@@ -161,11 +161,10 @@ function leaderOf(
 ): LeaderView | null {
   const { record, at } = seat;
   if (record.state !== 'held' || isHolderGone(seat, facts)) return null;
-  const { node, term, leaseMs, silentMs } = record;
-  const takeover = silentMs === undefined ? 'lease' : 'session';
+  const { node, term, leaseMs } = record;
   return {
     id: shownId(idOfHolder(seat, facts) ?? node),
-    ...{ node, term, since: at, seat: number, leaseMs, takeover },
+    ...{ node, term, since: at, seat: number, leaseMs },
     heartbeatAt: heartbeats.get(node) ?? null,
   };
 }

@@ -39,8 +39,6 @@ export interface LeaderView {
   readonly seat: number;
   /** How long its lease lasts after a heartbeat, in milliseconds. */
   readonly leaseMs: number;
-  /** How long it may be silent before it is replaced: for a lease, or for a session timeout. */
-  readonly takeover: 'lease' | 'session';
   /**
    * When its newest heartbeat that was read was committed; `null` if none was read, or its heartbeats can't be seen. Its lease lasts for at
    * least `leaseMs` from then on. The overview reads heartbeats only while it is attended.

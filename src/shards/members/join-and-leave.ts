@@ -15,8 +15,6 @@ const NO_DATA = Buffer.alloc(0);
 /** How a member joins. */
 export interface JoinGroupOptions {
   readonly data: MemberData;
-  /** `lease`: its heartbeats raise a version, so that its shards pass to others when its lease is over. */
-  readonly takeover: 'lease' | 'session';
   readonly signal: Abortable;
 }
 
@@ -38,12 +36,10 @@ export function tombstone(paths: GroupPaths, node: string): TransactionPart {
 export async function joinGroup(
   session: Session,
   paths: GroupPaths,
-  { data, takeover, signal }: JoinGroupOptions,
+  { data, signal }: JoinGroupOptions,
 ): Promise<Contender> {
   if (session.state.name !== 'connected') await session.whenConnected(signal); // The lease is granted then.
-  const silentMs = takeover === 'session' ? session.sessionTimeoutMs : undefined;
-  const lease = { leaseMs: session.leaseMs, silentMs };
-  const id = candidateUuid(session.environment.uuid(), 0, lease);
+  const id = candidateUuid(session.environment.uuid(), 0, session.leaseMs);
   await createPlan(session, `${paths.plans}/${id}`, signal);
   const join = { id, data: serializeMember(data), parse: parseEntry, beats: true, signal };
   const member = await joinQueue(session, paths.members, join);

@@ -1,6 +1,6 @@
 import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
-import { afterRead, leftMs, type Sign, type SilenceLimits, UNSEEN } from '../../lease/silence.js';
+import { afterRead, leftMs, type Sign, UNSEEN } from '../../lease/silence.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { heartbeatNodeOf, parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
@@ -22,7 +22,8 @@ export interface SeenMember extends MemberData {
 /** What is known of one member. */
 interface Watched {
   readonly entry: QueueEntry;
-  readonly limits: SilenceLimits;
+  /** How long its lease lasts at most, in milliseconds. */
+  readonly leaseMs: number;
   /** `undefined`: its node says nothing that can be read. */
   readonly member: SeenMember | undefined;
   /** `missing`: a listing doesn't show its node, which was there, since it was seen or a record named it. That proves nothing. */
@@ -122,7 +123,7 @@ export class MemberWatch {
   }
 
   #watched(entry: QueueEntry, member: SeenMember | undefined, sign: Watched['sign']): Watched {
-    return { entry, limits: leaseOf(entry) ?? { leaseMs: this.#session.sessionTimeoutMs }, member, sign };
+    return { entry, leaseMs: leaseOf(entry) ?? this.#session.sessionTimeoutMs, member, sign };
   }
 
   #lookSoon(): void {
@@ -237,13 +238,13 @@ export class MemberWatch {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const watched of this.#members.values()) {
       if (watched.entry.node === this.#own || this.#burying.has(watched.entry.node)) continue;
-      const { sign, limits } = watched;
+      const { sign, leaseMs } = watched;
       if (sign.name === 'missing') {
         if (this.#named.has(watched.entry.node)) void this.#prove(watched);
         else this.#members.delete(watched.entry.node); // If a record names it, it comes again.
         continue;
       }
-      const ms = leftMs(sign, limits, clock.now());
+      const ms = leftMs(sign, { leaseMs }, clock.now());
       if (ms > 0) {
         nextMs = Math.min(nextMs, ms);
         continue;

@@ -1,4 +1,3 @@
-import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord, type ReadRecord, serializeRecord } from '../../election/record/record.js';
 import type { Claim } from '../../election/term/term.js';
 import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
@@ -218,14 +217,12 @@ export class ShardRecords {
 
   #claimOne({ shard, record, version }: SeenRecord): TransactionPart {
     const { session, entry } = this.#member;
-    const silentMs = leaseOf(entry)?.silentMs;
     const data = serializeRecord({
       state: 'held',
       term: termOf(record) + 1,
       id: this.#id,
       node: entry.node,
       leaseMs: session.leaseMs,
-      ...(silentMs !== undefined && { silentMs }),
     });
     return { kind: 'set', path: this.#paths.recordOf(shard), data, version };
   }

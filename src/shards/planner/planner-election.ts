@@ -18,7 +18,6 @@ const LAST_OBSERVER = 2;
 export interface PlanningOptions {
   /** The member's. */
   readonly id: string;
-  readonly takeover: 'lease' | 'session';
   /** How long the planner waits after members have come for more of them, in milliseconds. */
   readonly settleMs: number;
   /** How long an owner keeps a shard for a member that prepares for it, in milliseconds. @default 30,000 */
@@ -66,9 +65,9 @@ export class PlanningCandidate {
     this.#shards = shards;
     this.#options = options;
     this.#listener = listener;
-    const { id, takeover, guardian } = options;
+    const { id, guardian } = options;
     this.#elector = new LeaderElector(session, paths.planner, {
-      ...{ id, takeover, logger: session.logger },
+      ...{ id, logger: session.logger },
       lead: (term) => this.#lead(term),
     });
     this.#elector

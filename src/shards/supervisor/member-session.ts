@@ -91,10 +91,10 @@ export class Membership implements Participation<LostShards> {
   }
 
   async start(): Promise<void> {
-    const { path, id, shards, weight, data, prepare, takeover, guardian } = this.#options;
+    const { path, id, shards, weight, data, prepare, guardian } = this.#options;
     const { settleMs, graceMs, keepsHome, prepareTimeoutMs } = this.#options;
     const options = {
-      ...{ id, shards, weight, takeover, guardian },
+      ...{ id, shards, weight, guardian },
       ...{ settleMs, graceMs, keepsHome, prepareTimeoutMs },
       ...(data !== undefined && { data }),
       ...(prepare !== undefined && { prepares: true as const }),

@@ -12,7 +12,6 @@ import {
   checkFunction,
   checkId,
   checkMs,
-  checkOneOf,
   checkOptions,
   checkPath,
   checkPositiveMs,
@@ -85,8 +84,6 @@ export interface ShardSupervisorOptions {
   readonly session?: Omit<SessionOptions, 'signal'>;
   /** Back-off of restarts (forever by default), of the hook and of `run` (5 tries by default). */
   readonly retry?: RetryOptions;
-  /** When a member that is silent may be replaced: see `LeaderElectorOptions.takeover`. @default 'lease' */
-  readonly takeover?: 'lease' | 'session';
   /**
    * How long the shards of this member wait for it, without an owner, after it has left in good order: for
    * restarts that are too short to be worth a move. Only with an `id` that you give. @default 0
@@ -119,7 +116,6 @@ export interface ResolvedShardOptions extends LoopOptions<LostShards> {
   readonly prepare: ((shard: ComingShard) => unknown) | undefined;
   readonly prepareTimeoutMs: number;
   readonly acquireConcurrency: number;
-  readonly takeover: 'lease' | 'session';
   readonly graceMs: number;
   readonly settleMs: number;
   readonly guardian: boolean;
@@ -127,7 +123,7 @@ export interface ResolvedShardOptions extends LoopOptions<LostShards> {
 
 const KNOWN = [
   ...['connect', 'path', 'shards', 'id', 'weight', 'data', 'run', 'prepare', 'prepareTimeoutMs'],
-  ...['acquireConcurrency', 'cleanup', 'cleanupTimeoutMs', 'session', 'retry', 'takeover', 'graceMs'],
+  ...['acquireConcurrency', 'cleanup', 'cleanupTimeoutMs', 'session', 'retry', 'graceMs'],
   ...['settleMs', 'cooldownMs', 'guardian', 'logger'],
 ] as (keyof ShardSupervisorOptions)[];
 const MOST_DATA = 16_384;
@@ -155,7 +151,6 @@ export function resolveShardOptions(given: unknown): ResolvedShardOptions {
     prepare: checkFunction('prepare', options.prepare),
     prepareTimeoutMs: checkPositiveMs('prepareTimeoutMs', options.prepareTimeoutMs, 30_000),
     acquireConcurrency: checkWhole('acquireConcurrency', acquireConcurrency, 1, MOST_CONCURRENT),
-    takeover: checkOneOf('takeover', options.takeover, ['lease', 'session'], 'lease'),
     graceMs: checkGrace(options),
     settleMs: checkMs('settleMs', options.settleMs) ?? 200,
     guardian: checkBoolean('guardian', options.guardian, true),

@@ -79,7 +79,6 @@ export function electionOf(name: string, parts: ElectionParts = {}): ElectionVie
           since: current.from,
           seat: 0,
           leaseMs,
-          takeover: 'lease',
           heartbeatAt: now - leaseMs / 8,
         }
       : null;

@@ -253,7 +253,6 @@ class Steps {
       own: { node: nodeOf(index), leaseMs: LEASE_MS, remainingMs: lease * TICK_MS },
       ahead: ahead === 0 ? { position: 0 } : { position: ahead, nearest: nodeOf(index - 1) },
       leastDelayMs: 0,
-      leastSilentMs: 0,
     };
     const seen = record && seenOf(record);
     const of = { record: seen, holder: sign, isProtected: false, placeLost: false };

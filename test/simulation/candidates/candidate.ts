@@ -54,8 +54,8 @@ export interface Surroundings {
 export interface CandidateSetup {
   readonly id: string;
   readonly priority: number;
-  /** Its way of takeover: how it follows a silent leader, and how others follow it. */
-  readonly takeover: 'lease' | 'session';
+  /** The least time for which it waits for a silent leader; `undefined` if the lease alone decides. */
+  readonly takeoverDelayMs: number | undefined;
   /** For how long its main thread may stand still; `undefined` if no thread holds its connections. */
   readonly maxStallMs: number | undefined;
   /** How long and how often it prepares; `undefined` if it doesn't. Worlds without that happen as if there were no such option. */
@@ -73,8 +73,11 @@ const LONGEST_PREPARATION_MS = 20_000;
 export type Warm = AbortSignal | undefined;
 
 /** The options by which it joins: an election with several seats has no priorities. */
-export function joinOptions({ priority, takeover, surroundings: { seats } }: CandidateSetup) {
-  return { takeover, ...(seats > 1 ? { seats } : { priority }) };
+export function joinOptions({ priority, takeoverDelayMs, surroundings: { seats } }: CandidateSetup) {
+  return {
+    ...(takeoverDelayMs !== undefined && { takeoverDelayMs }),
+    ...(seats > 1 ? { seats } : { priority }),
+  };
 }
 
 /** The times of its sessions. */
@@ -163,8 +166,9 @@ export abstract class Candidate {
     return this.setup.preparations !== undefined;
   }
 
-  get takeover(): 'lease' | 'session' {
-    return this.setup.takeover;
+  /** Whether it follows a silent leader when its lease is over. */
+  get followsByLease(): boolean {
+    return this.setup.takeoverDelayMs === undefined;
   }
 
   /** Whether it leads and its lease lasts, whether or not it runs: looked at from outside, without being asked. */

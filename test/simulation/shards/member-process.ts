@@ -34,7 +34,6 @@ export interface GroupSurroundings {
 export interface MemberHabits {
   /** Its name as a member. */
   readonly member: string;
-  readonly takeover: 'lease' | 'session';
   /** Whether the same name comes again, and how long its shards wait for it. */
   readonly keepsHome: boolean;
   readonly graceMs: number;
@@ -194,9 +193,9 @@ export class MemberProcess {
   async #belong(session: Session): Promise<void> {
     const { list, ledger } = this.#surroundings;
     const { signal } = this.#stop;
-    const { member: id, takeover, keepsHome, graceMs, prepares } = this.#habits;
+    const { member: id, keepsHome, graceMs, prepares } = this.#habits;
     const options = {
-      ...{ id, weight: 1, shards: list, takeover, settleMs: 100, keepsHome, graceMs },
+      ...{ id, weight: 1, shards: list, settleMs: 100, keepsHome, graceMs },
       ...{ prepareTimeoutMs: PREPARE_MS, ...(prepares && { prepares }) },
     };
     const listener: GroupMemberListener = {

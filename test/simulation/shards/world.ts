@@ -1,3 +1,4 @@
+import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { parseLockEntry } from '../../../src/queue/names-and-order.js';
 import { plan } from '../../../src/shards/planner/plan.js';
 import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
@@ -34,7 +35,6 @@ export class ShardWorld extends SimulatedWorld {
   readonly hosts: readonly MemberHost[];
   readonly recoveryBoundMs: number;
   readonly #surroundings: GroupSurroundings;
-  readonly #takeover: 'lease' | 'session' | 'mixed';
 
   constructor(seed: number) {
     super(seed);
@@ -44,7 +44,6 @@ export class ShardWorld extends SimulatedWorld {
     const sessionTimeoutMs = tickMs * setup.pick([3, 5, 10, 15]);
     const list = ShardList.of(setup.pick(SHARDS));
     const optionMs = setup.chance(0.5) ? setup.spread(300, sessionTimeoutMs / 3) : undefined;
-    this.#takeover = setup.pick(['lease', 'lease', 'lease', 'mixed', 'session']);
     const all = ShardList.of(MOST_SHARDS);
     const checker = new ShardChecker(this.ledger, () => this.hosts.map(({ process }) => process), all.ids);
     this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.model, {
@@ -56,7 +55,8 @@ export class ShardWorld extends SimulatedWorld {
     const later = (ms: number, task: () => void) => void this.scheduler.after(ms, task);
     this.#surroundings = { list, all, ledger: this.ledger, checker, times, later };
     const leaseMs = optionMs ?? sessionTimeoutMs / 3;
-    const bounds = { tickMs, syncLimit, sessionTimeoutMs, leaseMs, hasPriorities: true, losesData: false };
+    const delayMs = takeoverDelayMs(leaseMs);
+    const bounds = { tickMs, syncLimit, sessionTimeoutMs, delayMs, hasPriorities: true, losesData: false };
     // The planner may have failed, and then a member. The others wait for each of them, and then its shards move.
     this.recoveryBoundMs = recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARE_MS;
     this.hosts = Array.from({ length: MEMBERS }, (_, index) => {
@@ -68,11 +68,10 @@ export class ShardWorld extends SimulatedWorld {
   #newProcess(index: number, routes: readonly Route[]): MemberProcess {
     const random = this.newRandom();
     const environment = this.newEnvironment(`member ${index}`, routes, random);
-    const takeover = this.#takeover === 'mixed' ? random.pick(['lease', 'session'] as const) : this.#takeover;
     const keepsHome = random.chance(0.5);
     const name = this.nextName('process');
     const habits = {
-      ...{ member: keepsHome ? `host-${index}` : name, takeover, keepsHome },
+      ...{ member: keepsHome ? `host-${index}` : name, keepsHome },
       ...{
         graceMs: keepsHome ? random.pick([0, 0, 300, LONGEST_GRACE_MS]) : 0,
         prepares: random.chance(0.3),

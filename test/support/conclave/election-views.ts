@@ -15,7 +15,6 @@ export const LEADER: LeaderView = {
   since: NOW - 125_000,
   seat: 0,
   leaseMs: 2000,
-  takeover: 'lease',
   heartbeatAt: NOW - 400,
 };
 
@@ -54,7 +53,6 @@ const leader: fc.Arbitrary<LeaderView> = fc.record({
   since: fc.integer({ min: 0, max: NOW * 2 }),
   seat: fc.nat(3),
   leaseMs: fc.nat(10_000_000),
-  takeover: fc.constantFrom('lease' as const, 'session' as const),
   heartbeatAt: fc.option(fc.integer({ min: 0, max: NOW * 2 })),
 });
 

@@ -46,7 +46,7 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
     });
     const plans: ReadonlyMap<string, string>[] = [];
     const options: GroupMemberOptions = {
-      ...{ id, weight: 1, shards: list, takeover: 'lease', settleMs: SETTLE_MS },
+      ...{ id, weight: 1, shards: list, settleMs: SETTLE_MS },
       ...given,
     };
     const joining = GroupMember.join(

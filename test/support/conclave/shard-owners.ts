@@ -24,7 +24,7 @@ export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
 
   const join = async (id: string, given?: Session) => {
     const session = given ?? (await open(TIMES));
-    const options = { data: { id, weight: 1 }, takeover: 'lease', signal: never } as const;
+    const options = { data: { id, weight: 1 }, signal: never } as const;
     const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
     /** The work of each shard that it acquires. */
     let run = (_: OwnedShard): unknown => undefined;

@@ -29,7 +29,7 @@ function decided(record: ReadRecord | undefined, of: Partial<KnownRecord> = {}, 
   const own = { node: OWN, leaseMs: LEASE_MS, remainingMs: 1900 };
   const all: Known = {
     ...{ now: NOW, connection: 1, own, ahead: { position: 0 } },
-    ...{ leastDelayMs: 0, leastSilentMs: 0 },
+    leastDelayMs: 0,
     ...known,
   };
   const read = record && seen(record);
@@ -126,13 +126,9 @@ describe('a candidate that follows a leader', () => {
     });
   });
 
-  it('waits longer for a leader that wants to be waited for until it is silent for a session timeout', () => {
-    const step = decided(held(FIRST, { silentMs: 6000 }), { holder: beating() }, NEXT);
+  it('waits longer if its option says so', () => {
+    const step = decided(held(FIRST), { holder: beating() }, { ...NEXT, leastDelayMs: 6000 });
     expect(step).toMatchObject({ do: 'wait', ms: 6000 - DELAY_MS });
-    const patient = decided(held(FIRST), { holder: beating() }, { ...NEXT, leastSilentMs: 6000 });
-    expect(patient).toEqual(step);
-    const gone = { holder: { name: 'gone', since: NOW } as const };
-    expect(decided(held(FIRST, { silentMs: 6000 }), gone)).toEqual({ do: 'wait', ms: DELAY_MS });
   });
 
   it('leaves one delay to the next in line if it is the third', () => {

@@ -45,7 +45,7 @@ describe('an overview of elections', () => {
       path: ELECTION,
       state: 'led',
       seats: 1,
-      leader: { id: 'one', term: 1, seat: 0, takeover: 'lease', leaseMs: 2000 },
+      leader: { id: 'one', term: 1, seat: 0, leaseMs: 2000 },
       candidates: [
         { id: 'one', position: 0, priority: 0, leads: true, data: 'at one' },
         { id: 'two', position: 1, priority: 0, leads: false },

@@ -203,7 +203,7 @@ describe('a member of a group of shards', () => {
     const { clock, join, open } = await startGroup();
     await join('a');
     const session = await open(TIMES);
-    const options = { id: 'b', weight: 1, shards: ShardList.of(9), takeover: 'lease', settleMs: 0 } as const;
+    const options = { id: 'b', weight: 1, shards: ShardList.of(9), settleMs: 0 } as const;
     const joining = GroupMember.join(
       session,
       GROUP,

@@ -20,7 +20,6 @@ function leader(seat: number): fc.Arbitrary<LeaderView | null> {
       since: time,
       seat: fc.constant(seat),
       leaseMs: fc.constant(2_000),
-      takeover: fc.constantFrom('lease', 'session'),
       heartbeatAt: fc.option(time),
     }),
   );

@@ -17,9 +17,7 @@ describe('a priority', () => {
   it('puts the highest before the first in the queue, the earliest among equals, and changes nothing otherwise', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.uuid({ version: 4 }), priority), { minLength: 1 }), (given) => {
-        const queue = given.map(([uuid, value], index) =>
-          entryOf(candidateUuid(uuid, value, { leaseMs: 2000 }), index),
-        );
+        const queue = given.map(([uuid, value], index) => entryOf(candidateUuid(uuid, value, 2000), index));
         const chosen = preferredSuccessor(queue) ?? (queue[0] as QueueEntry);
         const better = queue.filter(
           (entry) =>
@@ -38,7 +36,7 @@ describe('a priority', () => {
     fc.assert(
       fc.property(queued, (given) => {
         const queue = given.map(({ priority: value, leads }, index) => {
-          const uuid = candidateUuid('00000000-0000-4000-8000-000000000000', value, { leaseMs: 2000 });
+          const uuid = candidateUuid('00000000-0000-4000-8000-000000000000', value, 2000);
           return { ...entryOf(uuid, index), priority: value, leads };
         });
         const leaders = queue.filter(({ leads }) => leads);

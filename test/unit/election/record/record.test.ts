@@ -27,7 +27,6 @@ const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
       began: fc.constantFrom('vacant', 'handover', 'failover', 'takeover'),
       node: fc.constant(NODE),
       leaseMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
-      silentMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
     },
     { requiredKeys: ['state', 'term', 'node', 'leaseMs'] }, // A handover by a listing knows no id of the successor.
   ),

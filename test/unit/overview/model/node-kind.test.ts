@@ -8,8 +8,8 @@ import { serializeSeats } from '../../../../src/queue/seat-count-node.js';
 import { ShardList } from '../../../../src/shards/stored/shard-names.js';
 
 const UUID = '01234567-89ab-4def-8123-456789abcdef';
-const CANDIDATE = `${entryPrefix(candidateUuid(UUID, 0, { leaseMs: 2000 }))}0000000001`;
-const HEARTBEAT = `_h_${candidateUuid(UUID, 0, { leaseMs: 2000 })}`;
+const CANDIDATE = `${entryPrefix(candidateUuid(UUID, 0, 2000))}0000000001`;
+const HEARTBEAT = `_h_${candidateUuid(UUID, 0, 2000)}`;
 const contender = (purpose?: Purpose) => `${entryPrefix(UUID, purpose)}0000000002`;
 const RECORD = serializeRecord({ state: 'vacant', term: 3 });
 const NO_DATA = Buffer.alloc(0);

@@ -19,7 +19,6 @@ async function setUp(shards: number | string[] = 8) {
   const known = await writeList(ShardList.of(shards));
   const options = {
     data: { id: 'a', weight: 1 },
-    takeover: 'lease',
     signal: new LazyAbortController(),
   } as const;
   const member = await clock.advanceUntil(joinGroup(session, PATHS, options));

@@ -6,7 +6,6 @@ import { setUpOwners } from '../../../support/conclave/shard-owners.js';
 
 const OPTIONS = {
   data: { id: 'a', weight: 1 },
-  takeover: 'lease',
   signal: new LazyAbortController(),
 } as const;
 

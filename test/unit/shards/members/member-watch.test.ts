@@ -15,7 +15,7 @@ import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { PERMISSION } from '../../../support/wire/operations.js';
 
-const UUID = candidateUuid('0f8fad5b-d9cb-469f-a165-70867728950e', 0, { leaseMs: TIMES.leaseMs });
+const UUID = candidateUuid('0f8fad5b-d9cb-469f-a165-70867728950e', 0, TIMES.leaseMs);
 const NEVER_THERE = `_c_${UUID}-lock-0000000007`;
 
 async function setUp() {
@@ -27,7 +27,6 @@ async function setUp() {
     const session = await open(TIMES);
     const options = {
       data: { id, weight: 1 },
-      takeover: 'lease',
       signal: new LazyAbortController(),
     } as const;
     const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
@@ -298,7 +297,7 @@ async function setUpPlanner() {
   const never = new LazyAbortController();
   await clock.advanceUntil(prepareGroup(session, PATHS, list, never));
   const join = async () => {
-    const options = { id: 'a', weight: 1, shards: list, takeover: 'lease', settleMs: 0 } as const;
+    const options = { id: 'a', weight: 1, shards: list, settleMs: 0 } as const;
     const member = await clock.advanceUntil(GroupMember.join(session, PATHS.group, options, listener, never));
     onTestFinished(() => clock.advanceUntil(member.leave()));
     return member;

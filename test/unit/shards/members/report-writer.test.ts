@@ -18,7 +18,6 @@ async function setUp() {
     await clock.advanceUntil(session.ensurePath(path));
   const options = {
     data: { id: 'a', weight: 1 },
-    takeover: 'lease',
     signal: new LazyAbortController(),
   } as const;
   const member = await clock.advanceUntil(joinGroup(session, PATHS, options));

@@ -7,7 +7,7 @@ const LEAST = { connect: 'localhost:2181', path: '/shards' };
 describe('the options of a supervisor of shards', () => {
   it('have defaults', () => {
     expect(resolveShardOptions(LEAST)).toMatchObject({
-      ...{ path: '/shards', weight: 1, takeover: 'lease', graceMs: 0, settleMs: 200, keepsHome: false },
+      ...{ path: '/shards', weight: 1, graceMs: 0, settleMs: 200, keepsHome: false },
       ...{ prepareTimeoutMs: 30_000, acquireConcurrency: 16, guardian: true, shards: undefined },
       ...{ runRetry: { retries: 4 }, retry: { retries: Number.POSITIVE_INFINITY } },
     });
@@ -36,7 +36,6 @@ describe('the options of a supervisor of shards', () => {
     ['no concurrency', { ...LEAST, acquireConcurrency: 0 }, /acquireConcurrency.*from 1 to 10000/s],
     ['grace without an id', { ...LEAST, graceMs: 100 }, /graceMs.*id that stays the same/s],
     ['a run that is no function', { ...LEAST, run: 'work' }, /run/],
-    ['an unknown takeover', { ...LEAST, takeover: 'never' }, /takeover/],
   ])('refuse %s', (_, options, message) => {
     expect(() => resolveShardOptions(options)).toThrow(InvalidOptionError);
     expect(() => resolveShardOptions(options)).toThrow(message);

@@ -95,12 +95,7 @@ function Seat({
           {timeText(leader.since, store.now())}, for <Ticking text={(now) => ageText(now - leader.since)} />
         </dd>
         <dt>lease</dt>
-        <dd>
-          {durationText(leader.leaseMs)}
-          {leader.takeover === 'lease'
-            ? ', taken over if the leader is silent for longer'
-            : ', taken over if the leader is silent for a session timeout'}
-        </dd>
+        <dd>{durationText(leader.leaseMs)}</dd>
         <dt>node</dt>
         <dd class="mono">
           <Foreign text={leader.node} />

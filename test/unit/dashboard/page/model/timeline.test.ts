@@ -20,7 +20,6 @@ const LEADER = {
   since: 0,
   seat: 0,
   leaseMs: 2_000,
-  takeover: 'lease',
   heartbeatAt: 0,
 } as const;
 
