@@ -31,8 +31,8 @@ const COMMANDS: Record<string, () => Case> = {
     exitCode: 0,
   }),
   elect: () => ({ words: ['elect', uniquePath('broken'), '--verbose'], end: stop, exitCode: 0 }),
-  observe: () => ({
-    words: ['observe', uniquePath('broken')],
+  'status --watch': () => ({
+    words: ['status', uniquePath('broken'), '--watch'],
     env: { CONCLAVE_LOG_LEVEL: 'debug' },
     end: stop,
     exitCode: 0,
@@ -110,7 +110,7 @@ describe('standard output that can not be written', () => {
 
   it('ends a command that does nothing but print (it died with a stack)', async () => {
     const { descriptor } = BROKEN_OUTPUTS['on a full device']();
-    expect(await exitOf(start(['observe', uniquePath('broken')], { stdout: descriptor }))).toBe(74);
+    expect(await exitOf(start(['status', uniquePath('broken'), '--watch'], { stdout: descriptor }))).toBe(74);
   });
 
   it('is no failure if its reader has closed the pipe: it wanted no more', async () => {

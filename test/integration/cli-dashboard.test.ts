@@ -83,9 +83,13 @@ describe('conclave dashboard', () => {
     [['--root', 'elections'], /root is "elections"/],
     [['--port', '70000'], /Expected a whole number from 0 to 65535/],
   ])('refuses %j', async (words, said) => {
-    const { exitCode, stderr, stdout } = await execaNode(PROGRAM, ['ui', '-c', '127.0.0.1:1', ...words], {
-      reject: false,
-    });
+    const { exitCode, stderr, stdout } = await execaNode(
+      PROGRAM,
+      ['dashboard', '-c', '127.0.0.1:1', ...words],
+      {
+        reject: false,
+      },
+    );
     expect([exitCode, stdout]).toEqual([64, '']);
     expect(stderr).toMatch(said);
   });

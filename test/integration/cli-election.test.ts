@@ -1,17 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
 import type { Term } from '../../src/election/term/term.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
-import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
-import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
-const COMMANDS = ['run', 'elect', 'observe', 'status', 'list', 'resign', 'hand-over', 'prune'];
+const COMMANDS = ['run', 'elect', 'status', 'resign', 'prune'];
 
 describe('a command about an election', () => {
   it.each(COMMANDS)('%s has a complete help page', async (name) => {
@@ -33,7 +31,7 @@ describe('a command about an election', () => {
       'Example',
     ])
       expect(text).toContain(part);
-    expect(text).toMatch(new RegExp(`conclave ${name} (--root )?/`));
+    expect(text).toMatch(new RegExp(`conclave ${name} /`));
     const options = page.slice(page.indexOf('Options:'), page.indexOf('Durations:'));
     // Each option has a description.
     const named = [...options.matchAll(/^ {2}(-\S.*?)(?: {2,}(.*)|$)/gm)];
@@ -42,14 +40,10 @@ describe('a command about an election', () => {
   });
 
   it.each<[words: string[], said: string]>([
-    [['status'], 'which election? Give its path, or --root for all below a path.'],
-    [['status', '/a', '--root', '/b'], 'which election?'],
-    [
-      ['status', '--root', '/a', '--seat', '1'],
-      '--seat is for one election: give its path instead of --root.',
-    ],
+    [['status', '/a', '--root', '/b'], 'which ones? Give the path of one, or --root for all below a path.'],
+    [['status', '--root', '/a', '--seat', '1'], '--seat is for one election: give its path.'],
     [['status', '--root', 'a'], 'Expected an absolute path, beginning with /.'],
-    [['list', '--root', '/a/'], 'Expected a path that does not end with /.'],
+    [['status', '--root', '/a/'], 'Expected a path that does not end with /.'],
     [['status', 'jobs'], 'Expected an absolute path, beginning with /.'],
     [['status', '/zookeeper/x'], 'Expected a path outside /zookeeper.'],
     [['status', '/a', '--seat', 'x'], 'Expected a whole number from 0 to 9999.'],
@@ -71,9 +65,8 @@ describe('a command about an election', () => {
     [['elect', '/a', '--takeover-delay', '5'], '5 is 5 ms: did you mean 5s'],
     [['run', '/a', '--grace', '10', '--', 'ls'], '10 is 10 ms: did you mean 10s'],
     [['resign', '/a', '--grace', '10'], '10 is 10 ms: did you mean 10s'],
-    [['hand-over', '/a', '--to', 'b', '--grace', '10'], '10 is 10 ms: did you mean 10s'],
-    [['hand-over', '/a'], "required option '--to <id>' not specified"],
-    [['hand-over', '/a', '--to', ''], 'Expected a string of 1 to 256 printable characters.'],
+    [['resign', '/a', '--to', ''], 'Expected a string of 1 to 256 printable characters.'],
+    [['resign', '/a', '--to', 'b', '--seat', '1'], 'cannot be used with option'],
     [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
     [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
     [['elect', '/a', 'one', '--data', 'two'], 'the data is given twice: as an argument and with --data'],
@@ -141,21 +134,18 @@ describe('a command about an election', () => {
     expect(wrong.stderr).toContain('CONCLAVE_LOG_LEVEL is "loud": expected one of silent');
   });
 
-  it.each(['elect', 'observe', 'status', 'resign'])(
-    '%s ends with 69 when no server is there',
-    async (name) => {
-      const { exitCode, stderr } = await conclave(
-        name,
-        '/a',
-        '-c',
-        '127.0.0.1:1',
-        '--connect-timeout',
-        '200ms',
-      );
-      expect(exitCode).toBe(69);
-      expect(stderr).toContain('conclave: no server');
-    },
-  );
+  it.each(['elect', 'status', 'resign'])('%s ends with 69 when no server is there', async (name) => {
+    const { exitCode, stderr } = await conclave(
+      name,
+      '/a',
+      '-c',
+      '127.0.0.1:1',
+      '--connect-timeout',
+      '200ms',
+    );
+    expect(exitCode).toBe(69);
+    expect(stderr).toContain('conclave: no server');
+  });
 });
 
 async function help(name: string): Promise<string> {
@@ -261,21 +251,18 @@ describe('conclave status', () => {
     });
   });
 
-  it.each(['status', 'resign', 'observe'])(
-    '%s exits with 64 for a seat that the election has not',
-    async (name) => {
-      const path = await threeSeats();
-      expect(await conclave(name, path, '--seat', '3')).toMatchObject({
-        exitCode: 64,
-        stderr: `conclave: --seat 3: ${path} has 3 seats: expected 0 to 2.`,
-      });
-      const single = uniquePath('cli');
-      await lead(await openSession(), single);
-      expect((await conclave(name, single, '--seat', '0')).stderr).toBe(
-        `conclave: --seat 0: ${single} has one seat: leave --seat out.`,
-      );
-    },
-  );
+  it.each(['status', 'resign'])('%s exits with 64 for a seat that the election has not', async (name) => {
+    const path = await threeSeats();
+    expect(await conclave(name, path, '--seat', '3')).toMatchObject({
+      exitCode: 64,
+      stderr: `conclave: --seat 3: ${path} has 3 seats: expected 0 to 2.`,
+    });
+    const single = uniquePath('cli');
+    await lead(await openSession(), single);
+    expect((await conclave(name, single, '--seat', '0')).stderr).toBe(
+      `conclave: --seat 0: ${single} has one seat: leave --seat out.`,
+    );
+  });
 
   it('says of each waiting candidate that prepares whether it is prepared', async () => {
     const { session, path } = await openWithPath('cli');
@@ -362,7 +349,7 @@ describe('conclave resign', () => {
   });
 });
 
-describe('conclave hand-over', () => {
+describe('conclave resign --to', () => {
   it('lets the named candidate lead, past others in the queue, and prints the former and the new leader', async () => {
     const { session, path } = await openWithPath('cli');
     await lead(session, path, { id: 'one' });
@@ -371,14 +358,14 @@ describe('conclave hand-over', () => {
       const elector = await campaign(await openSession(), path, { id });
       elector.on('elected', () => void elected.push(id));
     }
-    expect(await conclave('hand-over', path, '--to', 'three')).toMatchObject({
+    expect(await conclave('resign', path, '--to', 'three')).toMatchObject({
       exitCode: 0,
       stdout: ['one → three'],
       stderr: '',
     });
     await until(() => elected.length > 0, 'the next term');
     expect(elected).toEqual(['three']);
-    expect(await conclave('hand-over', path, '--to', 'three')).toMatchObject({
+    expect(await conclave('resign', path, '--to', 'three')).toMatchObject({
       exitCode: 0,
       stdout: ['three already leads'],
     });
@@ -386,16 +373,16 @@ describe('conclave hand-over', () => {
 
   it('exits with 64 if there is no such candidate, 75 if the leader refuses, and 1 if there is no leader', async () => {
     const path = uniquePath('cli');
-    expect(await conclave('hand-over', path, '--to', 'two')).toMatchObject({
+    expect(await conclave('resign', path, '--to', 'two')).toMatchObject({
       exitCode: 1,
       stdout: ['nobody leads'],
     });
     const [, term] = await lead(await openSession(), path, { id: 'one', onRevoke: () => false });
-    const missing = await conclave('hand-over', path, '--to', 'two');
+    const missing = await conclave('resign', path, '--to', 'two');
     expect(missing).toMatchObject({ exitCode: 64, stdout: [] });
     expect(missing.stderr).toBe('conclave: there is no candidate "two" that can be asked to lead');
     await campaign(await openSession(), path, { id: 'two' });
-    const refused = await conclave('hand-over', path, '--to', 'two', '--grace', '1s');
+    const refused = await conclave('resign', path, '--to', 'two', '--grace', '1s');
     expect(refused).toMatchObject({ exitCode: 75, stdout: [] });
     expect(refused.stderr).toBe('conclave: one did not step down: it refused');
     expect(term.isHeld()).toBe(true);
@@ -408,7 +395,7 @@ describe('conclave hand-over', () => {
     const demoted = nextEvent(leader, 'demoted');
     await campaign(await openSession(), path, { id: 'two' });
     const named = await campaign(await openSession(), path, { id: 'three' });
-    const handedOver = conclave('hand-over', path, '--to', 'three', '--grace', '10s');
+    const handedOver = conclave('resign', path, '--to', 'three', '--grace', '10s');
     await demoted;
     await named.stop();
     settled.resolve();
@@ -487,83 +474,5 @@ describe('conclave elect', () => {
     runner.signal('SIGTERM');
     expect(await runner.exit()).toBe(143);
     expect(runner.stdout).toBe('');
-  });
-});
-
-describe('conclave observe', () => {
-  it.each<[json: string[], lines: string[]]>([
-    [[], ['nobody leads', 'one  here', 'nobody leads']],
-    [
-      ['--json'],
-      [
-        '{"leader":null}',
-        expect.stringMatching(
-          /^\{"leader":\{"id":"one","node":"_c_[^"]+","position":0,"priority":0,"data":"here"\}\}$/,
-        ),
-        '{"leader":null}',
-      ],
-    ],
-  ])('prints the leader with %j at each change, until a signal stops it', async (json, lines) => {
-    const path = uniquePath('cli');
-    const observer = new RunningCommand(['observe', path, ...json]);
-    const count = (number: number) =>
-      until(() => observer.stdout.split('\n').length > number, `line ${number}`);
-    await count(1);
-    const [elector] = await lead(await openSession(), path, { id: 'one', data: 'here' });
-    await count(2);
-    await elector.stop();
-    await count(3);
-    observer.signal('SIGTERM');
-    expect(await observer.exit()).toBe(0);
-    expect(observer.stdout.trimEnd().split('\n')).toEqual(lines);
-  });
-
-  it('prints lines for each seat of an election with several, also if that is created later', async () => {
-    const path = uniquePath('cli');
-    const later = new RunningCommand(['observe', path, '--json']);
-    await until(() => later.stdout.endsWith('{"leader":null}\n'), 'that there is no election yet');
-    const session = await openSession();
-    const [one] = await lead(session, path, { id: 'one', seats: 2 });
-    const two = new RunningCommand(['observe', path]);
-    await until(() => two.stdout.split('\n').length > 2, 'a line for each seat');
-    expect(two.stdout.trimEnd().split('\n').toSorted()).toEqual(['seat 0  one', 'seat 1  nobody leads']);
-    await lead(session, path, { id: 'two', seats: 2 });
-    await until(() => two.stdout.endsWith('seat 1  two\n'), 'the second leader');
-    await one.stop();
-    await until(() => two.stdout.endsWith('seat 0  nobody leads\n'), 'the end of the first term');
-    await until(() => later.stdout.endsWith('{"seat":0,"leader":null}\n'), 'the end of the first term');
-    expect(later.stdout).toContain('{"seat":1,"leader":{"id":"two",');
-    for (const command of [later, two]) {
-      command.signal('SIGTERM');
-      expect(await command.exit()).toBe(0);
-      expect(command.stderr).toBe('');
-    }
-  });
-
-  it('ends at once when the pipe that it prints to has no reader any more, as behind head -1', async () => {
-    const line = '"$0" "$1" observe "$2" | head -1';
-    const words = ['-c', line, process.execPath, PROGRAM, uniquePath('cli')];
-    const shell = spawn('sh', words, {
-      env: { ...process.env, ZOOKEEPER: connectString() },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true, // So that the test can end the whole pipeline.
-    });
-    onTestFinished(() => {
-      if (shell.exitCode === null) process.kill(-(shell.pid as number), 'SIGKILL');
-    });
-    const printed = shell.stdout.setEncoding('utf8').toArray();
-    const [code] = await once(shell, 'exit'); // The shell waits for both ends of the pipe.
-    expect(code).toBe(0);
-    expect(await printed).toEqual(['nobody leads\n']);
-  });
-
-  it('ends when the reader of its output has closed the pipe', async () => {
-    const path = uniquePath('cli');
-    const observer = new RunningCommand(['observe', path]);
-    await until(() => observer.stdout !== '', 'the first line');
-    observer.process.stdout?.destroy();
-    await lead(await openSession(), path);
-    expect(await observer.exit()).toBe(0);
-    expect(observer.stderr).toBe('');
   });
 });

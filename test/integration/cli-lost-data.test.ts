@@ -11,12 +11,12 @@ const STARTS_AGAIN = 'fencing tokens and terms start again';
 /** Whether the command of some term ran. On a busy machine a lease may be over before a command can start. */
 const hasRun = (text: string) => /elected for term (\d+)\n(?:.*\n)*?leads in term \1\n/.test(text);
 
-it('a server that is killed, and starts again without its data is waited for by run and observe without a limit, and they go on with its new data', async () => {
+it('a server that is killed, and starts again without its data is waited for by run and status --watch without a limit, and they go on with its new data', async () => {
   const server = await EmbeddedZooKeeper.start({ tickMs: 100, logger: SILENT });
   onTestFinished(() => server.stop());
   const connect = server.connectString;
   const session = ['--session-timeout', '2s'];
-  const observing = new RunningCommand(['observe', ELECTION, ...session], { connect });
+  const observing = new RunningCommand(['status', ELECTION, '--watch', ...session], { connect });
   // The command writes to the same stream as `run`, so that the output shows their order.
   const command = ['--', 'sh', '-c', 'echo "leads in term $CONCLAVE_TERM" >&2; sleep 60'];
   const running = new RunningCommand(
@@ -24,13 +24,16 @@ it('a server that is killed, and starts again without its data is waited for by 
     { connect },
   );
   await until(() => hasRun(running.stderr), 'the first term');
-  await until(() => observing.stdout.endsWith('one\n'), 'the sight of it');
+  await until(() => /led {2}one term \d+ .*\n$/.test(observing.stdout), 'the sight of it');
 
   await server.crash();
   await server.restart({ empty: true });
   const sinceTheNewServer = () => running.stderr.split(STARTS_AGAIN)[1] ?? '';
   await until(() => hasRun(sinceTheNewServer()), 'a term on the new server');
-  await until(() => /one\nnobody leads\n(.*\n)*one\n$/.test(observing.stdout), 'the sight of that');
+  await until(
+    () => /\nnot connected to a server\n(.*\n)*.* led {2}one term \d+ .*\n$/.test(observing.stdout),
+    'the sight of that',
+  );
   // The server's data are gone, so terms begin at 1 again.
   expect(sinceTheNewServer()).toContain('elected for term 1\n');
 

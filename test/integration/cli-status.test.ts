@@ -33,9 +33,9 @@ describe('conclave status --root', () => {
     const { exitCode, stdout, stderr } = await conclave('status', '--root', root);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
     expect(stdout.map(withoutTimes)).toEqual([
-      'ELECTION  STATE  LEADER  TERM  SINCE  LEASE  CANDIDATES',
-      `${root}/b  led  one  1  T  L  2`,
-      `${root}/deep/a  deserted  -  -  -  -  0`,
+      'PATH  KIND  STATE  LEADER  TERM  SINCE  LEASE  CANDIDATES',
+      `${root}/b  election  led  one  1  T  L  2`,
+      `${root}/deep/a  election  deserted  -  -  -  -  0`,
     ]);
     expect((await conclave('status', '--root', `${root}/b`)).exitCode).toBe(0);
     expect(await conclave('status', '--root', `${root}/none`)).toMatchObject({
@@ -153,28 +153,114 @@ it('conclave status --watch follows one election, and not those below it', async
   expect(new Set(lines.map(({ election }) => election))).toEqual(new Set([path]));
 });
 
-it('conclave list prints the path and the kind of each election, lock and group', async () => {
-  const { root, session } = await startTwo();
-  const hold = await new DistributedLock(session, `${root}/lock`).acquire();
-  await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
-  await session.create(`${root}/group`, { data: Buffer.from('{"format":"conclave.shards.1","count":2}') });
-  await session.ensurePath(`${root}/empty`);
-  const expected = [
-    [`${root}/b`, 'election'],
-    [`${root}/deep/a`, 'election'],
-    [`${root}/group`, 'group'],
-    [`${root}/lock`, 'lock'],
-    [`${root}/semaphore`, 'semaphore'],
-  ];
-  expect(await conclave('list', '--root', root)).toEqual({
-    exitCode: 0,
-    stdout: expected.map((words) => words.join('  ')),
-    stderr: '',
+it('conclave status --watch prints the leader of one election at each change, also if it is created later', async () => {
+  const path = uniquePath('status');
+  const [text, json] = [[], ['--json']].map(
+    (words) => new RunningCommand(['status', path, '--watch', ...words]),
+  );
+  const both = async (line: number) => {
+    for (const watch of [text, json])
+      await until(() => (watch?.stdout.split('\n').length ?? 0) > line, `line ${line}`);
+  };
+  await both(1);
+  const [elector] = await lead(await openSession(), path, { id: 'one', data: 'here' });
+  await until(() => text?.stdout.includes('  led  ') === true, 'its leader');
+  await elector.stop();
+  await until(() => text?.stdout.endsWith('deserted  -  0 candidates\n') === true, 'the end of the term');
+  await until(() => json?.stdout.includes('"deserted"') === true, 'the end of the term');
+  for (const watch of [text, json]) {
+    watch?.signal('SIGTERM');
+    expect(await watch?.exit()).toBe(0);
+  }
+  const lines = (watch: RunningCommand | undefined) => watch?.stdout.trimEnd().split('\n') ?? [];
+  expect(lines(text)[0]).toBe(`${path}  absent`);
+  expect(lines(text)).toContain(`${path}  led  one term 1  1 candidate`);
+  const objects = lines(json).map((line) => JSON.parse(line));
+  expect(objects[0]).toEqual({ election: path, state: 'absent', leader: null });
+  expect(objects.find(({ state }) => state === 'led')).toMatchObject({
+    leader: { id: 'one', term: 1 },
+    candidates: [{ id: 'one', leads: true, data: 'here' }],
   });
-  const { stdout } = await conclave('list', '--root', root, '--json');
-  expect(JSON.parse(stdout.join(''))).toEqual(expected.map(([path, kind]) => ({ path, kind })));
-  await hold.release();
-  expect(await conclave('list', '--root', `${root}/none`)).toEqual({ exitCode: 0, stdout: [], stderr: '' });
+});
+
+describe('conclave status --watch', () => {
+  it('ends at once when the pipe that it prints to has no reader any more, as behind head -1', async () => {
+    const path = uniquePath('status');
+    expect(await inShell('"$0" "$1" status "$2" --watch | head -1', path)).toEqual({
+      exitCode: 0,
+      stdout: `${path}  absent\n`,
+    });
+  });
+
+  it('ends when the reader of its output has closed the pipe', async () => {
+    const path = uniquePath('status');
+    const watch = new RunningCommand(['status', path, '--watch']);
+    await until(() => watch.stdout !== '', 'the first line');
+    watch.process.stdout?.destroy();
+    await lead(await openSession(), path);
+    expect(await watch.exit()).toBe(0);
+    expect(watch.stderr).toBe('');
+  });
+});
+
+describe('conclave status of locks and groups', () => {
+  async function startAll() {
+    const { root, session } = await startTwo();
+    const hold = await new DistributedLock(session, `${root}/lock`).acquire();
+    await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
+    await session.create(`${root}/group`, { data: Buffer.from('{"format":"conclave.shards.1","count":2}') });
+    await session.ensurePath(`${root}/empty`);
+    return { root, hold };
+  }
+
+  it('has the path and the kind of each in the table, and as JSON', async () => {
+    const { root } = await startAll();
+    const { stdout } = await conclave('status', '--root', root);
+    const words = stdout.slice(1).map((line) => line.split(/ {2,}/).slice(0, 3));
+    expect(words).toEqual([
+      [`${root}/b`, 'election', 'led'],
+      [`${root}/deep/a`, 'election', 'deserted'],
+      [`${root}/group`, 'group', 'deserted'],
+      [`${root}/lock`, 'lock', 'held'],
+      [`${root}/semaphore`, 'semaphore', 'free'],
+    ]);
+    const json = await conclave('status', '--root', root, '--json');
+    expect(JSON.parse(json.stdout.join(''))).toMatchObject([
+      { election: `${root}/b` },
+      { election: `${root}/deep/a` },
+      { group: `${root}/group`, shards: ['0', '1'] },
+      { lock: `${root}/lock`, kind: 'lock', holding: 1 },
+      { lock: `${root}/semaphore`, kind: 'semaphore', capacity: 3 },
+    ]);
+  });
+
+  it('without a path has everything below the chroot', async () => {
+    const { root } = await startAll();
+    const { stdout } = await conclave('status', '-c', `${connectString()}${root}`);
+    expect(stdout.slice(1).map((line) => line.split(/ {2,}/)[0])).toEqual([
+      '/b',
+      '/deep/a',
+      '/group',
+      '/lock',
+      '/semaphore',
+    ]);
+  });
+
+  it('prints one in detail, and exits with 1 unless it has a holder or all its owners', async () => {
+    const { root, hold } = await startAll();
+    expect(await conclave('status', `${root}/lock`)).toMatchObject({
+      exitCode: 0,
+      stdout: [expect.stringMatching(/^lock {2}held\nholds {2}\S+ {2}joined \S+ ago$/)],
+    });
+    await hold.release();
+    expect(await conclave('status', `${root}/semaphore`)).toMatchObject({
+      exitCode: 1,
+      stdout: ['semaphore  0 of 3 held'],
+    });
+    const { exitCode, stdout } = await conclave('status', `${root}/group`, '--json');
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout.join(''))).toMatchObject({ group: `${root}/group`, state: 'deserted' });
+  });
 });
 
 async function inShell(line: string, root: string) {

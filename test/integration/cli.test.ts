@@ -34,11 +34,11 @@ describe('the command line', () => {
     expect(help).toMatchObject({ exitCode: 0, stderr: '' });
     expect(help.stdout).toContain('Usage: conclave [options] [command]');
     expect(help.stdout).toMatch(/dev-server \[options\] +start a ZooKeeper server for development/);
-    for (const name of ['run', 'elect', 'observe', 'resign', 'hand-over'])
+    for (const name of ['run', 'elect', 'resign'])
       expect(help.stdout).toMatch(new RegExp(`^ {2}${name} \\[options\\] <election>.* {2}\\w`, 'm'));
-    expect(help.stdout).toMatch(/^ {2}status \[options\] \[election\] +\w/m);
+    expect(help.stdout).toMatch(/^ {2}status \[options\] \[path\] +\w/m);
     expect(help.stdout).toMatch(/^ {2}guard \[options\] <program\.\.\.> +\w/m);
-    expect(help.stdout).toMatch(/^ {2}prune \[options\] \[path\] +\w/m);
+    expect(help.stdout).toMatch(/^ {2}prune \[options\] <path> +\w/m);
     for (const name of ['ZOOKEEPER', 'CONCLAVE_AUTH', 'CONCLAVE_LOG_LEVEL'])
       expect(help.stdout).toContain(name);
     expect(await conclave('--version')).toMatchObject({ exitCode: 0, stdout: packageJson.version });

@@ -70,11 +70,11 @@ describe.each([
   it.each([
     ['status', '/elections/one'],
     ['status', '--root', '/'],
-    ['list'],
+    ['status'],
     ['elect', '/elections/one'],
-    ['observe', '/elections/one'],
+    ['status', '/elections/one', '--watch'],
     ['resign', '/elections/one'],
-    ['prune', '--root', '/', '--yes'],
+    ['prune', '/', '--yes'],
     ['shards', 'status', '/shards/one'],
   ])('make conclave %s %s exit with 77, and say what to set', async (...words) => {
     const { exitCode, stderr } = await conclave(...words, '--connect', servers());

@@ -39,11 +39,10 @@ Examples:
   conclave dashboard --root /elections
   conclave dashboard --host 0.0.0.0 --allow-host ops.example.com --token-file /run/secrets/ui`;
 
-/** `conclave dashboard`, also under its former name `conclave ui`. */
+/** `conclave dashboard`: serves the page. */
 export function addDashboard(program: Command): void {
   const command = program
     .command('dashboard')
-    .alias('ui')
     .summary('serve a page that shows elections, locks and shards')
     .description(DESCRIPTION);
   withConnection(command)

@@ -1,14 +1,25 @@
-import type { Command } from 'commander';
-import { readElection } from '../../election/record/election-reader.js';
-import { revokeLeader } from '../../election/revoke-leader.js';
+import { type Command, Option } from 'commander';
+import type { Candidate } from '../../election/candidates/candidate.js';
+import { ElectionObserver } from '../../election/observer/observer.js';
+import { ElectionReader, readElection } from '../../election/record/election-reader.js';
+import { type RevocationOptions, revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
+import { checkId } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
-import { checkSeatOf, duration, type SeatOptions, withElection, withSeat } from '../options/arguments.js';
+import {
+  checked,
+  checkSeatOf,
+  duration,
+  type SeatOptions,
+  withElection,
+  withSeat,
+} from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import { printable } from '../process/output.js';
+import { printable, printError } from '../process/output.js';
 
 interface ResignOptions extends ConnectionOptions, SeatOptions {
+  readonly to?: string;
   readonly grace?: number;
 }
 
@@ -16,8 +27,12 @@ const DESCRIPTION = `Asks the leader of an election to step down, and waits unti
 the queue leads. A leader that campaigns again goes to the back of the queue. A leader that is conclave run without \
 --restart ends, with exit code 76.
 
+With --to it asks the leader to step down in favor of one candidate, and waits until that candidate leads. The candidate may be anywhere \
+in the queue. The leader releases its term to that candidate, so no other candidate leads in between. The others keep their \
+places. If there is no such candidate, or it leaves before the leader looks for it, the leader goes on leading.
+
 In an election with several seats it asks the leader of each seat, one after the other: it waits until one has stepped down before \
-it asks the next. With --seat it asks only the leader of that seat.
+it asks the next. With --seat it asks only the leader of that seat. The queue decides which candidate leads next there: --to is refused.
 
 You need permission to write the leader's node: if the leader uses --auth, give the same credentials.`;
 
@@ -25,57 +40,133 @@ const MORE_HELP = `
 ${DURATIONS}
 
 Prints the id of each leader that stepped down, with its seat if the election has
-several, and exits with 0. Exits with 1 if there is no leader, 64 if the command line is wrong, 69 if it reached no server,
-75 if the leader refused or didn't step down in time, 77 if the servers refuse the request.
+several; with --to the former and the new leader, as "old → new". Exits with 0 if
+the leader has stepped down, with --to if that candidate leads now, or already led.
+Exits with 1 if there is no leader, 64 if the command line is wrong or there is no
+such candidate, 69 if it reached no server, 75 if the leader refused or didn't step
+down in time, or if another candidate than that of --to leads now, 77 if the servers
+refuse the request.
 
-Example:
-  conclave resign /elections/scheduler -c zk1:2181 --grace 30s`;
+Examples:
+  conclave resign /elections/scheduler -c zk1:2181 --grace 30s
+  conclave resign /elections/scheduler --to worker-2`;
 
-/** `conclave resign`: asks the leader to step down. */
+/** `conclave resign`: asks the leader to step down, also in favor of one candidate. */
 export function addResign(program: Command, setExitCode: (code: number) => void): void {
   const command = program.command('resign').summary('ask the leader to step down').description(DESCRIPTION);
   withSeat(withConnection(withElection(command)))
+    .addOption(
+      new Option(
+        '--to <candidate>',
+        'the candidate that is to lead: its id, or the name of its node. If several candidates have that id, it is the first of them in the queue',
+      )
+        .argParser(checked((text) => checkId('to', text)))
+        .conflicts('seat'),
+    )
     .option(
       '--grace <duration>',
       "how long the leader's work may take to settle (default: the session timeout)",
       duration(),
     )
     .addHelpText('after', MORE_HELP)
-    .action(async (election: string, options: ResignOptions) => setExitCode(await resign(election, options)));
+    .action(async (election: string, options: ResignOptions) => {
+      const { to, grace: graceMs } = options;
+      const ask = (session: Session) =>
+        to === undefined ? resign(session, election, options) : handOver(session, election, { to, graceMs });
+      setExitCode(await withSession(options, ask));
+    });
 }
 
-async function resign(election: string, options: ResignOptions): Promise<number> {
-  return await withSession(options, async (session) => {
-    const { exists, seats } = await readElection(session, election);
-    if (exists) checkSeatOf(election, options.seat, seats.length);
-    if (seats.length === 1 || options.seat !== undefined) {
-      const leader = await stepDown(session, election, options);
-      console.log(leader ?? 'nobody leads');
-      return leader === undefined ? EXIT.noLeader : EXIT.ok;
-    }
-    let exitCode: number = EXIT.noLeader;
-    for (const seat of seats.keys()) {
-      const leader = await stepDown(session, election, { ...options, seat });
-      if (leader === undefined) continue;
-      console.log(`seat ${seat}  ${leader}`);
-      exitCode = EXIT.ok;
-    }
-    if (exitCode === EXIT.noLeader) console.log('nobody leads');
-    return exitCode;
-  });
-}
-
-/** @returns the id of the leader that stepped down */
-async function stepDown(
+async function resign(
   session: Session,
   election: string,
   { seat, grace: graceMs }: ResignOptions,
-): Promise<string | undefined> {
+): Promise<number> {
+  const { exists, seats } = await readElection(session, election);
+  if (exists) checkSeatOf(election, seat, seats.length);
+  const several = seats.length > 1 && seat === undefined;
+  let exitCode: number = EXIT.noLeader;
+  for (const each of several ? seats.keys() : [seat]) {
+    const leader = await stepDown(session, election, { seat: each, graceMs });
+    if (leader === undefined) continue;
+    console.log(several ? `seat ${each}  ${printable(leader.id)}` : printable(leader.id));
+    exitCode = EXIT.ok;
+  }
+  if (exitCode === EXIT.noLeader) console.log('nobody leads');
+  return exitCode;
+}
+
+async function handOver(
+  session: Session,
+  election: string,
+  request: RevocationOptions & { readonly to: string },
+): Promise<number> {
+  const { to } = request;
+  const current = await new ElectionReader(session, election).leader();
+  if (current !== undefined && isNamed(current, to)) {
+    console.log(`${printable(to)} already leads`);
+    return EXIT.ok;
+  }
+  const former = await stepDown(session, election, request);
+  if (former === undefined) {
+    console.log('nobody leads');
+    return EXIT.noLeader;
+  }
+  const next = await nextLeader(session, election, former);
+  if (next === undefined)
+    throw new UserError(
+      EXIT.notInTime,
+      `${printable(former.id)} has stepped down, and no candidate leads yet`,
+    );
+  console.log(`${printable(former.id)} → ${printable(next.id)}`);
+  if (isNamed(next, to)) return EXIT.ok;
+  printError(`${printable(to)} does not lead: it has left the queue, or the leader lost its term first`);
+  return EXIT.notInTime;
+}
+
+/** @returns the leader that stepped down; `undefined`: there is none */
+async function stepDown(
+  session: Session,
+  election: string,
+  request: RevocationOptions,
+): Promise<Candidate | undefined> {
   try {
-    const leader = await revokeLeader(session, election, { seat, graceMs });
-    return leader && printable(leader.id);
+    return await revokeLeader(session, election, request);
   } catch (error) {
     if (!(error instanceof RevocationRefusedError)) throw error;
     throw new UserError(EXIT.notInTime, printable(error.message), { cause: error });
   }
+}
+
+/**
+ * The leader after `former`, by the record. A release writes the next leader before it deletes the former leader's node. After an unclean
+ * end that takes longer, so this function waits for one session timeout. `undefined`: no candidate leads by then.
+ */
+async function nextLeader(
+  session: Session,
+  election: string,
+  former: Candidate,
+): Promise<Candidate | undefined> {
+  const observer = new ElectionObserver(session, election);
+  let isLate = false;
+  const timer = session.clock.after(session.sessionTimeoutMs, () => {
+    isLate = true;
+    void observer.stop(); // Ends the loop below.
+  });
+  try {
+    await observer.start();
+    for await (const leader of observer)
+      if (leader !== undefined && leader.node !== former.node) return leader;
+  } catch (error) {
+    if (!isLate) throw error;
+  } finally {
+    timer.clear();
+    await observer.stop();
+  }
+  session.ended.throwIfAborted();
+  return undefined;
+}
+
+function isNamed({ id, node }: Candidate, name: string): boolean {
+  return id === name || node === name;
 }

@@ -1,67 +1,37 @@
 import { childPath } from '../../platform/zookeeper-paths.js';
 import type { Session } from '../../session/session.js';
-import { EXIT, UserError } from '../process/exit-codes.js';
-import { durationText, printable, printError } from '../process/output.js';
+import { durationText } from '../process/output.js';
 import { decide, type ElectionNodes, kindOfChild, lastingKindOf } from './removable.js';
-import type { PruneSearch, PruneTarget, Where } from './removal.js';
-import { childrenOf, type ReadFamily, readFamily, readNode, type Visit, type Walk, walk } from './walk.js';
+import type { KeptPath, PruneSearch, PruneTarget } from './removal.js';
+import { childrenOf, type ReadFamily, readNode, type Visit, walk } from './walk.js';
 
 /**
- * The elections that may be removed. Prints which others are kept, unless they are in use, and which nodes it may not read.
+ * The elections at `root` and below it that may be removed. It leaves out the elections in which groups of shards elect their planners: they
+ * belong to their group.
  * @param olderThanMs - elections that were changed later are kept, in milliseconds
- * @throws UserError if the one that the user has named is no election, or is kept; or what ended the session
+ * @throws as {@link walk} does
  */
 export async function prunableElections(
   session: Session,
-  where: Where,
+  root: string,
   olderThanMs: number,
 ): Promise<PruneSearch> {
-  const found = await read(session, where);
+  const { found, unreadable } = await walk(session, root, (family) => visit(session, family));
   const nowMs = session.clock.date().getTime();
   const removable: PruneTarget[] = [];
-  let inUse = 0;
+  const kept: KeptPath[] = [];
   for (const nodes of found) {
     const decision = decide(nodes, { nowMs, olderThanMs });
     const { path } = nodes.election;
-    if (decision.kind === 'removable') {
-      const { term, changedAtMs, waitMs, parts } = decision;
-      const description = `term ${term}  changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago`;
-      removable.push({ path, description, waitMs, parts });
-    } else if ('path' in where)
-      throw new UserError(EXIT.notInTime, `${printable(path)} is kept: ${printable(decision.reason)}`);
-    else if (decision.why === 'candidates') inUse++;
-    else printError(`${printable(path)} is kept: ${printable(decision.reason)}`);
+    if (decision.kind === 'kept') {
+      kept.push({ path, ...decision });
+      continue;
+    }
+    const { term, changedAtMs, waitMs, parts } = decision;
+    const description = `term ${term}  changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago`;
+    removable.push({ path, description, waitMs, parts });
   }
-  return { removable, inUse };
-}
-
-async function read(session: Session, where: Where): Promise<readonly ElectionNodes[]> {
-  if ('root' in where) {
-    const { found, unreadable } = await findElections(session, where.root);
-    for (const path of unreadable) printError(`${printable(path)} can't be read: no permission`);
-    return found;
-  }
-  const nodes = await readElection(session, where.path);
-  if (nodes === undefined)
-    throw new UserError(EXIT.usage, `${printable(where.path)} is not an election that was ever led`);
-  return [nodes];
-}
-
-/**
- * Finds the elections at `root` and below it. It leaves out the elections in which groups of shards elect their planners: they belong to
- * their group.
- * @throws as {@link walk} does
- */
-export async function findElections(session: Session, root: string): Promise<Walk<ElectionNodes>> {
-  return await walk(session, root, (family) => visit(session, family));
-}
-
-/** The election at that path; `undefined` if there is none. @throws the error that ended the session, or a server's refusal */
-export async function readElection(session: Session, path: string): Promise<ElectionNodes | undefined> {
-  const family = await readFamily(session, path);
-  return family !== undefined && lastingKindOf(family.node, family.children) === 'election'
-    ? await readParts(session, family)
-    : undefined;
+  return { removable, kept, unreadable };
 }
 
 async function visit(session: Session, family: ReadFamily): Promise<Visit<ElectionNodes>> {

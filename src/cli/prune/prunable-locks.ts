@@ -2,55 +2,30 @@ import { furtherNames, kindOf } from '../../overview/model/node-kind.js';
 import { parseSeats } from '../../queue/seat-count-node.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import { EXIT, UserError } from '../process/exit-codes.js';
-import { durationText, printable, printError } from '../process/output.js';
-import type { PruneSearch, PruneTarget, Where } from './removal.js';
-import { type ReadFamily, readFamily, walk } from './walk.js';
-
-/** The path of a lock, and what to do with it. */
-interface FoundLock {
-  readonly path: string;
-  readonly decision: Exclude<LockDecision, { kind: 'no-lock' }>;
-}
+import { durationText } from '../process/output.js';
+import type { Kept, KeptPath, PruneSearch, PruneTarget } from './removal.js';
+import { type ReadFamily, walk } from './walk.js';
 
 /**
- * The paths of locks that may be removed. Of a root those below it: the root itself stays. Prints which others are kept, unless they are
- * in use, and which nodes it may not read.
- * @throws UserError if the path that the user has named isn't that of a lock, or is kept; or what ended the session
+ * The paths of locks below `root` that may be removed. The root itself stays.
+ * @throws as {@link walk} does
  */
-export async function prunableLocks(session: Session, where: Where): Promise<PruneSearch> {
+export async function prunableLocks(session: Session, root: string): Promise<PruneSearch> {
   const nowMs = session.clock.date().getTime();
   const removable: PruneTarget[] = [];
-  let inUse = 0;
-  for (const { path, decision } of await read(session, where)) {
+  const kept: KeptPath[] = [];
+  const { found, unreadable } = await walk(session, root, (family) => {
+    const { path } = family.node;
+    const isRoot = path === root;
+    const decision = isRoot ? NO_LOCK : decideLock(family);
+    return { found: { path, decision }, further: furtherLocks(family, isRoot) };
+  });
+  for (const { path, decision } of found) {
+    if (decision.kind === 'kept') kept.push({ path, ...decision });
     if (decision.kind === 'removable')
       removable.push({ path, description: describe(decision, nowMs), waitMs: 0, parts: decision.parts });
-    else if ('path' in where)
-      throw new UserError(EXIT.notInTime, `${printable(path)} is kept: ${printable(decision.reason)}`);
-    else if (decision.why === 'contenders') inUse++;
-    else printError(`${printable(path)} is kept: ${printable(decision.reason)}`);
   }
-  return { removable, inUse };
-}
-
-async function read(session: Session, where: Where): Promise<readonly FoundLock[]> {
-  if ('root' in where) {
-    const { found, unreadable } = await walk<FoundLock>(session, where.root, (family) => {
-      const { path } = family.node;
-      const isRoot = path === where.root;
-      const decision = decideLock(family);
-      const found = isRoot || decision.kind === 'no-lock' ? undefined : { path, decision };
-      return { found, further: furtherLocks(family, isRoot) };
-    });
-    for (const path of unreadable) printError(`${printable(path)} can't be read: no permission`);
-    return found;
-  }
-  const { path } = where;
-  const family = await readFamily(session, path);
-  const decision = family === undefined ? undefined : decideLock(family);
-  if (decision === undefined || decision.kind === 'no-lock')
-    throw new UserError(EXIT.usage, `${printable(path)} is not the path of a lock that was ever used`);
-  return [{ path, decision }];
+  return { removable, kept, unreadable };
 }
 
 function describe(
@@ -72,8 +47,7 @@ export type LockDecision =
       /** Deletes the node, unless it was written since it was read. */
       readonly parts: readonly TransactionPart[];
     }
-  /** `contenders`: it is in use. */
-  | { readonly kind: 'kept'; readonly why: 'contenders' | 'other'; readonly reason: string }
+  | Kept
   /** Nothing shows that it is the path of a lock. */
   | { readonly kind: 'no-lock' };
 
@@ -109,9 +83,9 @@ export function decideLock({ node: { path, data, stat }, children }: ReadFamily)
 }
 
 const NO_LOCK: LockDecision = { kind: 'no-lock' };
-const IN_USE: LockDecision = { kind: 'kept', why: 'contenders', reason: 'it has contenders' };
+const IN_USE: LockDecision = { kind: 'kept', why: 'in-use', reason: 'it has contenders' };
 
-function kept(reason: string): LockDecision {
+function kept(reason: string): Kept {
   return { kind: 'kept', why: 'other', reason };
 }
 

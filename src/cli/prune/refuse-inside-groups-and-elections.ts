@@ -35,7 +35,7 @@ export async function refuseBelowElection(session: Session, path: string): Promi
     // A record says by itself that it is one. The number of an election's seats looks like that of a semaphore.
     const children = parseSeats(node.data) === undefined ? [] : await childrenOf(session, node);
     if (children === undefined || lastingKindOf(node, children) !== 'election') continue;
-    const why = `${printable(above)}, an election: prune --locks removes nothing of an election`;
+    const why = `${printable(above)}, an election: prune removes nothing of an election`;
     throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
   }
 }

@@ -4,6 +4,7 @@ import { takeoverDelayMs } from '../../lease/silence.js';
 import { kindOf, type NodeKind, SEAT } from '../../overview/model/node-kind.js';
 import type { NodeData, TransactionPart } from '../../session/protocol/records.js';
 import { durationText } from '../process/output.js';
+import type { Kept } from './removal.js';
 import type { ReadNode } from './walk.js';
 
 /** What prune does with an election. */
@@ -19,8 +20,7 @@ export type PruneDecision =
       /** Delete all of it, or, if anything has changed since it was read, nothing. */
       readonly parts: readonly TransactionPart[];
     }
-  /** `candidates`: it is in use. */
-  | { readonly kind: 'kept'; readonly why: 'candidates' | 'other'; readonly reason: string };
+  | Kept;
 
 export interface PruneLimits {
   /** This machine's time, in milliseconds since 1970. */
@@ -41,7 +41,7 @@ const RUNS_KEPT_MS = 60 * 60 * 1000;
 export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits): PruneDecision {
   const { election, children, seats, runLog } = nodes;
   const candidates = children.filter((name) => kindOfChild(name) === 'candidate').length;
-  if (candidates > 0) return { kind: 'kept', why: 'candidates', reason: 'it has candidates' };
+  if (candidates > 0) return { kind: 'kept', why: 'in-use', reason: 'it has candidates' };
   const strangers = children.filter((name) => kindOfChild(name) === 'other');
   if (strangers.length > 0) return kept(`it has other nodes below it, ${strangers[0]} for one`);
   const tasks = runLog?.tasks ?? [];
@@ -70,7 +70,7 @@ function isRunLog({ parent, tasks }: NonNullable<ElectionNodes['runLog']>): bool
   return parent.data.length === 0 && tasks.every(({ data }) => parseLastRun(data) !== undefined);
 }
 
-function kept(reason: string): PruneDecision {
+function kept(reason: string): Kept {
   return { kind: 'kept', why: 'other', reason };
 }
 

@@ -15,15 +15,26 @@ export interface PruneTarget {
   readonly parts: readonly TransactionPart[];
 }
 
+/** The decision to remove nothing. The reason is for people. */
+export interface Kept {
+  readonly kind: 'kept';
+  /** `in-use`: it has candidates or contenders. */
+  readonly why: 'in-use' | 'other';
+  readonly reason: string;
+}
+
+/** An election, or the path of a lock, that stays. */
+export interface KeptPath extends Kept {
+  readonly path: string;
+}
+
 /** What a search has found. */
 export interface PruneSearch {
   readonly removable: readonly PruneTarget[];
-  /** How many others processes take part in. */
-  readonly inUse: number;
+  readonly kept: readonly KeptPath[];
+  /** The paths of nodes that the session may not read. */
+  readonly unreadable: readonly string[];
 }
-
-/** Where to look: at one path that the user has named, or at a path and below it. */
-export type Where = { readonly path: string } | { readonly root: string };
 
 /** The outcome of a removal. The reasons are for people. */
 export type Removal =

@@ -24,7 +24,7 @@ export interface Visit<Found> {
   readonly further: readonly string[];
 }
 
-export interface Walk<Found> {
+interface Walk<Found> {
   /** In the order of their paths. */
   readonly found: readonly Found[];
   /** The paths of nodes that this session may not read. */
@@ -65,7 +65,7 @@ export async function walk<Found>(
 }
 
 /** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
-export async function readFamily(session: Session, path: string): Promise<ReadFamily | undefined> {
+async function readFamily(session: Session, path: string): Promise<ReadFamily | undefined> {
   const node = await readNode(session, path);
   const children = node && (await childrenOf(session, node));
   return node === undefined || children === undefined ? undefined : { node, children };

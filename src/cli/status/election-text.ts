@@ -1,12 +1,24 @@
 import { inOrderOfLeading } from '../../election/candidates/order-by-priority.js';
 import type { ElectionView, LeaderView } from '../../overview/model/views.js';
-import { byPath } from '../../platform/zookeeper-paths.js';
 import { candidateLine, durationText, printable } from '../process/output.js';
 import { ageMs, heartbeatLine, onSeat, waitingLine } from './print-election.js';
-import { type Column, textTable } from './text-table.js';
+import type { ShownItem } from './shown-item.js';
 
-/** An election in one line, without the values that change all the time. */
-export function electionLine({ path, state, leaders, candidates }: ElectionView): string {
+/**
+ * With the candidates in the order in which they will lead, and without its past terms, which are for the dashboard.
+ * @param seat - the seat of whose leader the details are. @default all seats
+ */
+export function electionItem(view: ElectionView, seat?: number): ShownItem {
+  const { path, terms: _, ...facts } = view;
+  return {
+    ...{ path, kind: 'election', line: electionLine(view), isServed: view.state === 'led' },
+    facts: { ...facts, candidates: inOrderOfLeading(view.candidates, leadingNodes(view)) },
+    rows: (nowMs) => rowsOf(view, nowMs),
+    details: (nowMs) => electionDetails(view, seat, nowMs),
+  };
+}
+
+function electionLine({ path, state, leaders, candidates }: ElectionView): string {
   const led = leaders.map((leader) =>
     leader === null ? '-' : `${printable(leader.id)} term ${leader.term}`,
   );
@@ -14,26 +26,8 @@ export function electionLine({ path, state, leaders, candidates }: ElectionView)
   return [printable(path), state, ...led, count].join('  ');
 }
 
-/**
- * An election as `--json` prints it: with the candidates in the order in which they will lead, and without its past
- * terms, which are for the dashboard.
- */
-export function electionJson({ terms: _, path, ...view }: ElectionView): object {
-  return { election: path, ...view, candidates: inOrderOfLeading(view.candidates, leadingNodes(view)) };
-}
-
-/**
- * One election in detail, as `status` prints it: the leaders, the age of their newest heartbeats, and the waiting candidates.
- * @param view - `undefined`: there is no such election
- * @param seat - the seat to take the leader of. @default all seats
- * @param nowMs - the time by this machine's clock, in milliseconds since 1970
- */
-export function electionDetails(
-  view: ElectionView | undefined,
-  seat: number | undefined,
-  nowMs: number,
-): string[] {
-  if (view === undefined) return ['there is no such election'];
+/** As `status` prints one election: the leaders, the age of their newest heartbeats, and the waiting candidates. */
+function electionDetails(view: ElectionView, seat: number | undefined, nowMs: number): string[] {
   const leading = leadingNodes(view);
   const waiting = inOrderOfLeading(view.candidates, leading).filter(({ node }) => !leading.has(node));
   const linesOf = (leader: LeaderView | null | undefined) => leaderLines(view, leader ?? undefined, nowMs);
@@ -56,31 +50,7 @@ function leadingNodes({ leaders }: Pick<ElectionView, 'leaders'>): ReadonlySet<s
   return new Set(leaders.flatMap((leader) => leader?.node ?? []));
 }
 
-const COLUMNS: readonly Column[] = [
-  { header: 'ELECTION', leastWidth: 12, kept: 'end', leftOutAt: 0 },
-  { header: 'STATE', leftOutAt: 1 },
-  { header: 'LEADER', leastWidth: 8, leftOutAt: 2 },
-  { header: 'TERM', align: 'right', leftOutAt: 4 },
-  { header: 'SINCE', align: 'right', leftOutAt: 3 },
-  { header: 'LEASE', align: 'right', leftOutAt: 6 },
-  { header: 'CANDIDATES', align: 'right', leftOutAt: 5 },
-];
-
 const NONE = '-';
-
-/**
- * Elections as a table: a row for each election, or for each seat if the election has several.
- * @param nowMs - the time by the clock of the views, in milliseconds since 1970
- * @param width - the terminal's width, in columns
- */
-export function electionTable(elections: readonly ElectionView[], nowMs: number, width: number): string[] {
-  const sorted = [...elections].sort(byPath);
-  return textTable(
-    COLUMNS,
-    sorted.flatMap((election) => rowsOf(election, nowMs)),
-    width,
-  );
-}
 
 function rowsOf({ path, state, seats, leaders, candidates }: ElectionView, nowMs: number): string[][] {
   const name = printable(path);
@@ -88,6 +58,7 @@ function rowsOf({ path, state, seats, leaders, candidates }: ElectionView, nowMs
     const leader = leaders[seat] ?? undefined;
     return [
       seats > 1 ? `${name} seat ${seat}` : name,
+      'election',
       leader === undefined ? (state === 'led' ? 'vacant' : state) : 'led',
       leader === undefined ? NONE : printable(leader.id),
       leader === undefined ? NONE : String(leader.term),

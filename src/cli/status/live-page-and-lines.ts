@@ -1,35 +1,39 @@
-import type { ElectionView, OverviewState } from '../../overview/model/views.js';
+import type { OverviewState } from '../../overview/model/views.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
-import { byPath } from '../../platform/zookeeper-paths.js';
 import { printable, printError } from '../process/output.js';
 import { LiveScreen } from '../process/terminal.js';
-import { electionJson, electionLine } from './election-text.js';
+import { itemJson, type ShownItem } from './shown-item.js';
 import { cutToWidth } from './text-table.js';
 
-/** Shows the elections that are watched, whenever they may have changed. */
+/** What is watched, at one moment. */
+export interface Shown extends Pick<OverviewState, 'connected' | 'limits'> {
+  readonly items: readonly ShownItem[];
+}
+
+/** Shows what is watched, whenever it may have changed. */
 export interface Presentation {
-  show(state: OverviewState): void;
+  show(shown: Shown): void;
   /** Shows an error after which the presentation goes on. */
   report(message: string): void;
   end(): void;
 }
 
-const REDRAW_MS = 1000; // The ages on the page grow even if no election changes.
+const REDRAW_MS = 1000; // The ages on the page grow even if nothing else changes.
 const UNNAMED_SIZE = { columns: 80, rows: 24 }; // For a terminal that doesn't tell its size.
 
 /** Redraws a page in the terminal. */
 export class LivePage implements Presentation {
   readonly #clock: Clock;
-  readonly #page: (state: OverviewState, nowMs: number, width: number) => string[];
+  readonly #page: (items: readonly ShownItem[], nowMs: number, width: number) => string[];
   readonly #stdout = process.stdout;
   readonly #screen: LiveScreen;
-  #state: OverviewState | undefined;
+  #shown: Shown | undefined;
   #timer: Timer | undefined;
   /** The last error, shown on the page: a line on standard error would stand in the middle of it. */
   #problem: string | undefined;
 
   /** @param page - the lines, of which each is cut to the terminal's width */
-  constructor(clock: Clock, page: (state: OverviewState, nowMs: number, width: number) => string[]) {
+  constructor(clock: Clock, page: (items: readonly ShownItem[], nowMs: number, width: number) => string[]) {
     this.#clock = clock;
     this.#page = page;
     const stdout = this.#stdout;
@@ -43,8 +47,8 @@ export class LivePage implements Presentation {
     process.on('exit', this.#leave); // Gives the terminal back at any end of the process.
   }
 
-  show(state: OverviewState): void {
-    this.#state = state;
+  show(shown: Shown): void {
+    this.#shown = shown;
     this.#draw();
   }
 
@@ -54,13 +58,13 @@ export class LivePage implements Presentation {
   }
 
   readonly #draw = () => {
-    if (this.#state === undefined) return;
+    if (this.#shown === undefined) return;
     this.#timer?.clear();
     this.#timer = this.#clock.after(REDRAW_MS, this.#draw);
     const width = this.#stdout.columns || UNNAMED_SIZE.columns;
     const nowMs = this.#clock.date().getTime();
     const problem = this.#problem === undefined ? [] : [this.#problem];
-    const lines = [...this.#page(this.#state, nowMs, width), ...notesOf(this.#state), ...problem];
+    const lines = [...this.#page(this.#shown.items, nowMs, width), ...notesOf(this.#shown), ...problem];
     this.#screen.draw(lines.map((line) => cutToWidth(line, width)));
   };
 
@@ -75,48 +79,52 @@ export class LivePage implements Presentation {
 }
 
 /** The notes below a page: what the overview doesn't show, and whether the page may be old. */
-export function notesOf({ connected, limits = [] }: OverviewState): string[] {
+export function notesOf({ connected, limits = [] }: Shown): string[] {
   const notes = limits.map(printable);
   return connected ? notes : [...notes, 'not connected to a server: this page may be out of date'];
 }
 
-/** Prints a line for each election now, and one whenever that line has changed. */
+/** Prints a line for each path now, and one whenever that line has changed. */
 export class ChangeLines implements Presentation {
-  readonly #show: (line: string) => void;
+  readonly #print: (line: string) => void;
   readonly #isJson: boolean;
-  #lines = new Map<string, string>();
+  #items = new Map<string, ShownItem>();
+  #isConnected = true;
 
   constructor(print: (line: string) => void, isJson: boolean) {
-    this.#show = print;
+    this.#print = print;
     this.#isJson = isJson;
   }
 
-  show({ elections }: OverviewState): void {
-    const before = this.#lines;
-    const sorted = [...elections].sort(byPath);
-    this.#lines = new Map(sorted.map((view) => [view.path, electionLine(view)]));
-    for (const path of before.keys()) if (!this.#lines.has(path)) this.#show(this.#removed(path));
-    for (const view of sorted) {
-      const line = this.#lines.get(view.path) as string;
-      if (line !== before.get(view.path)) this.#show(this.#isJson ? jsonLine(view) : line);
+  show({ items, connected }: Shown): void {
+    if (!connected) {
+      // Whoever reads the lines must not take the last leader for the leader.
+      if (this.#isConnected) this.#print(this.#isJson ? '{"connected":false}' : 'not connected to a server');
+      this.#isConnected = false;
+      this.#items.clear();
+      return;
     }
+    this.#isConnected = true;
+    const before = this.#items;
+    this.#items = new Map(items.map((item) => [item.path, item]));
+    for (const item of before.values()) if (!this.#items.has(item.path)) this.#removed(item);
+    for (const item of items)
+      if (item.line !== before.get(item.path)?.line)
+        this.#print(this.#isJson ? JSON.stringify(itemJson(item)) : item.line);
   }
 
   report(message: string): void {
     printError(message);
   }
 
-  #removed(path: string): string {
-    return this.#isJson
-      ? JSON.stringify({ election: path, state: 'removed' })
-      : `${printable(path)}  removed`;
+  #removed({ path, kind }: ShownItem): void {
+    const facts = { state: 'removed' };
+    this.#print(
+      this.#isJson ? JSON.stringify(itemJson({ path, kind, facts })) : `${printable(path)}  removed`,
+    );
   }
 
   end(): void {
     // The printed lines stay.
   }
-}
-
-function jsonLine(view: ElectionView): string {
-  return JSON.stringify(electionJson(view));
 }

@@ -1,24 +1,22 @@
 import { AuthenticationError, describe } from '../../errors.js';
+import { kindOf } from '../../overview/model/node-kind.js';
 import type { OverviewState } from '../../overview/model/views.js';
 import { Overview } from '../../overview/overview.js';
 import { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
+import { ifThere } from '../../session/operations.js';
+import type { Session } from '../../session/session.js';
 import type { SeatOptions } from '../options/arguments.js';
-import {
-  type ConnectionOptions,
-  startInTime,
-  type Target,
-  targetOf,
-  withSession,
-} from '../options/connection.js';
+import { type ConnectionOptions, startInTime, targetOf, withSession } from '../options/connection.js';
 import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
-import { electionDetails, electionJson, electionTable } from './election-text.js';
-import { ChangeLines, LivePage, type Presentation } from './live-page-and-lines.js';
+import { itemsOf, itemTable } from './items-and-table.js';
+import { ChangeLines, LivePage, type Presentation, type Shown } from './live-page-and-lines.js';
 import { printElection } from './print-election.js';
 import { readOverview, withHeartbeats } from './read-overview.js';
+import { absentItem, itemJson } from './shown-item.js';
 
 /** The options of `conclave status`. */
 export interface StatusOptions extends ConnectionOptions, SeatOptions {
@@ -28,58 +26,62 @@ export interface StatusOptions extends ConnectionOptions, SeatOptions {
 }
 
 /** Prints the status once. @returns the exit code */
-export async function printStatus(election: string | undefined, options: StatusOptions): Promise<number> {
-  if (election === undefined) return await printTable(options);
-  const isLed = await withSession(options, (session) => printElection(session, election, options));
-  return isLed ? EXIT.ok : EXIT.noLeader;
-}
-
-async function printTable({ root = '/', ...options }: StatusOptions): Promise<number> {
-  const elections = await withSession(options, async (session) =>
-    withHeartbeats(session, (await readOverview(session, root)).elections),
+export async function printStatus(path: string | undefined, options: StatusOptions): Promise<number> {
+  if (path === undefined) return await printTable(options);
+  const isServed = await withSession(options, async (session) =>
+    (await isElection(session, path))
+      ? await printElection(session, path, options)
+      : await printLockOrGroup(session, path, options),
   );
-  if (options.json) console.log(JSON.stringify(elections.map(electionJson)));
-  else {
-    const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
-    for (const line of electionTable(elections, systemEnvironment.clock.date().getTime(), width))
-      console.log(line);
-  }
-  return elections.length > 0 && elections.every(({ state }) => state === 'led') ? EXIT.ok : EXIT.noLeader;
+  return isServed ? EXIT.ok : EXIT.noLeader;
 }
 
-/** Prints the status, then each change, until it is stopped. @returns the exit code */
-export async function watchStatus(election: string | undefined, options: StatusOptions): Promise<number> {
-  const { json = false, seat, root = '/' } = options;
-  const page = (state: OverviewState, nowMs: number, width: number) =>
-    election === undefined
-      ? electionTable(state.elections, nowMs, width)
-      : electionDetails(state.elections[0], seat, nowMs);
-  const present = (): Presentation =>
-    process.stdout.isTTY && !json
-      ? new LivePage(systemEnvironment.clock, page)
-      : new ChangeLines((line) => console.log(line), json);
-  const only = (state: OverviewState) => ({
-    ...state,
-    elections: state.elections.filter(({ path }) => election === undefined || path === election),
+/** An empty node, or none, counts as an election. */
+async function isElection(session: Session, path: string): Promise<boolean> {
+  const node = await ifThere(session.retryUntilAnswered(() => session.getData(path)));
+  const names = await ifThere(session.retryUntilAnswered(() => session.getChildren(path)));
+  if (node === undefined || names === undefined) return true;
+  return ['election', 'other'].includes(kindOf({ data: node.data, version: node.stat.version, names }).name);
+}
+
+/** @returns whether a process holds the lock, or each shard has an owner */
+async function printLockOrGroup(
+  session: Session,
+  path: string,
+  { json }: { readonly json?: boolean },
+): Promise<boolean> {
+  const items = itemsOf(await readOverview(session, path));
+  const item = items.find((each) => each.path === path) ?? absentItem(path);
+  console.log(json ? JSON.stringify(itemJson(item)) : item.details(now()).join('\n'));
+  return item.isServed;
+}
+
+/** @returns the exit code */
+async function printTable({ root = '/', ...options }: StatusOptions): Promise<number> {
+  const items = await withSession(options, async (session) => {
+    const state = await readOverview(session, root);
+    return itemsOf({ ...state, elections: await withHeartbeats(session, state.elections) });
   });
-  await watchElections(election ?? root, targetOf(options), present, only);
-  return EXIT.ok;
+  const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  if (options.json) console.log(JSON.stringify(items.map(itemJson)));
+  else for (const line of itemTable(items, now(), width)) console.log(line);
+  const elections = items.filter(({ kind }) => kind === 'election');
+  return elections.length > 0 && elections.every(({ isServed }) => isServed) ? EXIT.ok : EXIT.noLeader;
+}
+
+function now(): number {
+  return systemEnvironment.clock.date().getTime();
 }
 
 /**
- * Shows the elections at a path and below it, until a signal to stop, or until no process reads the output.
- * @param present - makes the presentation; called when the elections have been read
- * @param only - selects the part of the state to show
+ * Prints the status, then each change, until a signal to stop, or until no process reads the output.
+ * @returns the exit code
  * @throws UserError if it reaches no server at the start, or the servers refuse
  */
-export async function watchElections(
-  root: string,
-  target: Target,
-  present: () => Presentation,
-  only: (state: OverviewState) => OverviewState = (state) => state,
-): Promise<void> {
+export async function watchStatus(path: string | undefined, options: StatusOptions): Promise<number> {
+  const target = targetOf(options);
   const { connect, session } = target;
-  const overview = orUserError(() => new Overview(connect, { root, session }));
+  const overview = orUserError(() => new Overview(connect, { root: path ?? options.root ?? '/', session }));
   const ended = new LazyAbortController();
   const stopAsked = deferred();
   let presentation: Presentation | undefined;
@@ -91,7 +93,7 @@ export async function watchElections(
   });
   stopAsked.promise.catch(ignore); // At the start the overview says so itself.
   let isStopAsked = false;
-  const show = () => presentation?.show(only(overview.state));
+  const show = () => presentation?.show(shownOf(overview.state, path, options.seat));
   // The reader may wait for one line only, and end. So look for the reader before you print anything.
   const watched = whenStopAsked(systemEnvironment.clock, ended, () => {
     isStopAsked = true;
@@ -101,7 +103,7 @@ export async function watchElections(
   try {
     await Promise.all([startInTime(overview, target), watched]);
     overview.attend();
-    presentation = present();
+    presentation = presentationOf(path, options);
     overview.on('change', show);
     show();
     await stopAsked.promise;
@@ -112,4 +114,19 @@ export async function watchElections(
     ended.abort(undefined);
     await overview.stop();
   }
+  return EXIT.ok;
+}
+
+/** Of one path: what is there, and nothing below it. */
+function shownOf(state: OverviewState, path: string | undefined, seat: number | undefined): Shown {
+  const all = itemsOf(state, seat);
+  const items = path === undefined ? all : [all.find((each) => each.path === path) ?? absentItem(path)];
+  return { ...state, items };
+}
+
+function presentationOf(path: string | undefined, { json = false }: StatusOptions): Presentation {
+  if (!process.stdout.isTTY || json) return new ChangeLines((line) => console.log(line), json);
+  return new LivePage(systemEnvironment.clock, (items, nowMs, width) =>
+    path === undefined ? itemTable(items, nowMs, width) : items.flatMap((item) => item.details(nowMs)),
+  );
 }

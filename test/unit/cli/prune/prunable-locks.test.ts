@@ -68,12 +68,12 @@ describe('the path of a lock that no process uses', () => {
   });
 
   it.each<[what: string, given: Given, why: string, reason: string]>([
-    ['a contender', { children: [CONTENDER] }, 'contenders', 'it has contenders'],
-    ['a reader', { children: ['mine', READER] }, 'contenders', 'it has contenders'],
+    ['a contender', { children: [CONTENDER] }, 'in-use', 'it has contenders'],
+    ['a reader', { children: ['mine', READER] }, 'in-use', 'it has contenders'],
     [
       'a holder of a semaphore',
       { data: serializeSeats(3), version: 1, children: [CONTENDER] },
-      'contenders',
+      'in-use',
       'it has contenders',
     ],
     [

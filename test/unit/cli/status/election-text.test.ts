@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  electionDetails,
-  electionJson,
-  electionLine,
-  electionTable,
-} from '../../../../src/cli/status/election-text.js';
+import { electionItem } from '../../../../src/cli/status/election-text.js';
+import { itemsOf, itemTable } from '../../../../src/cli/status/items-and-table.js';
+import { itemJson } from '../../../../src/cli/status/shown-item.js';
 import { textWidth } from '../../../../src/cli/status/text-table.js';
-import type { CandidateView } from '../../../../src/overview/model/views.js';
-import { anyElection, electionView, LEADER, NOW } from '../../../support/conclave/election-views.js';
+import type { CandidateView, ElectionView } from '../../../../src/overview/model/views.js';
+import { anyElection, electionView, LEADER, NOW, stateOf } from '../../../support/conclave/election-views.js';
+
+const electionLine = (view: ElectionView) => electionItem(view).line;
+const electionJson = (view: ElectionView) => itemJson(electionItem(view));
+const electionDetails = (view: ElectionView, seat?: number) => electionItem(view, seat).details(NOW);
+const electionTable = (views: readonly ElectionView[], width: number) =>
+  itemTable(itemsOf(stateOf(views)), NOW, width);
 
 describe('an election in one line', () => {
   it('says who leads in which term, and how many candidates there are', () => {
@@ -35,7 +38,7 @@ describe('an election in one line', () => {
 
 describe('an election in detail', () => {
   it('says who leads, with what it advertises, how old its heartbeat is, and who waits', () => {
-    expect(electionDetails(electionView(), undefined, NOW)).toEqual([
+    expect(electionDetails(electionView())).toEqual([
       'term 7  one  here  for 2m 5s',
       "heartbeat  400 ms ago, by the servers' clock and this machine's",
       'waits  two',
@@ -44,13 +47,13 @@ describe('an election in detail', () => {
 
   it('shows the leader of a seat', () => {
     const leaders = [LEADER, { ...LEADER, id: 'two', node: 'n2', seat: 1, heartbeatAt: null }];
-    expect(electionDetails(electionView({ seats: 2, leaders }), 1, NOW)).toEqual(['term 7  two  for 2m 5s']);
-    expect(electionDetails(electionView({ seats: 2, leaders }), 5, NOW)[0]).toBe('nobody leads');
+    expect(electionDetails(electionView({ seats: 2, leaders }), 1)).toEqual(['term 7  two  for 2m 5s']);
+    expect(electionDetails(electionView({ seats: 2, leaders }), 5)[0]).toBe('nobody leads');
   });
 
   it('shows the leaders of all seats, and counts none of them as waiting', () => {
     const leaders = [LEADER, null, { ...LEADER, id: 'two', node: 'n2', seat: 2, heartbeatAt: null }];
-    expect(electionDetails(electionView({ seats: 3, leaders }), undefined, NOW)).toEqual([
+    expect(electionDetails(electionView({ seats: 3, leaders }))).toEqual([
       'seat 0  term 7  one  here  for 2m 5s',
       "heartbeat  400 ms ago, by the servers' clock and this machine's",
       'seat 1  nobody leads',
@@ -62,20 +65,16 @@ describe('an election in detail', () => {
     const [leader, first] = electionView().candidates as [CandidateView, CandidateView];
     const preferred = { ...first, id: 'three', node: 'n3', position: 2, priority: 7, data: 'there' };
     const view = electionView({ candidates: [first, leader, preferred] });
-    expect(electionDetails(view, undefined, NOW).slice(2)).toEqual([
-      'waits  three  priority 7  there',
-      'waits  two',
-    ]);
+    expect(electionDetails(view).slice(2)).toEqual(['waits  three  priority 7  there', 'waits  two']);
     expect(electionJson(view)).toMatchObject({ candidates: [{ id: 'one' }, { id: 'three' }, { id: 'two' }] });
   });
 
-  it('says that there is no leader, or no election', () => {
-    expect(electionDetails(electionView({ leaders: [null] }), undefined, NOW)).toEqual([
+  it('says that there is no leader', () => {
+    expect(electionDetails(electionView({ leaders: [null] }))).toEqual([
       'nobody leads',
       'waits  one  here',
       'waits  two',
     ]);
-    expect(electionDetails(undefined, undefined, NOW)).toEqual(['there is no such election']);
   });
 });
 
@@ -85,10 +84,10 @@ describe('the table of elections', () => {
       electionView({ path: '/b', state: 'deserted', leaders: [null], candidates: [] }),
       electionView({ path: '/a' }),
     ];
-    expect(electionTable(views, NOW, 200)).toEqual([
-      'ELECTION  STATE     LEADER  TERM  SINCE         LEASE  CANDIDATES',
-      '/a        led       one        7  2m 5s  1.6s of 2.0s           2',
-      '/b        deserted  -          -      -             -           0',
+    expect(electionTable(views, 200)).toEqual([
+      'PATH  KIND      STATE     LEADER  TERM  SINCE         LEASE  CANDIDATES',
+      '/a    election  led       one        7  2m 5s  1.6s of 2.0s           2',
+      '/b    election  deserted  -          -      -             -           0',
     ]);
   });
 
@@ -98,25 +97,25 @@ describe('the table of elections', () => {
     [{ heartbeatAt: NOW - 5000 }, 'over for 3s'],
     [{ heartbeatAt: NOW - 2000 }, '0.0s of 2.0s'],
   ])('says of a lease with %j: %s', (leader, text) => {
-    const [, row] = electionTable([electionView({ leaders: [{ ...LEADER, ...leader }] })], NOW, 200);
+    const [, row] = electionTable([electionView({ leaders: [{ ...LEADER, ...leader }] })], 200);
     expect(row).toContain(`  ${text}  `);
   });
 
   it('has a row for each seat', () => {
     const leaders = [LEADER, null, { ...LEADER, id: 'three', seat: 2 }];
-    const rows = electionTable([electionView({ seats: 3, state: 'vacant', leaders })], NOW, 200);
-    expect(rows.slice(1).map((row) => row.split(/ {2,}/).slice(0, 3))).toEqual([
-      ['/a seat 0', 'led', 'one'],
-      ['/a seat 1', 'vacant', '-'],
-      ['/a seat 2', 'led', 'three'],
+    const rows = electionTable([electionView({ seats: 3, state: 'vacant', leaders })], 200);
+    expect(rows.slice(1).map((row) => row.split(/ {2,}/).slice(0, 4))).toEqual([
+      ['/a seat 0', 'election', 'led', 'one'],
+      ['/a seat 1', 'election', 'vacant', '-'],
+      ['/a seat 2', 'election', 'led', 'three'],
     ]);
   });
 
   it('leaves the least important out where there is no room, and never what election it is', () => {
-    const at = (width: number) => electionTable([electionView({ path: '/elections/scheduler' })], NOW, width);
-    expect(at(60)[0]).toBe('ELECTION              STATE  LEADER  TERM  SINCE  CANDIDATES');
-    expect(at(30)[0]).toBe('ELECTION         STATE  LEADER');
-    expect(at(12)).toEqual(['ELECTION', '…s/scheduler']);
+    const at = (width: number) => electionTable([electionView({ path: '/elections/scheduler' })], width);
+    expect(at(60)[0]).toBe('PATH                  STATE  LEADER  TERM  SINCE  CANDIDATES');
+    expect(at(30)[0]).toBe('PATH             STATE  LEADER');
+    expect(at(12)).toEqual(['PATH', '…s/scheduler']);
   });
 
   it('is never wider than the terminal, whatever other clients have written, and sends it no commands', () => {
@@ -125,7 +124,7 @@ describe('the table of elections', () => {
         fc.array(anyElection, { maxLength: 5 }),
         fc.integer({ min: 1, max: 160 }),
         (views, width) => {
-          const lines = electionTable(views, NOW, width);
+          const lines = electionTable(views, width);
           for (const line of lines) {
             expect(textWidth(line)).toBeLessThanOrEqual(width);
             expect(line).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);

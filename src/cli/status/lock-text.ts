@@ -1,0 +1,34 @@
+import type { LockView } from '../../overview/model/views.js';
+import { durationText, printable } from '../process/output.js';
+import type { ShownItem } from './shown-item.js';
+
+export function lockItem({ path, ...facts }: LockView): ShownItem {
+  const { kind, capacity, queue, holding } = facts;
+  const state = holding > 0 ? 'held' : 'free';
+  const [first] = queue;
+  const holders =
+    holding === 0 || first === undefined
+      ? '-'
+      : `${printable(first.id)}${holding > 1 ? ` +${holding - 1}` : ''}`;
+  const count = `${queue.length} contender${queue.length === 1 ? '' : 's'}`;
+  const since = ({ since: at }: LockView['queue'][number], nowMs: number) =>
+    durationText(Math.max(0, nowMs - at));
+  return {
+    ...{ path, kind: 'lock', facts, isServed: holding > 0 },
+    line: [printable(path), state, holders, count].join('  '),
+    rows: (nowMs) => [
+      [
+        ...[printable(path), kind, state, holders, '-'],
+        ...[holding === 0 || first === undefined ? '-' : since(first, nowMs), '-', String(queue.length)],
+      ],
+    ],
+    details: (nowMs) => [
+      kind === 'semaphore' ? `${kind}  ${holding} of ${capacity} held` : `${kind}  ${state}`,
+      ...queue.map((contender, index) => {
+        const words = [index < holding ? 'holds' : 'waits', printable(contender.id)];
+        if (contender.shared) words.push('shared');
+        return [...words, `joined ${since(contender, nowMs)} ago`].join('  ');
+      }),
+    ],
+  };
+}

@@ -1,0 +1,36 @@
+import { printable } from '../process/output.js';
+
+/** An election, a lock or a group of shards, in each form in which `status` shows it. */
+export interface ShownItem {
+  readonly path: string;
+  readonly kind: 'election' | 'lock' | 'group';
+  /** In one line, without the values that change all the time. */
+  readonly line: string;
+  /** As `--json` prints it, besides its path and kind. */
+  readonly facts: object;
+  /** Whether there is a leader, a holder, or an owner of each shard. */
+  readonly isServed: boolean;
+  /**
+   * Its rows in the table, one for each seat of an election.
+   * @param nowMs - the time by the clock of the views, in milliseconds since 1970
+   */
+  rows(nowMs: number): string[][];
+  /** The lines of a page that has nothing else. */
+  details(nowMs: number): string[];
+}
+
+/** Stands for a path that was named and at which there is nothing. */
+export function absentItem(path: string): ShownItem {
+  return {
+    ...{ path, kind: 'election', line: `${printable(path)}  absent` },
+    facts: { state: 'absent', leader: null },
+    isServed: false,
+    rows: () => [],
+    details: () => ['there is no such election'],
+  };
+}
+
+/** The member that comes first has the path, and the kind as its name. */
+export function itemJson({ kind, path, facts }: Pick<ShownItem, 'kind' | 'path' | 'facts'>): object {
+  return { [kind]: path, ...facts };
+}
