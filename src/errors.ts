@@ -315,7 +315,7 @@ export class LockLostError extends ConclaveError {
 
 /**
  * The work of a shard threw or rejected: `run`, `prepare`, or a promise given to `waitUntil`. The `cause` is the thrown value. Or `prepare`
- * hasn't settled within `prepareTimeoutMs`; the `cause` says so.
+ * hasn't settled within 30 s; the `cause` says so.
  */
 export class ShardFailedError extends ConclaveError {
   readonly code = 'SHARD_FAILED';

@@ -11,7 +11,6 @@ export type { PromClientRegistry } from './export/prom-client.js';
 export {
   type Instrumentation,
   type Metrics,
-  type MetricsOptions,
   type MetricsSource,
   metrics,
 } from './metrics.js';

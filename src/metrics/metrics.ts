@@ -2,7 +2,7 @@ import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
 import { ClusterSupervisor } from '../cluster/workers/cluster-supervisor.js';
 import { LeaderElector } from '../election/elector.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
-import { checkOptions, checkPositiveMs } from '../platform/checks.js';
+import { checkOptions } from '../platform/checks.js';
 import { ShardSupervisor } from '../shards/supervisor/shard-supervisor.js';
 import { ClusterCollector } from './collectors/cluster-collector.js';
 import { ElectionCollector } from './collectors/election-collector.js';
@@ -23,15 +23,6 @@ import { merged, type Snapshot } from './model/measurements.js';
 /** The classes that {@link metrics} measures. */
 export type MetricsSource = ElectionSupervisor | LeaderElector | ShardSupervisor | ClusterSupervisor;
 
-/** How metrics are gathered. */
-export interface MetricsOptions {
-  /**
-   * How long the parent of workers waits for the metrics of each of them, in milliseconds. If a worker doesn't answer in time, its
-   * metrics are missing, and `conclave_workers_unanswered` counts it. @default 1000
-   */
-  readonly workerTimeoutMs?: number;
-}
-
 /** The parts of OpenTelemetry to measure with. Give at least one of the two. */
 export interface Instrumentation {
   /** A meter of `@opentelemetry/api`. It exports the metrics that this process measures itself, without those of its workers. */
@@ -51,10 +42,10 @@ export class Metrics {
   #isClosed = false;
 
   /** @internal See {@link metrics}. */
-  constructor(sources: readonly MetricsSource[], workerTimeoutMs: number) {
+  constructor(sources: readonly MetricsSource[]) {
     const port = this.#port();
     this.#collectors = sources.map((source) => {
-      if (source instanceof ClusterSupervisor) return new ClusterCollector(source, workerTimeoutMs, port);
+      if (source instanceof ClusterSupervisor) return new ClusterCollector(source, port);
       if (source instanceof ShardSupervisor) return new ShardCollector(source, port);
       return new ElectionCollector(source, port);
     });
@@ -63,7 +54,8 @@ export class Metrics {
 
   /**
    * Returns the metrics in Prometheus's text format, including those of sources that have stopped. The parent of workers first asks
-   * its workers, which may take up to `workerTimeoutMs`. A leader lists its queue, which may take up to half a second.
+   * its workers, and waits for up to a second. The metrics of a worker that doesn't answer in time are missing, and
+   * `conclave_workers_unanswered` counts it. A leader lists its queue, which may take up to half a second.
    *
    * @throws InvalidStateError after `close()`
    */
@@ -224,14 +216,9 @@ const SOURCES = [ElectionSupervisor, LeaderElector, ShardSupervisor, ClusterSupe
  *   response.end(await measured.text());
  * }).listen(9100);
  * ```
- * @throws InvalidOptionError if a source is of another class or of another copy of Conclave, or if an option is wrong
+ * @throws InvalidOptionError if a source is of another class or of another copy of Conclave
  */
-export function metrics(
-  sources: MetricsSource | readonly MetricsSource[],
-  options?: MetricsOptions,
-): Metrics {
-  const given = checkOptions<MetricsOptions>('metrics', options, ['workerTimeoutMs']);
-  const workerTimeoutMs = checkPositiveMs('workerTimeoutMs', given.workerTimeoutMs, 1000);
+export function metrics(sources: MetricsSource | readonly MetricsSource[]): Metrics {
   const all: readonly MetricsSource[] = Array.isArray(sources) ? sources : [sources as MetricsSource];
   for (const source of all)
     if (!SOURCES.some(({ prototype }) => Object.prototype.isPrototypeOf.call(prototype, source)))
@@ -240,5 +227,5 @@ export function metrics(
         source,
         'an ElectionSupervisor, a LeaderElector, a ShardSupervisor or a ClusterSupervisor',
       );
-  return new Metrics([...new Set(all)], workerTimeoutMs);
+  return new Metrics([...new Set(all)]);
 }

@@ -24,8 +24,6 @@ export interface GroupMemberOptions extends MemberData {
    * @default those that the group has: it has to be there
    */
   readonly shards?: ShardList | undefined;
-  /** How long the planner waits after members have come for more of them, in milliseconds. */
-  readonly settleMs: number;
   /**
    * Whether it comes back with this id, so that the shards that it owned when it left in good order are to be its again.
    * @default false
@@ -37,12 +35,6 @@ export interface GroupMemberOptions extends MemberData {
    * @default 0
    */
   readonly graceMs?: number | undefined;
-  /**
-   * How long the planner lets an owner keep a shard for a member that prepares for it and doesn't report that it is ready, in milliseconds.
-   * The planner's counts.
-   * @default 30,000
-   */
-  readonly prepareTimeoutMs?: number | undefined;
   /**
    * Whether to register with a guardian in the parent process, if there is one: then others get its shards at once when this process has
    * ended.

@@ -28,7 +28,7 @@ async function statusOf(group: string): Promise<GroupStatus> {
 
 async function start(path: string, id: string, options: Partial<ShardSupervisorOptions> = {}) {
   const supervisor = new ShardSupervisor({
-    ...{ connect: connectString(), path, id, shards: 4, settleMs: 20 },
+    ...{ connect: connectString(), path, id, shards: 4 },
     session: { sessionTimeoutMs: 10_000 },
     ...options,
   });

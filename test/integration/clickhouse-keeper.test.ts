@@ -173,7 +173,7 @@ describe('on a server that answers as ClickHouse Keeper', () => {
       const own = new Set<string>();
       owned.set(id, own);
       const supervisor = new ShardSupervisor({
-        ...{ connect, session, id, path: '/keeper/shards', shards: 4, settleMs: 20 },
+        ...{ connect, session, id, path: '/keeper/shards', shards: 4 },
         run: async (shard) => {
           own.add(shard.id);
           await shard.ended;

@@ -4,12 +4,12 @@ import type { Restart } from '../../src/cluster/supervisor/supervisor-events.js'
 import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
 import type { Term } from '../../src/election/term/term.js';
 import { deferred } from '../../src/platform/async/promises.js';
+import { type Clock, sleep } from '../../src/platform/time/clock.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openWithPath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent } from '../support/events.js';
-import { startProxy } from '../support/faults/start-proxy.js';
-import { until } from '../support/waiting.mjs';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 function supervise(options: Partial<ElectionSupervisorOptions> & { path: string }): ElectionSupervisor {
   const supervisor = new ElectionSupervisor({ connect: connectString(), ...options });
@@ -24,119 +24,102 @@ async function deleteCandidates(session: Session, path: string): Promise<void> {
   for (const node of await candidateNodes(session, path)) await session.remove(`${path}/${node}`);
 }
 
+const SESSION_TIMEOUT_MS = 6000;
+
+/** A supervisor that leads, in time that stands still, with what it has told of its restarts, and with `again`, which has it lose its term. */
+async function leading(optionsFor: (clock: Clock) => Partial<ElectionSupervisorOptions> = () => ({})) {
+  const { clock, server, open } = await startWithTestClock();
+  const path = '/cooldown';
+  const session = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment: clock.environment };
+  const given = { connect: server.connectString, path, session };
+  const start = async (more: Partial<ElectionSupervisorOptions>) => {
+    const supervisor = new ElectionSupervisor({ ...given, ...more });
+    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    const elected = electedOf(supervisor);
+    await clock.advanceUntil(supervisor.start());
+    return { supervisor, elected };
+  };
+  const { supervisor, elected } = await start(optionsFor(clock));
+  await clock.advanceUntil(elected);
+  const restarts: Restart[] = [];
+  supervisor.on('restarting', (restart) => void restarts.push(restart));
+  const operator = await clock.advanceUntil(open());
+  /** Deletes its node, and waits until it leads again. */
+  const again = async () => {
+    const next = electedOf(supervisor);
+    await clock.advanceUntil(deleteCandidates(operator, path));
+    await clock.advanceUntil(next);
+  };
+  return { clock, server, supervisor, operator, path, start, restarts, again };
+}
+
+const coolsDown = (supervisor: ElectionSupervisor) =>
+  /^cools down .* another \d+ ms$/.test(supervisor.health().reasons[0] ?? '');
+
 describe('a leader that has lost its term', () => {
-  it('stays out of the election for cooldownMs, so that a candidate that comes later leads first', async () => {
-    const { session, path } = await openWithPath('cooldown');
-    const sick = supervise({ path, id: 'sick', cooldownMs: 60_000 });
-    const first = electedOf(sick);
-    await sick.start();
-    await first;
-    await eventAfter(sick, 'demoted', () => deleteCandidates(session, path));
-    await until(() => /^cools down .* another \d{5} ms$/.test(sick.health().reasons[0] ?? ''));
-    expect(sick.health()).toMatchObject({ live: true, ready: false, leading: false });
-    const well = supervise({ path, id: 'well' });
-    const second = electedOf(well);
-    await well.start();
-    expect((await second)[0].number).toBe(2);
-    const began = performance.now();
-    await sick.stop();
-    expect(performance.now() - began).toBeLessThan(5000);
+  it('stays out of the election after the second loss, so that a candidate that comes later leads first', async () => {
+    const { clock, supervisor, operator, path, start, again } = await leading(() => ({ id: 'sick' }));
+    await again();
+    await clock.advanceUntil(deleteCandidates(operator, path));
+    await clock.advanceUntil(() => coolsDown(supervisor));
+    expect(supervisor.health()).toMatchObject({ live: true, ready: false, leading: false });
+    const { elected } = await start({ id: 'well' });
+    expect((await clock.advanceUntil(elected))[0].number).toBe(3);
   });
 
-  it('joins again after the pause, which is longer after the next loss', async () => {
-    const { session, path } = await openWithPath('cooldown');
-    const supervisor = supervise({ path, cooldownMs: 200 });
-    const pauses: number[] = [];
-    let elected = electedOf(supervisor);
-    await supervisor.start();
-    for (let loss = 1; loss <= 3; loss++) {
-      await elected;
-      elected = electedOf(supervisor);
-      await eventAfter(supervisor, 'demoted', () => deleteCandidates(session, path));
-      const lostAt = performance.now();
-      await elected;
-      pauses.push(performance.now() - lostAt);
-    }
-    expect(pauses[0]).toBeGreaterThanOrEqual(199);
-    expect(pauses[1]).toBeGreaterThanOrEqual(399);
-    expect(pauses[2]).toBeGreaterThanOrEqual(799);
+  it('joins again at once after the first loss, and after a pause that grows from the second on', async () => {
+    const { restarts, again } = await leading();
+    for (let loss = 1; loss <= 4; loss++) await again();
+    // Some of each pause is over by then.
+    const pauses = restarts.map(({ delayMs }) => Math.ceil(delayMs / 1000));
+    expect(pauses[0]).toBe(0);
+    expect([1, 2]).toContain(pauses[1]);
+    expect([2, 3]).toContain(pauses[2]);
+    expect([4, 5, 6]).toContain(pauses[3]);
   });
 
-  it('joins again at once after a first loss by default, and pauses after a second one', async () => {
-    const { session, path } = await openWithPath('cooldown');
-    const supervisor = supervise({ path });
-    const cools = () => supervisor.health().reasons.some((reason) => reason.startsWith('cools down'));
-    const first = electedOf(supervisor);
-    await supervisor.start();
-    await first;
-    const second = electedOf(supervisor);
-    await deleteCandidates(session, path);
-    await second;
-    await eventAfter(supervisor, 'demoted', () => deleteCandidates(session, path));
-    await until(cools);
-    const third = electedOf(supervisor);
-    expect((await third)[0].number).toBe(3);
-    // After a supervisor has given a term back, its former losses don't count any more.
-    const fourth = electedOf(supervisor);
-    await supervisor.resign();
-    await fourth;
-    const fifth = electedOf(supervisor);
-    await deleteCandidates(session, path);
-    await fifth;
-    expect(cools()).toBe(false);
+  it('joins again at once if it has given a term back since its last loss', async () => {
+    const { clock, supervisor, restarts, again } = await leading();
+    await again();
+    await again();
+    const resigned = electedOf(supervisor);
+    await clock.advanceUntil(supervisor.resign());
+    await clock.advanceUntil(resigned);
+    await again();
+    expect(restarts.map(({ delayMs }) => delayMs > 0)).toEqual([false, true, false]);
   });
 
   it('with its session, says how long the pause is in restarting, and counts the clean-up as a part of it', async () => {
-    const path = uniquePath('cooldown');
-    const proxy = await startProxy();
-    const observer = await openSession();
-    const supervisor = supervise({
-      connect: proxy.connectString,
-      path,
-      session: { sessionTimeoutMs: 700 },
-      cooldownMs: 3000,
-      cleanup: () => new Promise((resolve) => setTimeout(resolve, 100)),
-    });
-    const restarts: Restart[] = [];
-    supervisor.on('restarting', (restart) => void restarts.push(restart));
-    const first = electedOf(supervisor);
-    await supervisor.start();
-    await first;
-    const demoted = nextEvent(supervisor, 'demoted').then(() => performance.now());
-    const restarting = nextEvent<[Restart]>(supervisor, 'restarting').then(([{ delayMs }]) => ({
-      at: performance.now(),
-      delayMs,
+    const { clock, server, supervisor, path, restarts, again } = await leading((itsClock) => ({
+      cleanup: () => sleep(itsClock, 100),
     }));
-    const second = electedOf(supervisor).then(() => performance.now());
-    proxy.cut();
-    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
-    proxy.restore();
-    const lostAt = await demoted;
-    const restart = await restarting;
-    expect(supervisor.health().reasons[0]).toMatch(/^cools down/);
-    expect(restart.at - lostAt + restart.delayMs).toBeGreaterThanOrEqual(2990);
-    expect(restart.delayMs).toBeLessThan(4500 - 100);
-    expect((await second) - restart.at).toBeGreaterThanOrEqual(restart.delayMs - 10);
+    await again();
+    restarts.length = 0;
+    const [demoted, next] = [nextEvent(supervisor, 'demoted'), electedOf(supervisor)];
+    server.expireSession((each) => each.ephemerals.some((node) => node.startsWith(path)));
+    await clock.advanceUntil(demoted);
+    const lostAt = clock.now();
+    await clock.advanceUntil(() => restarts.length > 0);
+    const restartedAt = clock.now();
+    const [restart] = restarts as [Restart];
+    expect(coolsDown(supervisor)).toBe(true);
+    expect(restartedAt - lostAt).toBeGreaterThanOrEqual(100);
+    expect(restartedAt - lostAt + restart.delayMs).toBeGreaterThanOrEqual(1000);
+    expect(restart.delayMs).toBeLessThan(1500 - 99);
+    await clock.advanceUntil(next);
+    expect(clock.now() - restartedAt).toBeGreaterThanOrEqual(restart.delayMs);
     expect(restarts.map(({ attempt }) => attempt)).toEqual([1]);
   });
 
   it('is stopped at once while it pauses before it opens another session', async () => {
-    const path = uniquePath('cooldown');
-    const proxy = await startProxy();
-    const session = { sessionTimeoutMs: 700 };
-    const supervisor = supervise({ connect: proxy.connectString, path, session, cooldownMs: 60_000 });
-    const elected = electedOf(supervisor);
-    await supervisor.start();
-    await elected;
-    const observer = await openSession();
-    const restarting = nextEvent(supervisor, 'restarting');
-    proxy.cut();
-    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
-    proxy.restore();
-    await restarting;
-    const began = performance.now();
-    await supervisor.stop();
-    expect(performance.now() - began).toBeLessThan(5000);
+    const { clock, server, supervisor, path, restarts, again } = await leading();
+    await again();
+    restarts.length = 0;
+    server.expireSession((each) => each.ephemerals.some((node) => node.startsWith(path)));
+    await clock.advanceUntil(() => restarts.length > 0);
+    const since = clock.now();
+    await clock.advanceUntil(supervisor.stop());
+    expect(clock.now() - since).toBeLessThan(100);
   });
 });
 

@@ -72,7 +72,7 @@ describe('the current term', () => {
   it('is in the run of a shard, the shard', async () => {
     const ran = deferred<[Shard, HeldTerm]>();
     const supervisor = new ShardSupervisor({
-      ...{ connect: connectString(), path: uniquePath(), shards: 1, settleMs: 20 },
+      ...{ connect: connectString(), path: uniquePath(), shards: 1 },
       run: async (shard) => {
         await nextTurn();
         ran.resolve([shard, currentTerm()]);

@@ -75,7 +75,6 @@ async function supervise(server: EmbeddedZooKeeper, id: string) {
     id,
     session: { sessionTimeoutMs: SESSION_MS },
     retry: { minTimeout: 10, maxTimeout: 50 },
-    cooldownMs: 0,
     cleanup: () => undefined,
   });
   onTestFinished(() => supervisor.stop());

@@ -24,7 +24,7 @@ function startWorkers(wrong: readonly string[] = [], workers = 3) {
     },
   });
   onTestFinished(() => cluster.stop());
-  const measured = metrics(cluster, { workerTimeoutMs: 500 });
+  const measured = metrics(cluster);
   onTestFinished(() => measured.close());
   return { path, cluster, measured, children };
 }

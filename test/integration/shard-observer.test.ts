@@ -18,7 +18,6 @@ async function join(path: string, id: string, session = openSession()): Promise<
     weight: 1,
     data: `at ${id}`,
     shards: SHARDS,
-    settleMs: 20,
   } as const;
   const listener = {
     onAcquired: () => undefined,

@@ -35,7 +35,7 @@ async function startWorker(path: string, id: string, options: object = {}): Prom
 
 function supervise(path: string, id: string, options: Partial<ShardSupervisorOptions> = {}): ShardSupervisor {
   const supervisor = new ShardSupervisor({
-    ...{ connect: connectString(), path, id, shards: SHARDS, settleMs: 20 },
+    ...{ connect: connectString(), path, id, shards: SHARDS },
     session: { sessionTimeoutMs: 10_000 },
     ...options,
   });

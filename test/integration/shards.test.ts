@@ -29,7 +29,7 @@ async function join(
   const shards: OwnedShard[] = [];
   const ended: string[] = [];
   const errors: unknown[] = [];
-  const options = { id, weight: 1, shards: SHARDS, settleMs: 20, ...given } as const;
+  const options = { id, weight: 1, shards: SHARDS, ...given } as const;
   const listener = {
     onAcquired: (shard: OwnedShard) => shards.push(shard),
     onEnded: ({ id: shard, endedFor }: OwnedShard) => ended.push(`${endedFor} ${shard}`),

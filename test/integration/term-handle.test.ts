@@ -51,7 +51,7 @@ async function joinGroup() {
     onError: () => undefined,
     onPlanned: () => undefined,
   };
-  const given = { id: 'a', weight: 1, shards: ShardList.of(2), settleMs: 20 } as const;
+  const given = { id: 'a', weight: 1, shards: ShardList.of(2) } as const;
   const member = await GroupMember.join(
     await openSession(SHORT),
     uniquePath(),

@@ -22,7 +22,7 @@ const DIALING_MS = 1000 + 3 * 1000;
 /** `close` of a session that can't reach a server, and the longest pause of a supervisor that tries again and again. */
 const RESTARTING_MS = 1500 + 5000;
 /** How long a supervisor or an elector that has lost one term after the other stays out, from the end of the last term. */
-const COOLING_MS = Math.max(cooldownAfter(Number.MAX_SAFE_INTEGER, undefined, 1), LONGEST_COOLDOWN_MS);
+const COOLING_MS = Math.max(cooldownAfter(Number.MAX_SAFE_INTEGER, 1), LONGEST_COOLDOWN_MS);
 /** The requests of a claim, the start of a process that takes a dead one's place, and one look at the world. */
 const SMALL_THINGS_MS = 1500;
 /** The clocks of the servers and of the candidates run at rates within 1 %. */

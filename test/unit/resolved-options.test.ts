@@ -316,14 +316,13 @@ describe('what a supervisor goes by', () => {
       cleanupTimeoutMs: 30_000,
       cleanupRetry: { ...retry, retries: 4 },
       guardian: true,
-      cooldownMs: undefined,
       retry: { ...retry, retries: Number.POSITIVE_INFINITY },
       logger: resolved.logger,
     });
   });
 
   it('is what the options say, for its sessions too', () => {
-    const given = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5, guardian: false, cooldownMs: 0 };
+    const given = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5, guardian: false };
     const resolved = resolveSupervisorOptions({
       ...least,
       ...given,

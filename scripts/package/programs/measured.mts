@@ -10,7 +10,7 @@ const sources: MetricsSource[] = [
   new ShardSupervisor({ connect, path: '/shards/jobs', shards: 8 }),
   superviseCluster({ connect, workers: 2 }),
 ];
-const measured: Metrics = metrics(sources, { workerTimeoutMs: 500 });
+const measured: Metrics = metrics(sources);
 measured.register(register);
 measured.register(new Registry());
 measured.instrument({ meter: api.getMeter('jobs'), tracer: trace.getTracer('jobs') });

@@ -1,10 +1,4 @@
-import {
-  checkFunction,
-  checkMs,
-  checkOptions,
-  checkPositiveMs,
-  type OptionsWithin,
-} from '../../platform/checks.js';
+import { checkFunction, checkOptions, checkPositiveMs, type OptionsWithin } from '../../platform/checks.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { type Logger, resolveLogger, withFields } from '../../platform/logging/logger.js';
 import {
@@ -28,7 +22,6 @@ export interface GivenLoopOptions<L> {
   readonly session?: Omit<SessionOptions, 'signal'>;
   readonly cleanup?: (known: L & CleanupAttempt) => unknown;
   readonly cleanupTimeoutMs?: number;
-  readonly cooldownMs?: number;
   readonly retry?: RetryOptions;
   readonly logger?: Logger;
 }
@@ -45,7 +38,6 @@ export interface LoopOptions<L> {
   readonly cleanupTimeoutMs: number;
   readonly cleanupRetry: RetryPolicy;
   readonly retry: RetryPolicy;
-  readonly cooldownMs: number | undefined;
   readonly logger: Logger;
 }
 
@@ -77,7 +69,6 @@ export function resolveLoopOptions<L>(given: GivenLoopOptions<L>): LoopOptions<L
     cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', given.cleanupTimeoutMs, 30_000),
     cleanupRetry: resolveRetryOptions(given.retry, CODE_RETRIES),
     retry: resolveRetryOptions(given.retry, Number.POSITIVE_INFINITY),
-    cooldownMs: checkMs('cooldownMs', given.cooldownMs),
     logger,
   };
 }

@@ -3,8 +3,10 @@ import type { DemotionReason } from '../../errors.js';
 import { exponentialPauseMs } from '../../platform/retry/backoff.js';
 import type { LoopOptions } from './loop-options.js';
 
-const DEFAULT_MS = 1000;
-const LONGEST = 8; // The longest cooldown is so many times as long as the first.
+// Without another candidate every pause is an outage. So the first is short, and even the longest is a small part of the time in which an
+// operator would look.
+const FIRST_MS = 1000;
+const LONGEST_MS = 8000;
 const LONG_TERM = 10; // In session timeouts: a leader that has led for so long was well, whatever ended its term.
 
 /** The facts about a term's end that say something about its leader. */
@@ -14,7 +16,7 @@ export interface EndedTerm {
   readonly sessionTimeoutMs: number; // The timeout of the session that it was led with, in milliseconds.
 }
 
-type CooldownOptions = Pick<LoopOptions<never>, 'cooldownMs' | 'environment' | 'logger'>;
+type CooldownOptions = Pick<LoopOptions<never>, 'environment' | 'logger'>;
 
 /** Computes until when a supervisor stays out of the election, after it has lost terms in a row. */
 export class Cooldown {
@@ -36,9 +38,9 @@ export class Cooldown {
   }
 
   termEnded(term: EndedTerm): void {
-    const { cooldownMs, environment, logger } = this.#options;
+    const { environment, logger } = this.#options;
     this.#lostTerms = countLostTerms(this.#lostTerms, term);
-    const ms = cooldownAfter(this.#lostTerms, cooldownMs, environment.random());
+    const ms = cooldownAfter(this.#lostTerms, environment.random());
     if (ms > 0) logger.warn({ losses: this.#lostTerms, cooldownMs: ms }, 'lost its term: cooling down');
     this.notBefore(environment.clock.now() + ms);
   }
@@ -55,14 +57,10 @@ export function countLostTerms(before: number, { reason, lastedMs, sessionTimeou
  * eight times as long. So other candidates come first, and a candidate that loses one term after another doesn't win the next
  * one at once. The time has jitter, since the same cause may have ended the terms of other candidates, too.
  *
- * Without a `cooldownMs` there is no pause after the first loss: the network or the servers may be at fault, and without another
- * candidate every pause is an outage.
+ * There is no pause after the first loss: the network or the servers may be at fault.
  *
  * @param random - evenly distributed over [0, 1)
  */
-export function cooldownAfter(lostTerms: number, cooldownMs: number | undefined, random: number): number {
-  const cooldowns = cooldownMs === undefined ? lostTerms - 1 : lostTerms;
-  if (cooldowns < 1) return 0;
-  const firstMs = cooldownMs ?? DEFAULT_MS;
-  return exponentialPauseMs(cooldowns, firstMs, LONGEST * firstMs) * (1 + random / 2);
+export function cooldownAfter(lostTerms: number, random: number): number {
+  return lostTerms < 2 ? 0 : exponentialPauseMs(lostTerms - 1, FIRST_MS, LONGEST_MS) * (1 + random / 2);
 }

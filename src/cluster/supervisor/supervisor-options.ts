@@ -44,15 +44,6 @@ export interface ElectionSupervisorOptions<T = undefined> extends CandidacyOptio
   readonly guardian?: boolean;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
-  /**
-   * How long the supervisor stays out of the election after it has *lost* a term (its lease, its session or its node), in
-   * milliseconds from the loss. So other candidates come first. Each further loss in a row doubles the time, up to eight times;
-   * chance adds up to a half. A row ends with a term that was released, or that lasted ten session timeouts.
-   *
-   * 0 turns it off, but not the elector's own pause: 12 to 30 s after a second term in a row that was lost within two leases. The
-   * longer of the two pauses counts. @default nothing after the first loss, and 1000 after the second
-   */
-  readonly cooldownMs?: number;
   /** Back-off of restarts (forever by default) and of the hook (5 attempts by default). */
   readonly retry?: RetryOptions;
 }
@@ -73,7 +64,6 @@ const KNOWN = [
   'session',
   'cleanup',
   'cleanupTimeoutMs',
-  'cooldownMs',
   'guardian',
   'logger',
   'retry',

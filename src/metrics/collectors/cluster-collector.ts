@@ -11,13 +11,11 @@ import { askWorkers } from './worker-metrics.js';
 export class ClusterCollector implements Collector {
   readonly #source: ClusterSupervisor;
   readonly #measurements: Measurements;
-  readonly #workerTimeoutMs: number;
   readonly #untap: readonly (() => void)[];
   #hasStopped = false;
 
-  constructor(source: ClusterSupervisor, workerTimeoutMs: number, port: CollectorPort) {
+  constructor(source: ClusterSupervisor, port: CollectorPort) {
     this.#source = source;
-    this.#workerTimeoutMs = workerTimeoutMs;
     const measurements = new Measurements({}, (...value) => port.observed(...value));
     measurements.begin('conclave_worker_restarts_total');
     this.#measurements = measurements;
@@ -52,7 +50,7 @@ export class ClusterCollector implements Collector {
   async collect(gathers: boolean): Promise<Snapshot> {
     if (!gathers) return this.#own(undefined);
     const { children, environment } = this.#source;
-    const { answers, unanswered } = await askWorkers(children, environment.clock, this.#workerTimeoutMs);
+    const { answers, unanswered } = await askWorkers(children, environment.clock);
     const ofWorkers = answers.map(({ slot, snapshot }) => withLabel(snapshot, WORKER_LABEL, String(slot)));
     return merged([this.#own(unanswered), ...ofWorkers]);
   }

@@ -25,22 +25,23 @@ export interface WorkerMetrics {
   readonly unanswered: number;
 }
 
+/** Prometheus waits for 10 s, or less if told so, and a worker answers within milliseconds unless its event loop is blocked. */
+const TIMEOUT_MS = 1000;
 let requests = 0;
 
-/** Asks all workers at the same time. Takes no longer than `timeoutMs`; never rejects. */
+/** Asks all workers at the same time. Takes no longer than a second; never rejects. */
 export async function askWorkers(
   workers: readonly { readonly slot: number; readonly child: WorkerChannel }[],
   clock: Clock,
-  timeoutMs: number,
 ): Promise<WorkerMetrics> {
   const asked = await Promise.all(
-    workers.map(async ({ slot, child }) => ({ slot, snapshot: await ask(child, clock, timeoutMs) })),
+    workers.map(async ({ slot, child }) => ({ slot, snapshot: await ask(child, clock) })),
   );
   const answers = asked.flatMap(({ slot, snapshot }) => (snapshot === undefined ? [] : [{ slot, snapshot }]));
   return { answers, unanswered: workers.length - answers.length };
 }
 
-async function ask(child: WorkerChannel, clock: Clock, timeoutMs: number): Promise<Snapshot | undefined> {
+async function ask(child: WorkerChannel, clock: Clock): Promise<Snapshot | undefined> {
   if (!child.connected) return undefined;
   const request = ++requests;
   const done = deferred();
@@ -55,7 +56,7 @@ async function ask(child: WorkerChannel, clock: Clock, timeoutMs: number): Promi
   child.on('disconnect', done.resolve);
   try {
     child.send(encodeRequest(request), ignore); // If sending fails, `disconnect` or the timeout ends the wait.
-    await settledWithin(clock, done.promise, timeoutMs);
+    await settledWithin(clock, done.promise, TIMEOUT_MS);
   } finally {
     child.off('message', onMessage);
     child.off('disconnect', done.resolve);

@@ -38,16 +38,16 @@ export function handoversOf(
   });
 }
 
+/**
+ * How long an owner keeps a shard for a member that doesn't get ready, in milliseconds. Loading a shard's state takes seconds, and meanwhile
+ * the shard has an owner: waiting costs only balance.
+ */
+export const PREPARE_TIMEOUT_MS = 30_000;
+
 /** Since when handovers wait, by the clock of a planner. The next planner begins anew. */
 export class HandoverWaits {
-  readonly #timeoutMs: number;
   /** By shard. */
   #waits: ReadonlyMap<string, { readonly to: string; readonly since: number }> = new Map();
-
-  /** @param timeoutMs - how long an owner keeps a shard for a member that doesn't get ready, in milliseconds */
-  constructor(timeoutMs: number) {
-    this.#timeoutMs = timeoutMs;
-  }
 
   /**
    * Those that wait on, of all that there are now, and how many milliseconds from now the next of them has waited for long enough. One that
@@ -62,7 +62,7 @@ export class HandoverWaits {
       return wait?.to === to ? wait.since : now;
     };
     this.#waits = new Map(handovers.map((each) => [each.shard, { to: each.to, since: sinceOf(each) }]));
-    const leftMs = (each: Handover) => sinceOf(each) + this.#timeoutMs - now;
+    const leftMs = (each: Handover) => sinceOf(each) + PREPARE_TIMEOUT_MS - now;
     const waiting = handovers.filter((each) => leftMs(each) > 0);
     const nextMs = waiting.reduce((next, each) => Math.min(next, leftMs(each)), Number.POSITIVE_INFINITY);
     return { waiting, nextMs };

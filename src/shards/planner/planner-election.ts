@@ -10,7 +10,6 @@ import type { GroupPaths } from '../stored/paths.js';
 import type { GroupShards } from '../stored/shard-names.js';
 import { Planner } from './planner.js';
 
-const PREPARE_TIMEOUT_MS = 30_000;
 /** A host that dies may take the planner and the next in line with it: the third has seen when their heartbeats ended. */
 const LAST_OBSERVER = 2;
 
@@ -18,10 +17,6 @@ const LAST_OBSERVER = 2;
 export interface PlanningOptions {
   /** The member's. */
   readonly id: string;
-  /** How long the planner waits after members have come for more of them, in milliseconds. */
-  readonly settleMs: number;
-  /** How long an owner keeps a shard for a member that prepares for it, in milliseconds. @default 30,000 */
-  readonly prepareTimeoutMs?: number | undefined;
   /** Whether to register what it leads with a guardian in the parent process, if there is one. */
   readonly guardian?: boolean;
 }
@@ -122,13 +117,12 @@ export class PlanningCandidate {
     this.#follow(true);
     const watch = this.#watch;
     if (watch === undefined) return;
-    const { settleMs, id, prepareTimeoutMs = PREPARE_TIMEOUT_MS } = this.#options;
     const [session, paths] = [this.#session, this.#paths];
     const planner = new Planner(
       {
-        ...{ session, paths, watch, settleMs, prepareTimeoutMs },
+        ...{ session, paths, watch },
         shards: this.#shards,
-        records: new ShardRecords(session, paths, this.#member, id),
+        records: new ShardRecords(session, paths, this.#member, this.#options.id),
         onPlanned: (planned) => this.#listener.onPlanned(planned),
         onError: (error) => this.#listener.onError(error),
       },

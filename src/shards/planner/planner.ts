@@ -16,15 +16,16 @@ import { Hint } from './wake-up-node.js';
 /** What a planner needs. */
 export interface PlannerOptions extends FactsSource {
   readonly watch: MemberWatch;
-  /** How long it waits after members have come for more of them, in milliseconds. */
-  readonly settleMs: number;
-  /** How long an owner keeps a shard for a member that prepares for it, in milliseconds. */
-  readonly prepareTimeoutMs: number;
   /** A plan was written: by shard, the id of the member that is to own it. */
   onPlanned(planned: ReadonlyMap<string, string>): void;
 }
 
-const LONGEST_SETTLING = 10; // Times `settleMs`, if members come all the time.
+/**
+ * How long it waits after members have come for more of them, in milliseconds. Members of one deployment mostly come together, and each plan
+ * moves shards; without an owner a shard waits for as long.
+ */
+export const SETTLE_MS = 200;
+const LONGEST_SETTLING_MS = 10 * SETTLE_MS; // If members come all the time.
 
 /**
  * Plans for one term of the group's planner: which member is to own which shard. All that it knows is in ZooKeeper, except since when
@@ -37,7 +38,7 @@ export class Planner {
   #planned: ReadonlySet<string> | undefined;
   /** Whether records name no members but those that are there, as far as was read in this term. */
   #knowsTheGone = false;
-  readonly #handovers: HandoverWaits;
+  readonly #handovers = new HandoverWaits();
   readonly #homes = new HomeClocks();
   /** The ids of the members whose shards wait for them. */
   #awaited: ReadonlySet<string> = new Set();
@@ -50,7 +51,6 @@ export class Planner {
   constructor(options: PlannerOptions, term: Term) {
     this.#options = options;
     this.#term = term;
-    this.#handovers = new HandoverWaits(options.prepareTimeoutMs);
     if (term.signal.aborted) return;
     const { session, paths, onError } = options;
     const hints = [paths.reports, paths.pins].map(
@@ -81,7 +81,7 @@ export class Planner {
    */
   changed(): void {
     if (this.#term.signal.aborted) return;
-    const { watch, session, settleMs } = this.#options;
+    const { watch, session } = this.#options;
     const present = new Set(watch.present.map(({ node }) => node));
     const hasGone = [...(this.#planned ?? [])].some((node) => !present.has(node));
     if (hasGone) this.#knowsTheGone = false;
@@ -89,7 +89,7 @@ export class Planner {
     const now = session.clock.now();
     const since = this.#settling?.since ?? now;
     this.#settling?.timer.clear();
-    const waitMs = Math.min(settleMs, since + LONGEST_SETTLING * settleMs - now);
+    const waitMs = Math.min(SETTLE_MS, since + LONGEST_SETTLING_MS - now);
     this.#settling = { since, timer: session.clock.after(Math.max(0, waitMs), () => this.#planNow()) };
   }
 

@@ -20,6 +20,7 @@ import { nextTick } from '../../platform/time/timers.js';
 import type { Session } from '../../session/session.js';
 import { GroupMember, type GroupMemberListener } from '../group-member.js';
 import type { OwnedShard, Shard } from '../ownership/shard.js';
+import { PREPARE_TIMEOUT_MS } from '../planner/handovers.js';
 import type { Refusals } from './failed-shard-backoff.js';
 import { Preparations } from './prepare-hook-calls.js';
 import { isLostShard, type LostShards } from './shard-supervisor-events.js';
@@ -66,24 +67,20 @@ export class Membership implements Participation<LostShards> {
       onGivenUp: ({ id }) => refusals.refuse(id),
       onWell: ({ id }) => refusals.forget(id),
     });
-    const { prepare, acquireConcurrency: concurrency, prepareTimeoutMs: timeoutMs } = options;
+    const { prepare } = options;
     if (prepare !== undefined)
-      this.#preparations = new Preparations(
-        prepare,
-        { clock: session.clock, concurrency, timeoutMs },
-        {
-          onReady: (shards) => this.#member?.report({ ready: shards }),
-          onFailed: (id, cause) => {
-            port.report(new ShardFailedError(id, cause));
-            refusals.refuse(id);
-          },
-          // The member isn't said to refuse the shard: its owner has waited for as long, and the shard may be on its way.
-          onHanging: (id) =>
-            port.report(
-              new ShardFailedError(id, new Error(`prepare has not settled within ${timeoutMs} ms`)),
-            ),
+      this.#preparations = new Preparations(prepare, session.clock, {
+        onReady: (shards) => this.#member?.report({ ready: shards }),
+        onFailed: (id, cause) => {
+          port.report(new ShardFailedError(id, cause));
+          refusals.refuse(id);
         },
-      );
+        // The member isn't said to refuse the shard: its owner has waited for as long, and the shard may be on its way.
+        onHanging: (id) =>
+          port.report(
+            new ShardFailedError(id, new Error(`prepare has not settled within ${PREPARE_TIMEOUT_MS} ms`)),
+          ),
+      });
     if (options.guardian) registerWithGuardian(session);
     onAbort(session.ended, () => {
       if (session.ended.reason instanceof SessionExpiredError) nextTick(() => port.onExpired()); // Behind what is told of the shards.
@@ -92,10 +89,10 @@ export class Membership implements Participation<LostShards> {
 
   async start(): Promise<void> {
     const { path, id, shards, weight, data, prepare, guardian } = this.#options;
-    const { settleMs, graceMs, keepsHome, prepareTimeoutMs } = this.#options;
+    const { graceMs, keepsHome } = this.#options;
     const options = {
       ...{ id, shards, weight, guardian },
-      ...{ settleMs, graceMs, keepsHome, prepareTimeoutMs },
+      ...{ graceMs, keepsHome },
       ...(data !== undefined && { data }),
       ...(prepare !== undefined && { prepares: true as const }),
     };

@@ -1,5 +1,6 @@
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
+import { PREPARE_TIMEOUT_MS } from '../planner/handovers.js';
 
 /** A shard that is to come from another member. */
 export interface ComingShard {
@@ -24,18 +25,16 @@ interface Preparation {
   state: 'waiting' | 'running' | 'ready' | 'failed';
 }
 
-export interface PreparationLimits {
-  readonly clock: Clock;
-  /** How many calls may be under way at a time. A call that hangs doesn't count for longer than its shard is to come, and `timeoutMs`. */
-  readonly concurrency: number;
-  /** How long a call counts, and after how long it is said to hang, in milliseconds. */
-  readonly timeoutMs: number;
-}
+/**
+ * How many calls may be under way at a time. Each may load a shard's state from a store, and a member that joins a large group gets many
+ * shards at the same time. A call that hangs doesn't count for longer than its shard is to come, and `PREPARE_TIMEOUT_MS`.
+ */
+export const MOST_CALLS = 16;
 
 /** Calls the hook `prepare` for the shards that a member is to get from others, some at a time. */
 export class Preparations {
   readonly #prepare: (shard: ComingShard) => unknown;
-  readonly #limits: PreparationLimits;
+  readonly #clock: Clock;
   readonly #port: PreparationsPort;
   readonly #shards = new Map<string, Preparation>();
   readonly #waiting: { id: string; index: number; preparation: Preparation }[] = [];
@@ -44,9 +43,9 @@ export class Preparations {
   /** Of the calls that haven't settled. */
   readonly #timers = new Set<Timer>();
 
-  constructor(prepare: (shard: ComingShard) => unknown, limits: PreparationLimits, port: PreparationsPort) {
+  constructor(prepare: (shard: ComingShard) => unknown, clock: Clock, port: PreparationsPort) {
     this.#prepare = prepare;
-    this.#limits = limits;
+    this.#clock = clock;
     this.#port = port;
   }
 
@@ -78,7 +77,7 @@ export class Preparations {
   }
 
   #next(): void {
-    while (this.#running.size < this.#limits.concurrency) {
+    while (this.#running.size < MOST_CALLS) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       if (!next.preparation.controller.signal.aborted) void this.#call(next.id, next.index, next.preparation); // Never rejects.
@@ -89,7 +88,7 @@ export class Preparations {
     const { signal } = preparation.controller;
     const leave = this.#enter(preparation);
     // Runs on when the shard has come, since its owner didn't wait any longer, or is to come no more: the hook should have ended then.
-    const timer = this.#limits.clock.after(this.#limits.timeoutMs, () => {
+    const timer = this.#clock.after(PREPARE_TIMEOUT_MS, () => {
       this.#timers.delete(timer);
       leave();
       this.#port.onHanging(id);

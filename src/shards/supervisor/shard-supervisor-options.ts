@@ -14,8 +14,6 @@ import {
   checkMs,
   checkOptions,
   checkPath,
-  checkPositiveMs,
-  checkWhole,
 } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
@@ -60,18 +58,11 @@ export interface ShardSupervisorOptions {
   /**
    * Called before this member takes a shard from another live member: to warm a cache, for example. The other member keeps working
    * meanwhile. If the hook throws, the shard goes to another member. A shard without an owner is taken at once, without this hook.
+   *
+   * At most 16 calls are under way at a time. If one hasn't settled after 30 s, this member takes the shard anyway. The call is reported
+   * once, as a `ShardFailedError`, and continues, but no longer counts.
    */
   readonly prepare?: (shard: ComingShard) => unknown;
-  /**
-   * How long `prepare` may hold up a move, in milliseconds. After that the member takes the shard anyway. A call that takes longer is
-   * reported once, as a `ShardFailedError`, and continues. @default 30000
-   */
-  readonly prepareTimeoutMs?: number;
-  /**
-   * How many calls of `prepare` may be under way at a time. A call no longer counts when its signal has
-   * aborted, or after `prepareTimeoutMs`: calls that hang don't keep others from being made. @default 16
-   */
-  readonly acquireConcurrency?: number;
   /**
    * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It
    * gets the shards that were lost. A hook that throws is called again, with back-off; after the last attempt the supervisor stops with
@@ -89,13 +80,6 @@ export interface ShardSupervisorOptions {
    * restarts that are too short to be worth a move. Only with an `id` that you give. @default 0
    */
   readonly graceMs?: number;
-  /** How long the planner waits for more members after one has joined. @default 200 */
-  readonly settleMs?: number;
-  /**
-   * How long it stays out of the group after it has lost its membership, as `ElectionSupervisorOptions.cooldownMs` says.
-   * @default nothing after the first loss, and 1000 after the second
-   */
-  readonly cooldownMs?: number;
   /** Whether to register the sessions with a `SessionGuardian` in the parent process, if there is one. @default true */
   readonly guardian?: boolean;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
@@ -114,27 +98,21 @@ export interface ResolvedShardOptions extends LoopOptions<LostShards> {
   readonly run: ((shard: Shard) => unknown) | undefined;
   readonly runRetry: RetryPolicy;
   readonly prepare: ((shard: ComingShard) => unknown) | undefined;
-  readonly prepareTimeoutMs: number;
-  readonly acquireConcurrency: number;
   readonly graceMs: number;
-  readonly settleMs: number;
   readonly guardian: boolean;
 }
 
 const KNOWN = [
-  ...['connect', 'path', 'shards', 'id', 'weight', 'data', 'run', 'prepare', 'prepareTimeoutMs'],
-  ...['acquireConcurrency', 'cleanup', 'cleanupTimeoutMs', 'session', 'retry', 'graceMs'],
-  ...['settleMs', 'cooldownMs', 'guardian', 'logger'],
+  ...['connect', 'path', 'shards', 'id', 'weight', 'data', 'run', 'prepare', 'cleanup'],
+  ...['cleanupTimeoutMs', 'session', 'retry', 'graceMs', 'guardian', 'logger'],
 ] as (keyof ShardSupervisorOptions)[];
 const MOST_DATA = 16_384;
-const MOST_CONCURRENT = 10_000;
 
 /** Checks everything at once: what is wrong must not turn up at the first loss. @throws InvalidOptionError */
 export function resolveShardOptions(given: unknown): ResolvedShardOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
   const options = checkOptions<ShardSupervisorOptions>('supervisor', given, KNOWN, WITHIN_LOOP);
-  const { acquireConcurrency = 16 } = options;
   const loop = resolveLoopOptions<LostShards>(options);
   const path = checkPath('path', options.path);
   const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());
@@ -149,10 +127,7 @@ export function resolveShardOptions(given: unknown): ResolvedShardOptions {
     run: checkFunction('run', options.run),
     runRetry: resolveRetryOptions(options.retry, CODE_RETRIES),
     prepare: checkFunction('prepare', options.prepare),
-    prepareTimeoutMs: checkPositiveMs('prepareTimeoutMs', options.prepareTimeoutMs, 30_000),
-    acquireConcurrency: checkWhole('acquireConcurrency', acquireConcurrency, 1, MOST_CONCURRENT),
     graceMs: checkGrace(options),
-    settleMs: checkMs('settleMs', options.settleMs) ?? 200,
     guardian: checkBoolean('guardian', options.guardian, true),
   };
 }

@@ -5,6 +5,7 @@ import { Session } from '../../../src/session/session.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { changePins } from '../../../src/shards/pinned-shards.js';
+import { PREPARE_TIMEOUT_MS } from '../../../src/shards/planner/handovers.js';
 import { resizeGroup } from '../../../src/shards/shards-of-group.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
 import type { ShardList } from '../../../src/shards/stored/shard-names.js';
@@ -40,9 +41,6 @@ export interface MemberHabits {
   /** Whether it prepares for shards that others own. */
   readonly prepares: boolean;
 }
-
-/** How long a planner waits for members that prepare. */
-export const PREPARE_MS = 2000;
 
 /** One process that is a member, as an application would be: over the end of its node, and of its sessions, until it is stopped. */
 export class MemberProcess {
@@ -195,8 +193,8 @@ export class MemberProcess {
     const { signal } = this.#stop;
     const { member: id, keepsHome, graceMs, prepares } = this.#habits;
     const options = {
-      ...{ id, weight: 1, shards: list, settleMs: 100, keepsHome, graceMs },
-      ...{ prepareTimeoutMs: PREPARE_MS, ...(prepares && { prepares }) },
+      ...{ id, weight: 1, shards: list, keepsHome, graceMs },
+      ...(prepares && { prepares }),
     };
     const listener: GroupMemberListener = {
       onAcquired: (shard) => this.#acquired(shard),
@@ -226,7 +224,7 @@ export class MemberProcess {
     this.#awaited = awaited;
     this.#ready = this.#ready.filter((shard) => awaited.includes(shard));
     if (!this.#habits.prepares || this.#random.chance(0.2)) return;
-    void sleep(this.environment.clock, this.#random.spread(1, 2 * PREPARE_MS), this.#stop.signal)
+    void sleep(this.environment.clock, this.#random.spread(1, 2 * PREPARE_TIMEOUT_MS), this.#stop.signal)
       .then(() => {
         this.#ready = [...this.#awaited];
         this.#member?.report({ ready: this.#ready });

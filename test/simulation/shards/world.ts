@@ -1,5 +1,6 @@
 import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { parseLockEntry } from '../../../src/queue/names-and-order.js';
+import { PREPARE_TIMEOUT_MS } from '../../../src/shards/planner/handovers.js';
 import { plan } from '../../../src/shards/planner/plan.js';
 import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
 import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/paths.js';
@@ -10,7 +11,7 @@ import type { Route } from '../network.js';
 import { recoveryBoundMs } from '../recovery.js';
 import { type Place, SimulatedWorld } from '../simulated-world.js';
 import { ShardChecker } from './checker.js';
-import { GROUP, type GroupSurroundings, MemberProcess, PREPARE_MS } from './member-process.js';
+import { GROUP, type GroupSurroundings, MemberProcess } from './member-process.js';
 import { wronglyPublished } from './publications.js';
 
 export const MEMBERS = 4;
@@ -58,7 +59,8 @@ export class ShardWorld extends SimulatedWorld {
     const delayMs = takeoverDelayMs(leaseMs);
     const bounds = { tickMs, syncLimit, sessionTimeoutMs, delayMs, hasPriorities: true, losesData: false };
     // The planner may have failed, and then a member. The others wait for each of them, and then its shards move.
-    this.recoveryBoundMs = recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARE_MS;
+    this.recoveryBoundMs =
+      recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARE_TIMEOUT_MS;
     this.hosts = Array.from({ length: MEMBERS }, (_, index) => {
       const routes = this.newRoutes();
       return { index, routes, process: this.#newProcess(index, routes) };

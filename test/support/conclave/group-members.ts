@@ -14,7 +14,6 @@ export const GROUP = '/group';
 export const PATHS = new GroupPaths(GROUP);
 export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
 export const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
-export const SETTLE_MS = 100;
 /** Long enough to plan and carry out what is due. */
 export const A_WHILE_MS = 1000;
 /** By then others own a silent member's shards: the delay, one read, and the steps that follow at once. */
@@ -46,7 +45,7 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
     });
     const plans: ReadonlyMap<string, string>[] = [];
     const options: GroupMemberOptions = {
-      ...{ id, weight: 1, shards: list, settleMs: SETTLE_MS },
+      ...{ id, weight: 1, shards: list },
       ...given,
     };
     const joining = GroupMember.join(

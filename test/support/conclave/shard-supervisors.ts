@@ -4,7 +4,7 @@ import { ShardSupervisor } from '../../../src/shards/supervisor/shard-supervisor
 import type { ShardSupervisorOptions } from '../../../src/shards/supervisor/shard-supervisor-options.js';
 import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { SILENT } from '../silent-logger.mjs';
-import { GROUP, SETTLE_MS, TIMES } from './group-members.js';
+import { GROUP, TIMES } from './group-members.js';
 
 export type SupervisedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startSupervisors>>['start']>>;
 
@@ -15,7 +15,7 @@ export async function startSupervisors({ shards = 8 }: { shards?: number | strin
     const supervisor = new ShardSupervisor({
       connect: server.connectString,
       path: GROUP,
-      ...{ id, shards, settleMs: SETTLE_MS, logger: SILENT },
+      ...{ id, shards, logger: SILENT },
       ...options,
       session: { ...TIMES, environment: clock.environment },
     });

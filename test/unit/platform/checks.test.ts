@@ -72,8 +72,6 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['lead', 'lead'],
     ['cleanup', {}],
     ['cleanupTimeoutMs', 0],
-    ['cooldownMs', -1],
-    ['cooldownMs', null],
     ['guardian', 'yes'],
     ['retry', 3],
     ['session', 7],

@@ -4,15 +4,9 @@ import { takeoverDelayMs } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { SETTLE_MS } from '../../../src/shards/planner/planner.js';
 import { ShardList } from '../../../src/shards/stored/shard-names.js';
-import {
-  A_WHILE_MS,
-  GROUP,
-  REPLACED_MS,
-  SETTLE_MS,
-  startGroup,
-  TIMES,
-} from '../../support/conclave/group-members.js';
+import { A_WHILE_MS, GROUP, REPLACED_MS, startGroup, TIMES } from '../../support/conclave/group-members.js';
 
 describe('a member of a group of shards', () => {
   it('owns all shards while it is alone, each in a first term with a token', async () => {
@@ -203,7 +197,7 @@ describe('a member of a group of shards', () => {
     const { clock, join, open } = await startGroup();
     await join('a');
     const session = await open(TIMES);
-    const options = { id: 'b', weight: 1, shards: ShardList.of(9), settleMs: 0 } as const;
+    const options = { id: 'b', weight: 1, shards: ShardList.of(9) } as const;
     const joining = GroupMember.join(
       session,
       GROUP,

@@ -173,7 +173,7 @@ describe('the clean-up hook', () => {
 });
 
 it('a supervisor that loses one term after another at once stays out of the election for as long as an elector does, though each term has a session of its own', async () => {
-  const { clock, supervisor, again } = await leading({ cooldownMs: 0 });
+  const { clock, supervisor, again } = await leading();
   const lose = (term: Term | undefined) => {
     clock.jump(LEASE_MS);
     expect(term?.isHeld()).toBe(false);

@@ -45,7 +45,7 @@ describe('a parent that asks its workers', () => {
   it('has the answers of all as soon as the last has come', async () => {
     const clock = new TestClock();
     const [one, two] = [new Worker(), new Worker()];
-    const answers = askWorkers(asked(one, two), clock, 1000);
+    const answers = askWorkers(asked(one, two), clock);
     two.answer();
     one.emit('message', 'of the application');
     one.answer();
@@ -63,7 +63,7 @@ describe('a parent that asks its workers', () => {
     const clock = new TestClock();
     const [silent, gone, away, well] = [new Worker(), new Worker(), new Worker(), new Worker()];
     away.connected = false;
-    const answers = askWorkers(asked(silent, gone, away, well), clock, 1000);
+    const answers = askWorkers(asked(silent, gone, away, well), clock);
     gone.emit('disconnect');
     well.answer();
     await settle();
@@ -76,10 +76,10 @@ describe('a parent that asks its workers', () => {
   it('takes no answer to an earlier question', async () => {
     const clock = new TestClock();
     const worker = new Worker();
-    const first = askWorkers(asked(worker), clock, 1000);
+    const first = askWorkers(asked(worker), clock);
     await clock.advance(1000);
     expect((await first).unanswered).toBe(1);
-    const second = askWorkers(asked(worker), clock, 1000);
+    const second = askWorkers(asked(worker), clock);
     worker.answer(worker.requests[0]);
     await settle();
     await clock.advance(1000);

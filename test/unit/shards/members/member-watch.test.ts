@@ -297,7 +297,7 @@ async function setUpPlanner() {
   const never = new LazyAbortController();
   await clock.advanceUntil(prepareGroup(session, PATHS, list, never));
   const join = async () => {
-    const options = { id: 'a', weight: 1, shards: list, settleMs: 0 } as const;
+    const options = { id: 'a', weight: 1, shards: list } as const;
     const member = await clock.advanceUntil(GroupMember.join(session, PATHS.group, options, listener, never));
     onTestFinished(() => clock.advanceUntil(member.leave()));
     return member;

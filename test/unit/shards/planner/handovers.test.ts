@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deferred } from '../../../../src/platform/async/promises.js';
-import { type Handover, HandoverWaits } from '../../../../src/shards/planner/handovers.js';
+import {
+  type Handover,
+  HandoverWaits,
+  PREPARE_TIMEOUT_MS as TIMEOUT_MS,
+} from '../../../../src/shards/planner/handovers.js';
 import { A_WHILE_MS, startGroup } from '../../../support/conclave/group-members.js';
 
-const TIMEOUT_MS = 5000;
-const PREPARING = { prepares: true, prepareTimeoutMs: TIMEOUT_MS } as const;
+const PREPARING = { prepares: true } as const;
 
 /** `a` owns four shards, and `b`, which prepares, has joined. */
 async function setUp() {
@@ -95,11 +98,11 @@ describe('a shard that passes to a member that prepares', () => {
 
   it('is waited for anew by the next planner, unless its owner was told already to give it back', async () => {
     const { clock, join, idsOf } = await startGroup({ shards: 4 });
-    const planner = await join('planner', { ...PREPARING, prepareTimeoutMs: 2000, weight: 1e-9 });
+    const planner = await join('planner', { ...PREPARING, weight: 1e-9 });
     const work = deferred();
     const run = ({ id }: { id: string }) => (id === '3' ? work.promise : undefined);
     const first = await join('a', { ...PREPARING, run });
-    await clock.advance(10_000);
+    await clock.advance(TIMEOUT_MS + A_WHILE_MS);
     expect(idsOf(first)).toHaveLength(4);
     const second = await join('b', PREPARING);
     second.member.report({ ready: ['3'] });
@@ -109,11 +112,12 @@ describe('a shard that passes to a member that prepares', () => {
       ['0', '1', '2'],
     ]);
     second.member.report({ ready: [] });
+    await clock.advance(TIMEOUT_MS / 2);
     await clock.advanceUntil(planner.member.leave());
-    await clock.advance(4000);
-    // Not 3, whose work hasn't settled; 2 waits for 5 s of the next planner.
+    await clock.advance(TIMEOUT_MS - A_WHILE_MS);
+    // Not 3, whose work hasn't settled; 2 waits for 30 s of the next planner.
     expect(first.plannedFor).toEqual(['0', '1', '2']);
-    await clock.advance(2000);
+    await clock.advance(2 * A_WHILE_MS);
     expect(first.plannedFor).toEqual(['0', '1']);
     work.resolve();
     await clock.advance(A_WHILE_MS);
@@ -125,32 +129,32 @@ describe('the time that handovers wait', () => {
   const handover = (shard: string, to = 'n2'): Handover => ({ shard, from: 'n1', to });
 
   it('counts from when each was seen first, until another one is to have the shard', () => {
-    const waits = new HandoverWaits(100);
-    expect(waits.update([handover('1')], 0)).toEqual({ waiting: [handover('1')], nextMs: 100 });
-    expect(waits.update([handover('1'), handover('2')], 60)).toEqual({
+    const waits = new HandoverWaits();
+    expect(waits.update([handover('1')], 0)).toEqual({ waiting: [handover('1')], nextMs: TIMEOUT_MS });
+    expect(waits.update([handover('1'), handover('2')], 600)).toEqual({
       waiting: [handover('1'), handover('2')],
-      nextMs: 40,
+      nextMs: TIMEOUT_MS - 600,
     });
-    expect(waits.update([handover('1'), handover('2')], 100)).toEqual({
+    expect(waits.update([handover('1'), handover('2')], TIMEOUT_MS)).toEqual({
       waiting: [handover('2')],
-      nextMs: 60,
+      nextMs: 600,
     });
-    expect(waits.update([handover('1'), handover('2', 'n3')], 150)).toEqual({
+    expect(waits.update([handover('1'), handover('2', 'n3')], TIMEOUT_MS + 500)).toEqual({
       waiting: [handover('2', 'n3')],
-      nextMs: 100,
+      nextMs: TIMEOUT_MS,
     });
-    expect(waits.update([], 160)).toEqual({ waiting: [], nextMs: Number.POSITIVE_INFINITY });
+    expect(waits.update([], TIMEOUT_MS + 600)).toEqual({ waiting: [], nextMs: Number.POSITIVE_INFINITY });
   });
 
   it('is never longer than the time-out for a shard that goes to one member, however often it is looked at', () => {
-    const looks = fc.array(fc.nat(50), { minLength: 1, maxLength: 40 });
+    const looks = fc.array(fc.nat(TIMEOUT_MS / 2), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(looks, (pauses) => {
-        const waits = new HandoverWaits(100);
+        const waits = new HandoverWaits();
         let now = 0;
         for (const pause of pauses) {
           const isWaiting = waits.update([handover('1')], now).waiting.length === 1;
-          expect(isWaiting).toBe(now < 100);
+          expect(isWaiting).toBe(now < TIMEOUT_MS);
           now += pause;
         }
       }),

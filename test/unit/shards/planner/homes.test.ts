@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { HomeClocks, hasServed, homesByShard, type SeenHome } from '../../../../src/shards/planner/homes.js';
+import { SETTLE_MS } from '../../../../src/shards/planner/planner.js';
 import {
   A_WHILE_MS,
   type JoinedMember,
   PATHS,
   REPLACED_MS,
-  SETTLE_MS,
   startGroup,
   TIMES,
 } from '../../../support/conclave/group-members.js';

@@ -4,10 +4,10 @@ import { ZooKeeperError } from '../../../../src/errors.js';
 import { deferred } from '../../../../src/platform/async/promises.js';
 import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
 import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
-import { Planner } from '../../../../src/shards/planner/planner.js';
+import { Planner, SETTLE_MS } from '../../../../src/shards/planner/planner.js';
 import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-names.js';
-import { A_WHILE_MS, PATHS, SETTLE_MS, startGroup, TIMES } from '../../../support/conclave/group-members.js';
+import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 describe('the planner of a group of shards', () => {
@@ -170,7 +170,7 @@ async function setUpAlone() {
   };
   const planner = new Planner(
     {
-      ...{ session, paths: PATHS, settleMs: SETTLE_MS, prepareTimeoutMs: 1000, shards: () => KNOWN },
+      ...{ session, paths: PATHS, shards: () => KNOWN },
       records: { read } as unknown as ShardRecords,
       watch: watch as unknown as MemberWatch,
       onPlanned: () => undefined,

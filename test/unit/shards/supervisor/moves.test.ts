@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ShardFailedError } from '../../../../src/errors.js';
+import { MOST_CALLS } from '../../../../src/shards/supervisor/prepare-hook-calls.js';
 import { A_WHILE_MS } from '../../../support/conclave/group-members.js';
 import { type SupervisedMember, startSupervisors } from '../../../support/conclave/shard-supervisors.js';
 
@@ -28,57 +29,52 @@ describe('a shard that moves', () => {
     second.expectNoErrors();
   });
 
-  it('is not waited for longer than prepareTimeoutMs', async () => {
+  it('is not waited for longer than 30 s', async () => {
     const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
-    const first = await start('a', { prepareTimeoutMs: 5000 });
+    const first = await start('a');
     await clock.advance(A_WHILE_MS);
     const second = await start('b', { prepare: () => new Promise(() => undefined) });
-    await clock.advance(4000);
+    await clock.advance(29_000);
     expect(idsOf(second)).toEqual([]);
     await clock.advance(A_WHILE_MS + 1000);
     expect([idsOf(first), idsOf(second)]).toEqual([['0'], ['1']]);
   });
 
   it('is prepared for although as many calls as may be under way hang', async () => {
-    const { clock, start, idsOf } = await startSupervisors();
-    const first = await start('a', { prepareTimeoutMs: 60_000 });
+    const { clock, start, idsOf } = await startSupervisors({ shards: 2 * MOST_CALLS });
+    const first = await start('a');
     await clock.advance(A_WHILE_MS);
     const called: string[] = [];
     const second = await start('b', {
-      acquireConcurrency: 2,
-      prepareTimeoutMs: 2000,
       prepare: ({ id }) => {
         called.push(id);
-        return called.length <= 2 ? new Promise(() => undefined) : undefined;
+        return called.length <= MOST_CALLS ? new Promise(() => undefined) : undefined;
       },
     });
-    await clock.advance(A_WHILE_MS);
-    expect(called).toHaveLength(2);
-    await clock.advance(2000);
-    expect(called).toHaveLength(4);
-    expect(idsOf(second)).toEqual(called.slice(2).sort());
+    await clock.advance(30_000 + A_WHILE_MS);
+    expect(called).toHaveLength(MOST_CALLS);
+    expect(idsOf(second)).toHaveLength(MOST_CALLS);
+    await clock.advanceUntil(first.supervisor.drain());
+    expect(called).toHaveLength(2 * MOST_CALLS);
     first.expectNoErrors();
     expect(second.errors.map(String)).toEqual(
       called
-        .slice(0, 2)
+        .slice(0, MOST_CALLS)
         .map((id) => expect.stringContaining(`the work of shard ${id} failed: prepare has not settled`)),
     );
   });
 
   it('is reported once when its preparation hangs, also if the shard has come meanwhile', async () => {
     const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
-    const first = await start('a', { prepareTimeoutMs: 2000 });
+    const first = await start('a');
     await clock.advance(A_WHILE_MS);
-    const second = await start('b', {
-      prepareTimeoutMs: 2000 + A_WHILE_MS,
-      prepare: () => new Promise(() => undefined),
-    });
-    await clock.advance(2000 + A_WHILE_MS / 2);
-    expect([idsOf(second), second.errors]).toEqual([['1'], []]);
-    await clock.advance(30_000);
+    const second = await start('b', { prepare: () => new Promise(() => undefined) });
+    await clock.advance(30_000 + A_WHILE_MS);
+    expect(idsOf(second)).toEqual(['1']);
+    await clock.advance(60_000);
     expect(second.errors).toEqual([expect.any(ShardFailedError)]);
     expect(second.errors[0]?.message).toBe(
-      'the work of shard 1 failed: prepare has not settled within 3000 ms',
+      'the work of shard 1 failed: prepare has not settled within 30000 ms',
     );
     expect(idsOf(second)).toEqual(['1']);
     first.expectNoErrors();

@@ -7,8 +7,8 @@ const LEAST = { connect: 'localhost:2181', path: '/shards' };
 describe('the options of a supervisor of shards', () => {
   it('have defaults', () => {
     expect(resolveShardOptions(LEAST)).toMatchObject({
-      ...{ path: '/shards', weight: 1, graceMs: 0, settleMs: 200, keepsHome: false },
-      ...{ prepareTimeoutMs: 30_000, acquireConcurrency: 16, guardian: true, shards: undefined },
+      ...{ path: '/shards', weight: 1, graceMs: 0, keepsHome: false },
+      ...{ guardian: true, shards: undefined },
       ...{ runRetry: { retries: 4 }, retry: { retries: Number.POSITIVE_INFINITY } },
     });
   });
@@ -33,7 +33,6 @@ describe('the options of a supervisor of shards', () => {
     ['an infinite weight', { ...LEAST, weight: Number.POSITIVE_INFINITY }, /weight.*finite/s],
     ['data that is no string', { ...LEAST, data: 5 }, /data.*a string of at most 16384 bytes/s],
     ['too much data', { ...LEAST, data: 'x'.repeat(16_385) }, /data.*16384/s],
-    ['no concurrency', { ...LEAST, acquireConcurrency: 0 }, /acquireConcurrency.*from 1 to 10000/s],
     ['grace without an id', { ...LEAST, graceMs: 100 }, /graceMs.*id that stays the same/s],
     ['a run that is no function', { ...LEAST, run: 'work' }, /run/],
   ])('refuse %s', (_, options, message) => {
