@@ -270,7 +270,7 @@ export class LockTimeoutError extends ConclaveError {
   override readonly retryable = true;
 }
 
-/** A semaphore or an election has another number of seats than this process was given. Give all processes the same number. */
+/** A semaphore has another number of seats than this process was given. Give all processes the same number. */
 export class SeatsMismatchError extends ConclaveError {
   readonly code = 'SEATS_MISMATCH';
 
@@ -279,7 +279,7 @@ export class SeatsMismatchError extends ConclaveError {
    * @param agreed - the number in the node; `undefined` if the node holds no number of seats
    */
   constructor(
-    /** The election's or semaphore's path. */
+    /** The semaphore's path. */
     readonly path: string,
     readonly given: number,
     readonly agreed: number | undefined,

@@ -42,19 +42,19 @@ async function win(place: Place, stop: Abortable): Promise<Claim> {
   try {
     await place.stand(stop);
     for (;;) {
-      const { of, step } = place.next();
+      const step = place.next();
       switch (step.do) {
         case 'look':
           await place.look();
           break;
         case 'wait':
-          await place.wait(of, step);
+          await place.wait(step);
           break;
         case 'claim':
-          await place.claim(of, step, stop); // The next look shows what came of it, if the servers don't say so.
+          await place.claim(step, stop); // The next look shows what came of it, if the servers don't say so.
           break;
         case 'lead':
-          return await place.takeUp(of, step);
+          return await place.takeUp(step);
       }
     }
   } finally {

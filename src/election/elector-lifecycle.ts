@@ -6,7 +6,6 @@ import {
   LeadError,
   NodeLostError,
   NoNodeError,
-  SeatsMismatchError,
   SessionExpiredError,
   type StopWait,
   UnreadableNodeError,
@@ -29,7 +28,6 @@ import type { ResolvedElectorOptions } from './elector-options.js';
 import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import type { Place } from './place-in-queue.js';
 import { Preparation } from './preparation.js';
-import { ElectionRecords } from './record/election-records.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
 import { Demotion, isLoss, lossOf } from './term/loss.js';
@@ -46,7 +44,8 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   readonly clock: Clock;
   readonly path: string;
   readonly options: ResolvedElectorOptions;
-  readonly records: ElectionRecords;
+  /** Since the last claim. See `KnownRecord`. */
+  placeLost = false;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
   rejoinBackoff: RejoinBackoff;
@@ -74,7 +73,6 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.clock = session.clock;
     this.path = path;
     this.options = options;
-    this.records = new ElectionRecords(session, path, options.seats);
     this.advertisement = new Advertisement(options.id, options.data, options.prepare !== undefined);
     this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
     this.stopping = new Stopping(this);
@@ -310,8 +308,6 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
 
   async findSuccessor(candidate: string): Promise<MarkedSuccessor> {
     if (this.#place === undefined) throw new InvalidStateError('only a leader can hand over');
-    if (this.options.seats > 1)
-      throw new InvalidStateError('with several seats the queue decides which candidate leads next');
     return await this.#place.find(candidate);
   }
 
@@ -343,10 +339,8 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
       return false;
     }
     // The session has reported a node that it can't read. Other nodes were deleted by another client.
-    if (isPlaceLost) this.records.notePlaceLost();
+    if (isPlaceLost) this.placeLost = true;
     else this.report(error instanceof Error ? error : new Error(describe(error)));
-    // With another number of seats, the elector would block the candidates of the election.
-    if (error instanceof SeatsMismatchError) return false;
     this.rejoinBackoff.note(!isPlaceLost || this.clock.now() - this.#joinsAt < this.session.leaseMs);
     await this.#coolDown();
     return true;

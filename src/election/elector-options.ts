@@ -8,7 +8,6 @@ import {
   checkMs,
   checkOneOf,
   checkOptions,
-  checkSeats,
   checkWhole,
 } from '../platform/checks.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
@@ -54,7 +53,7 @@ export interface CandidacyOptions<T = undefined> {
    * warning, and the term ends. The time counts against the `timeoutMs` of `stop()` and the `deadlineMs` of `shutdownOn`: give less.
    *
    * There is no wait without a successor, for a successor without `prepare`, or when `lead` has settled. Not guaranteed: that the
-   * successor is prepared. A candidate with a higher priority may join meanwhile. Not allowed with several seats.
+   * successor is prepared. A candidate with a higher priority may join meanwhile.
    * @default 0: these calls end the term at once
    */
   readonly waitForPreparedMs?: number;
@@ -89,12 +88,6 @@ export interface CandidacyOptions<T = undefined> {
    * resolved. A candidate that joins while a term is being given back may have to wait for the change after that. @default 0
    */
   readonly priority?: number;
-  /**
-   * How many candidates lead at once, each with its own seat number and terms: for pools of active workers. Give all candidates of an
-   * election the same number, and never change it: the `start()` of a candidate with another number rejects with `SeatsMismatchError`. With
-   * several seats the queue alone decides which candidate leads next, so `priority` isn't allowed. @default 1
-   */
-  readonly seats?: number;
   /**
    * Decides whether to step down when `revokeLeader` asks. To refuse, return `false` or a promise of `false`. You may use the request's
    * grace to finish work. If the function throws, or hasn't answered by the end of the grace, the term ends.
@@ -139,7 +132,6 @@ export const CANDIDACY_OPTIONS = [
   'onOverrun',
   'watchdog',
   'priority',
-  'seats',
   'onRevoke',
 ] as const;
 
@@ -157,17 +149,15 @@ export function resolveElectorOptions(given: unknown, session: Session) {
 
 /** Checks the options that an elector and a supervisor have in common. @throws InvalidOptionError */
 export function checkCandidacyOptions(options: CandidacyOptions<unknown>) {
-  const seats = options.seats === undefined ? 1 : checkSeats('seats', options.seats);
   return {
     data: checkMetadata('data', options.data),
     lead: checkFunction('lead', options.lead),
     prepare: checkPrepare(options),
-    waitForPreparedMs: checkWait(options.waitForPreparedMs, seats),
+    waitForPreparedMs: checkMs('waitForPreparedMs', options.waitForPreparedMs) ?? 0,
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
     watchdog: checkBoolean('watchdog', options.watchdog, false),
-    priority: checkPriority(options.priority, seats),
-    seats,
+    priority: checkPriority(options.priority),
     onRevoke: checkFunction('onRevoke', options.onRevoke),
   };
 }
@@ -178,17 +168,8 @@ function checkPrepare({ prepare, lead }: CandidacyOptions<unknown>) {
   return checkFunction('prepare', prepare);
 }
 
-function checkWait(value: unknown, seats: number): number {
-  const ms = checkMs('waitForPreparedMs', value) ?? 0;
-  if (seats > 1 && ms > 0)
-    throw new InvalidOptionError('waitForPreparedMs', value, 'none with several seats');
-  return ms;
-}
-
-function checkPriority(value: unknown, seats: number): number {
-  if (value === undefined) return 0;
-  if (seats > 1 && value !== 0) throw new InvalidOptionError('priority', value, 'none with several seats');
-  return checkWhole('priority', value, 0, HIGHEST_PRIORITY);
+function checkPriority(value: unknown): number {
+  return value === undefined ? 0 : checkWhole('priority', value, 0, HIGHEST_PRIORITY);
 }
 
 /** A readable name that no other candidate on this host has or had. */

@@ -69,7 +69,7 @@ export interface LeaderElectorEvents {
   stopped(): void;
   /**
    * Something went wrong: the leader's work failed, a listener threw, a server refused. The elector goes on, except
-   * after an error with which `start()` rejects, and after a `SeatsMismatchError`.
+   * after an error with which `start()` rejects.
    */
   error(error: Error): void;
 }

@@ -17,7 +17,7 @@ import {
   type LeaderElectorEvents,
   publicStateOf,
 } from './elector-state.js';
-import { leadersOf, readElection } from './record/election-reader.js';
+import { ElectionReader, readElection } from './record/election-reader.js';
 import type { Term } from './term/term.js';
 
 /**
@@ -94,7 +94,6 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
    * @throws the reason of `options.signal` if that aborts before
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws InvalidStateError if the elector was stopped before the call, or is stopped before it has a place
-   * @throws SeatsMismatchError if the election has another number of seats; the elector then stops
    * @throws UnprotectedPathError if any client could delete or write the election's nodes; see the option `allowUnprotectedPaths`
    *   of the session. The elector then stops
    * @throws UnreadableNodeError if the session may not read the node ahead, so that the servers would never notify the elector of
@@ -127,7 +126,6 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
    *
    * @param candidate - its id or the name of its node; if several have that id, the first in the queue
    * @throws InvalidStateError unless the elector leads, and still leads when it has found the candidate
-   * @throws InvalidStateError in an election with several seats
    * @throws NoCandidateError if there is no such candidate, or the node is another client's (Curator's, for example); the term goes on
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
@@ -186,11 +184,6 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
     return state.name === 'ending' && state.term.hasWork && stopping.isOverdue;
   }
 
-  /** How many candidates lead at once. @internal */
-  get seats(): number {
-    return this.#lifecycle.options.seats;
-  }
-
   /** What the stop waits for. @internal */
   get holdUp(): StopWait {
     return this.#lifecycle.holdUp();
@@ -228,19 +221,14 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
   }
 
   /**
-   * The candidate that holds the current term by the election's record; `undefined` if no candidate leads. With several
-   * seats, the leader of the first seat that is taken. The leader may have changed since.
+   * The candidate that holds the current term by the election's record; `undefined` if no candidate leads. The leader may have
+   * changed since.
    *
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws ZooKeeperError if a server refuses
    */
-  async leader(): Promise<Candidate | undefined> {
-    return (await this.leaders()).find((leader) => leader !== undefined);
-  }
-
-  /** The leader of each seat, from seat 0; see {@link LeaderElector.leader}. */
-  leaders(): Promise<(Candidate | undefined)[]> {
-    return leadersOf(this.#session, this.path, this.#lifecycle.options.seats);
+  leader(): Promise<Candidate | undefined> {
+    return new ElectionReader(this.#session, this.path).leader();
   }
 
   /** The claim of the term that the elector leads or is ending, for the guardian of this process. @internal */

@@ -11,13 +11,14 @@ import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { NodeData, Stat } from '../session/protocol/records.js';
 import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
 import { isVacant, type KnownRecord } from './decide.js';
-import type { ElectionRecords } from './record/election-records.js';
+import { readRecord } from './record/read-record.js';
 import { parseRecord, type SeenRecord } from './record/record.js';
 
-/** The candidate for which a record is followed. */
+/** The candidate for which the record is followed. */
 export interface FollowedRecordHost {
   readonly contender: Contender;
-  readonly records: ElectionRecords;
+  /** See {@link KnownRecord}. */
+  readonly placeLost: boolean;
   /** More is known, or less. */
   changed(): void;
   /** The holder's node can't be watched. */
@@ -25,12 +26,10 @@ export interface FollowedRecordHost {
 }
 
 /**
- * All that one candidate knows of one record and of the candidate that the record names, and the reads that show it. It decides nothing. No
+ * All that one candidate knows of the record and of the candidate that the record names, and the reads that show it. It decides nothing. No
  * decision rests on a single read, either: the servers refuse a claim if the record has changed or the holder has sent another heartbeat.
  */
 export class FollowedRecord implements AccompanyingReads {
-  readonly seat: number;
-  readonly path: string;
   readonly host: FollowedRecordHost;
   #record: SeenRecord | undefined;
   /** The transaction that wrote the record which the next fields are about. They are kept while the record is read again. */
@@ -51,16 +50,14 @@ export class FollowedRecord implements AccompanyingReads {
   #refused: { readonly zxid: bigint; readonly at: number } | undefined;
 
   /** @param first - the record as it was read before the candidate joined */
-  constructor(host: FollowedRecordHost, seat: number, first?: SeenRecord) {
+  constructor(host: FollowedRecordHost, first?: SeenRecord) {
     this.host = host;
-    this.seat = seat;
-    this.path = host.records.pathOf(seat);
     this.#changedAt = this.#session.clock.now();
     if (first !== undefined) this.learn(first);
   }
 
   get known(): KnownRecord {
-    const placeLost = this.host.records.isPlaceLost(this.seat);
+    const { placeLost } = this.host;
     const refusedAt = this.#refused?.zxid === this.#record?.zxid ? this.#refused?.at : undefined;
     return {
       record: this.#record,
@@ -123,12 +120,12 @@ export class FollowedRecord implements AccompanyingReads {
 
   /**
    * Reads the record, and again if it may have changed meanwhile.
-   * @throws as `ElectionRecords.read` does
+   * @throws as `readRecord` does
    */
   async look(signal: Abortable): Promise<void> {
     for (;;) {
       const changes = this.#changes;
-      const seen = await this.host.records.read(this.seat, signal);
+      const seen = await readRecord(this.#session, this.#queue, signal);
       if (changes === this.#changes) return this.learn(seen);
     }
   }
@@ -228,7 +225,7 @@ export class FollowedRecord implements AccompanyingReads {
     const changes = this.#changes;
     const { connectionNumber: connection } = this.#session;
     return {
-      request: getDataRequest(this.#session.absolute(this.path), false),
+      request: getDataRequest(this.#session.absolute(this.#queue), false),
       answered: (node) => {
         if (changes !== this.#changes) return;
         const { data, stat } = node as NodeData;

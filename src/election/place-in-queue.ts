@@ -5,8 +5,8 @@ import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
 import { joinQueue } from '../queue/join.js';
 import { parseEntry } from '../queue/names-and-order.js';
-import { EXCLUSIVE } from '../queue/turn-rule.js';
 import { awaitTurn } from '../queue/turn-wait.js';
+import { ifThere } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertised-data.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
@@ -25,7 +25,8 @@ import {
 } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { FollowedRecord, type FollowedRecordHost } from './follow-record-and-holder.js';
-import { type Beginning, recordPath, type SeenRecord } from './record/record.js';
+import { readRecord } from './record/read-record.js';
+import type { Beginning, SeenRecord } from './record/record.js';
 import { type WaitListener, WaitReports } from './report-waiting.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
@@ -44,12 +45,6 @@ export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost 
   untilLeft(leaving: Promise<void>): Promise<void>;
 }
 
-/** A step, and the record that it is about. */
-export interface NextStep {
-  readonly of: FollowedRecord;
-  readonly step: Step;
-}
-
 /**
  * An elector's place in the queue of its election: all that the candidate knows there, and the steps that it takes by that. The place is
  * taken once, and given back alone or together with its term. `campaign` has the order of its calls.
@@ -59,10 +54,10 @@ export class Place implements FollowedRecordHost {
   readonly #host: PlaceHost;
   readonly #next: NextLeader;
   readonly #requestHandler: RequestHandler;
+  /** What is known of the election's record. */
+  readonly record: FollowedRecord;
   readonly #claims: Claims;
   readonly #reports: WaitReports;
-  /** One for each seat. */
-  readonly #followed: readonly FollowedRecord[];
   #ahead: Ahead | undefined;
   /** Whether the nearest node ahead is watched. */
   #isWatching = false;
@@ -76,43 +71,38 @@ export class Place implements FollowedRecordHost {
   given: GivenTerm | undefined;
 
   private constructor(host: PlaceHost, contender: Contender, record: SeenRecord | undefined) {
-    const { session, options, records } = host;
+    const { session, options } = host;
     this.contender = contender;
     this.#host = host;
     this.#next = new NextLeader(contender);
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
-    this.#claims = new Claims(contender, this.#next.search, host);
-    this.#reports = new WaitReports(host, options.logger);
-    this.#followed = Array.from(
-      { length: records.seats },
-      (_, seat) => new FollowedRecord(this, seat, record),
-    );
+    this.record = new FollowedRecord(this, record);
+    this.#claims = new Claims(this.record, this.#next.search, host);
+    this.#reports = new WaitReports(host, this.record, options.logger);
   }
 
   /**
    * Joins the queue, and reads the record meanwhile.
-   * @throws the signal's reason, the error that ended the session, or what `joinQueue` and `ElectionRecords.prepare` throw.
+   * @throws the signal's reason, the error that ended the session, or what `joinQueue` and `readRecord` throw.
    *   Before it throws, it leaves a place that it has taken
    */
   static async join(host: PlaceHost, signal: Abortable): Promise<Place> {
-    const { session, path, options, records, advertisement } = host;
+    const { session, path, options, advertisement } = host;
     const { revision } = advertisement;
     if (session.state.name !== 'connected') await session.whenConnected(signal); // The servers grant the lease with the connection.
     const { leaseMs, environment } = session; // The lease never gets longer.
     const id = candidateUuid(environment.uuid(), options.priority, leaseMs);
-    const preparing = records.prepare();
+    const reading = ifThere(readRecord(session, path, signal));
     const join = { id, data: advertisement.bytes(), parse: parseEntry, beats: true, signal };
     const joining = joinQueue(session, path, join);
     try {
-      const [contender, record] = await abortable(Promise.all([joining, preparing]), signal);
+      const [contender, record] = await abortable(Promise.all([joining, reading]), signal);
       advertisement.created(revision);
       return new Place(host, contender, record);
     } catch (error) {
       // There may be no node, or the session may be over.
       await host.untilLeft(
-        joining
-          .then((contender) => leaveQueue(contender, new NextLeader(contender), recordIn(host)))
-          .catch(ignore),
+        joining.then((contender) => leaveQueue(contender, new NextLeader(contender))).catch(ignore),
       );
       throw error;
     }
@@ -128,13 +118,13 @@ export class Place implements FollowedRecordHost {
     return this.#host.advertisement.publish(this.#host.session, this.node, signal);
   }
 
-  /** @internal */
-  get records() {
-    return this.#host.records;
+  /** See {@link ClaimsHost}. */
+  get placeLost(): boolean {
+    return this.#host.placeLost;
   }
 
   /**
-   * Stands for election from now on: gets to know the queue and the records, and handles requests.
+   * Stands for election from now on: gets to know the queue and the record, and handles requests.
    * @param stop - ends each wait
    * @throws as `Advertisement.publish` does, or what ends the wait
    */
@@ -160,12 +150,12 @@ export class Place implements FollowedRecordHost {
   standDown(): void {
     this.#unsubscribe();
     this.#ended.abort(undefined);
-    for (const each of this.#followed) each.stop();
+    this.record.stop();
   }
 
-  /** The contender's node has changed, mostly because a leader handed its term over. With several seats no term is handed over. */
+  /** The contender's node has changed, mostly because a leader handed its term over. */
   mayLead(): void {
-    if (this.#followed.length === 1) this.#followed[0]?.mayHaveChanged();
+    this.record.mayHaveChanged();
   }
 
   /** Something is known that wasn't before, or was known and isn't any more. */
@@ -181,24 +171,18 @@ export class Place implements FollowedRecordHost {
 
   /** Keeps {@link #ahead} up to date from now on. */
   #awaitTurn(): void {
-    const { seats } = this.records;
-    const rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
-    awaitTurn(
-      this.contender,
-      {
-        signal: this.#ended,
-        onWaiting: ({ position, ahead }) => this.#moved({ position, nearest: ahead }),
-        onWatching: (position) => {
-          this.#isWatching = true;
-          this.#reports.waiting(position, true);
-        },
-        beforeListing: () => this.#moved(undefined),
-        insteadOfProbe: (second, probe) => this.#readInsteadOfProbe(second, probe),
-        turnCame: () => this.#moved({ position: 0 }),
-        turnFailed: (reason) => this.failed(reason),
+    awaitTurn(this.contender, {
+      signal: this.#ended,
+      onWaiting: ({ position, ahead }) => this.#moved({ position, nearest: ahead }),
+      onWatching: (position) => {
+        this.#isWatching = true;
+        this.#reports.waiting(position, true);
       },
-      rule,
-    );
+      beforeListing: () => this.#moved(undefined),
+      insteadOfProbe: (second, probe) => this.#readInsteadOfProbe(second, probe),
+      turnCame: () => this.#moved({ position: 0 }),
+      turnFailed: (reason) => this.failed(reason),
+    });
   }
 
   /** A node ahead has gone, or the queue was listed. The node that has gone may have handed its term over, or released it. */
@@ -207,28 +191,23 @@ export class Place implements FollowedRecordHost {
     if (ahead === undefined || ahead.position === 0) this.#isWatching = false;
     const isNext = ahead?.position === 1 && this.#ahead?.position !== 1;
     this.#ahead = ahead;
-    if (hasLeft) for (const each of this.#followed) each.mayHaveChanged();
+    if (hasLeft) this.record.mayHaveChanged();
     if (ahead !== undefined) this.#follow(ahead, isNext);
     this.changed();
   }
 
-  /** The next two in line follow the holders. A candidate whose turn has come has no other node to watch than theirs. */
+  /** The next two in line follow the holder. A candidate whose turn has come has no other node to watch than the holder's. */
   #follow(ahead: Ahead, isNext: boolean): void {
-    for (const each of this.#followed) {
-      const value = each.known.record?.value;
-      const position =
-        value?.state === 'held' ? positionBehind(ahead.position, value, ahead) : ahead.position;
-      if (rankOf(position, true) === undefined) each.unfollow();
-      else each.follow(isNext);
-      if (position === 0) each.watchHolder();
-    }
+    const value = this.record.known.record?.value;
+    const position = value?.state === 'held' ? positionBehind(ahead.position, value, ahead) : ahead.position;
+    if (rankOf(position, true) === undefined) this.record.unfollow();
+    else this.record.follow(isNext);
+    if (position === 0) this.record.watchHolder();
   }
 
-  /** With one seat, the record shows a candidate that those before it have left. */
+  /** The record shows a candidate that those before it have left. */
   #readInsteadOfProbe(second: string, probe: () => void) {
-    const [record] = this.#followed;
-    if (this.#followed.length > 1 || record === undefined) return undefined;
-    return record.readOfRecord(({ value }) => {
+    return this.record.readOfRecord(({ value }) => {
       if (value.state !== 'held' || this.#ahead === undefined) return;
       if (value.node === this.#ahead.nearest) probe();
       else if (value.node === second) this.#moved({ ...this.#ahead, position: 2 });
@@ -236,11 +215,10 @@ export class Place implements FollowedRecordHost {
   }
 
   /**
-   * What to do next. With several seats: read the records that are unread, before anything else. Then lead, or take the first term that
-   * can be taken.
+   * What to do next.
    * @throws NodeLostError if the candidate's node is gone, the error that ended the session, a server's refusal, or the reason for the stop
    */
-  next(): NextStep {
+  next(): Step {
     if (this.#failure !== undefined) throw this.#failure.reason;
     const { session, node, entry } = this.contender;
     const { takeoverDelayMs = 0 } = this.#host.options;
@@ -253,32 +231,25 @@ export class Place implements FollowedRecordHost {
       leastDelayMs: takeoverDelayMs,
     };
     this.#hasChanged = false;
-    const steps = this.#followed.map((of) => ({ of, step: decide(of.known, known) }));
-    for (const kind of ['look', 'lead', 'claim'] as const) {
-      const next = steps.find(({ step }) => step.do === kind);
-      if (next !== undefined) {
-        if (kind !== 'look' || this.#ahead?.position === 0) this.#reports.claiming();
-        return next;
-      }
+    const step = decide(this.record.known, known);
+    if (step.do === 'wait') {
+      if (step.warm) node.keepAlive();
+    } else if (step.do !== 'look' || this.#ahead?.position === 0) {
+      this.#reports.claiming();
     }
-    if (steps.some(({ step }) => step.do === 'wait' && step.warm)) node.keepAlive();
-    const waitMs = ({ step }: NextStep) => ('ms' in step ? (step.ms as number) : Number.POSITIVE_INFINITY);
-    return steps.reduce((one, other) => (waitMs(other) < waitMs(one) ? other : one));
+    return step;
   }
 
-  /** Reads the records that are unread, or that were read over another connection. */
-  async look(): Promise<void> {
-    const { connectionNumber } = this.contender.session;
-    const isOutdated = ({ known: { record } }: FollowedRecord) =>
-      record === undefined || record.connection !== connectionNumber;
-    await Promise.all(this.#followed.filter(isOutdated).map((each) => each.look(this.#ended)));
+  /** Reads the record. */
+  look(): Promise<void> {
+    return this.record.look(this.#ended);
   }
 
   /** Waits until more is known, or until the time of that step is over. */
-  async wait(of: FollowedRecord, step: WaitStep): Promise<void> {
+  async wait(step: WaitStep): Promise<void> {
     const { ms } = step;
     if (this.#ahead !== undefined) this.#follow(this.#ahead, false);
-    this.#reportWait(of, step);
+    this.#reportWait(step);
     if (this.#hasChanged) return;
     const woken = deferred();
     this.#wake = woken.resolve;
@@ -288,41 +259,39 @@ export class Place implements FollowedRecordHost {
     timer?.clear();
   }
 
-  #reportWait(of: FollowedRecord, { behind, ms, refused }: WaitStep): void {
+  #reportWait({ behind, ms, refused }: WaitStep): void {
     const ahead = this.#ahead;
     if (refused) {
-      this.#reports.refused(of);
+      this.#reports.refused();
     } else if (behind === undefined) {
-      if (ms !== undefined) this.#reports.waitingOut(of, ms);
+      if (ms !== undefined) this.#reports.waitingOut(ms);
     } else if (ahead?.position === 0) {
-      if (of.isHolderThere) this.#reports.waiting({ position: 1, ahead: behind });
+      if (this.record.isHolderThere) this.#reports.waiting({ position: 1, ahead: behind });
     } else if (ahead !== undefined && this.#isWatching) {
       this.#reports.waiting({ position: ahead.position, ahead: behind });
     }
   }
 
   /** Sends a claim. @throws as `Claims.send` does */
-  claim(of: FollowedRecord, step: ClaimStep, stop: Abortable): Promise<void> {
-    return this.#claims.send(of, step, stop);
+  claim(step: ClaimStep, stop: Abortable): Promise<void> {
+    return this.#claims.send(step, stop);
   }
 
   /** Takes up a term. Begins a lease if there is none. If that is over again by the answer, the caller sees it. */
-  async takeUp(of: FollowedRecord, { record, cold }: LeadStep): Promise<Claim> {
-    const { node } = this.contender;
+  async takeUp({ record, cold }: LeadStep): Promise<Claim> {
+    const { node, queue } = this.contender;
     node.keepAlive();
     if (cold) await node.renew(this.#ended);
-    if (this.#followed.length === 1) this.#next.begin();
+    this.#next.begin();
     const { value, zxid, version, connection } = record;
-    const { seat, path } = of;
     return {
       term: value.term,
-      seat,
       token: zxid,
-      record: path,
+      record: queue,
       version,
       node: node.path,
       connection,
-      origin: originOf(of, value.began),
+      origin: originOf(this.record, value.began),
     };
   }
 
@@ -347,8 +316,7 @@ export class Place implements FollowedRecordHost {
    * @param named - the candidate that is to lead next
    */
   async release(claim: Claim, named?: MarkedSuccessor): Promise<void> {
-    const isHandedOver = this.#host.options.seats === 1; // With several seats the queue alone decides which candidate leads next.
-    const successor = isHandedOver ? (named ?? (await this.#next.find())) : undefined;
+    const successor = named ?? (await this.#next.find());
     const giving = async () => {
       this.given = await releaseTerm(this.contender, claim, this.#next, successor);
     };
@@ -358,7 +326,7 @@ export class Place implements FollowedRecordHost {
   /** Gives the place back, unless that has been done together with the term. Never rejects. */
   leave(): Promise<void> {
     this.#next.end();
-    return this.#host.untilLeft(leaveQueue(this.contender, this.#next, recordIn(this.#host)));
+    return this.#host.untilLeft(leaveQueue(this.contender, this.#next));
   }
 }
 
@@ -366,9 +334,4 @@ function originOf({ changedAt, formerEndedAt }: FollowedRecord, began: Beginning
   if (began === 'vacant') return { kind: began };
   if (began === 'handover') return { kind: began, sinceMs: changedAt };
   return { kind: 'failover', sinceMs: formerEndedAt };
-}
-
-/** The path of the record that a leader may hand over: the election's own. With several seats there is none. */
-function recordIn({ path, options }: PlaceHost): string | undefined {
-  return options.seats === 1 ? recordPath(path) : undefined;
 }

@@ -18,6 +18,7 @@ const CLAIMING = 'claiming';
 /** Reports each change of a candidate's wait once. */
 export class WaitReports {
   readonly #listener: WaitListener;
+  readonly #record: FollowedRecord;
   readonly #logger: Session['logger'];
   /** What was reported last. */
   #told: string | undefined;
@@ -26,8 +27,9 @@ export class WaitReports {
   /** Likewise, of the record over which a claim was refused last. */
   #refused: bigint | undefined;
 
-  constructor(listener: WaitListener, logger: Session['logger']) {
+  constructor(listener: WaitListener, record: FollowedRecord, logger: Session['logger']) {
     this.#listener = listener;
+    this.#record = record;
     this.#logger = logger;
   }
 
@@ -46,27 +48,36 @@ export class WaitReports {
   }
 
   /** The candidate waits out the lease of a leader whose node is gone, or of a record that can't be read, for `ms` more milliseconds. */
-  waitingOut({ path, known: { record } }: FollowedRecord, ms: number): void {
+  waitingOut(ms: number): void {
+    const { record } = this.#record.known;
     this.claiming();
     if (record === undefined || this.#waitedOut === record.zxid) return;
     this.#waitedOut = record.zxid;
     this.#listener.onTakeoverWait();
-    this.#logUncleanEnd(path, record.value, ms);
+    this.#logUncleanEnd(record.value, ms);
   }
 
   /** The servers refuse a claim over the record that the session's server shows: the copies of the servers differ. */
-  refused({ path, known: { record } }: FollowedRecord): void {
+  refused(): void {
+    const { record } = this.#record.known;
     if (record === undefined || this.#refused === record.zxid) return;
     this.#refused = record.zxid;
     this.#logger.warn(
-      { path },
+      { path: this.#path },
       "the other servers refuse a claim over the record that this session's server shows",
     );
   }
 
-  #logUncleanEnd(path: string, record: ReadRecord, waitMs: number): void {
+  get #path(): string {
+    return this.#record.host.contender.queue;
+  }
+
+  #logUncleanEnd(record: ReadRecord, waitMs: number): void {
     if (record.state === 'unreadable')
-      this.#logger.warn({ path }, "the election record can't be read: assuming that a leader holds it");
+      this.#logger.warn(
+        { path: this.#path },
+        "the election record can't be read: assuming that a leader holds it",
+      );
     if (record.state !== 'held') return;
     this.#logger.info(
       { term: record.term, formerLeader: record.id ?? record.node, waitMs: Math.round(waitMs) },

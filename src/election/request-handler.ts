@@ -104,8 +104,7 @@ export class RequestHandler {
       return { agrees: true, successor: to === undefined ? undefined : await this.#port.findSuccessor(to) };
     } catch (error) {
       if (error instanceof NoCandidateError) return { agrees: false, reason: 'no-candidate' };
-      // With several seats no term can be handed over. The requester didn't know that there are several.
-      if (!(error instanceof InvalidStateError)) this.#reportUnlessEnded(error);
+      if (!(error instanceof InvalidStateError)) this.#reportUnlessEnded(error); // Otherwise the term has ended meanwhile.
       return { agrees: false };
     }
   }

@@ -1,15 +1,7 @@
-import { InvalidOptionError, NoCandidateError, NoNodeError, RevocationRefusedError } from '../errors.js';
+import { NoCandidateError, NoNodeError, RevocationRefusedError } from '../errors.js';
 import { onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred } from '../platform/async/promises.js';
-import {
-  checkId,
-  checkInstance,
-  checkMs,
-  checkOptions,
-  checkPath,
-  checkSeat,
-  checkSignal,
-} from '../platform/checks.js';
+import { checkId, checkInstance, checkMs, checkOptions, checkPath, checkSignal } from '../platform/checks.js';
 import { parseEntry } from '../queue/names-and-order.js';
 import type { Change } from '../session/protocol/requests.js';
 import { Session } from '../session/session.js';
@@ -25,12 +17,10 @@ export interface RevocationOptions {
   readonly graceMs?: number;
   /**
    * The candidate that is to lead next: its id, or the name of its node; if several have that id, the first in the
-   * queue. The leader hands its term over to this candidate, as `LeaderElector.handOver` does. Not allowed with `seat`.
+   * queue. The leader hands its term over to this candidate, as `LeaderElector.handOver` does.
    * @default the candidate that the priorities and the queue decide on
    */
   readonly to?: string;
-  /** The seat whose leader to ask, from 0, in an election with several seats. @default the election has one seat */
-  readonly seat?: number;
   /** The requester's name, which the leader sees. @default the host name, the process id and a random part */
   readonly by?: string;
   /** Aborting it ends the wait: the call rejects with the signal's reason. The request stays on the leader's node. */
@@ -54,7 +44,6 @@ export interface RevocationOptions {
  * @throws ZooKeeperError if the server doesn't let this session write the request
  * @throws SessionExpiredError, SessionClosedError if the session ends before
  * @throws the signal's reason if it aborts before
- * @throws SeatsMismatchError without `seat` in an election with several seats
  * @throws InvalidOptionError if an argument is wrong
  */
 export async function revokeLeader(
@@ -64,16 +53,9 @@ export async function revokeLeader(
 ): Promise<Candidate | undefined> {
   checkInstance('session', session, Session);
   checkPath('path', path);
-  checkOptions<RevocationOptions>('revocation', options, ['graceMs', 'to', 'seat', 'by', 'signal']);
+  checkOptions<RevocationOptions>('revocation', options, ['graceMs', 'to', 'by', 'signal']);
   const signal = checkSignal('signal', options.signal);
-  const seat = checkSeat('seat', options.seat);
   const to = checkId('to', options.to);
-  if (to !== undefined && seat !== undefined)
-    throw new InvalidOptionError(
-      'to',
-      to,
-      'none with `seat`: with several seats the queue decides which candidate leads next',
-    );
   const key = session.environment.uuid();
   const request: StepDownRequest = {
     kind: 'step-down',
@@ -82,7 +64,7 @@ export async function revokeLeader(
     graceMs: checkMs('graceMs', options.graceMs) ?? session.sessionTimeoutMs,
     ...(to !== undefined && { to }),
   };
-  const leader = await abortable(new ElectionReader(session, path, seat).leader(), signal);
+  const leader = await abortable(new ElectionReader(session, path).leader(), signal);
   if (leader === undefined) return undefined;
   if (to !== undefined) await abortable(checkCandidate(session, path, to, leader), signal);
   const node = `${path}/${leader.node}`;

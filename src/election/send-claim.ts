@@ -2,7 +2,6 @@ import { BadVersionError, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Beating } from '../lease/silence.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, abortableLate } from '../platform/async/promises.js';
-import type { Contender } from '../queue/contender.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { TransactionPart } from '../session/protocol/records.js';
@@ -10,28 +9,28 @@ import type { SuccessorSearch } from './candidates/find-next-leader.js';
 import type { ClaimStep, HeldRecord } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { FollowedRecord } from './follow-record-and-holder.js';
-import type { ElectionRecords } from './record/election-records.js';
 import type { Beginning, SeenRecord } from './record/record.js';
 import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transactions.js';
 
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {
   readonly options: Pick<ResolvedElectorOptions, 'id' | 'logger'>;
-  readonly records: ElectionRecords;
+  /** See `KnownRecord`. A claim that is carried out leaves nothing in doubt. */
+  placeLost: boolean;
   /** See `WaitListener`. */
   onTakeoverWait(): void;
 }
 
 /** Sends the claims of one candidate. */
 export class Claims {
-  readonly #contender: Contender;
+  readonly #record: FollowedRecord;
   readonly #search: SuccessorSearch;
   readonly #host: ClaimsHost;
   /** The record for which a preferred candidate was last looked for. */
   #preferredAt: bigint | undefined;
 
-  constructor(contender: Contender, search: SuccessorSearch, host: ClaimsHost) {
-    this.#contender = contender;
+  constructor(record: FollowedRecord, search: SuccessorSearch, host: ClaimsHost) {
+    this.#record = record;
     this.#search = search;
     this.#host = host;
   }
@@ -40,7 +39,7 @@ export class Claims {
    * Sends a claim, in a single transaction. The next look shows what came of it if it isn't answered.
    * @throws NodeLostError, a server's refusal, the error that ended the session, or the signal's reason, a lease after the abort
    */
-  async send(of: FollowedRecord, { over, instead }: ClaimStep, signal: Abortable): Promise<void> {
+  async send({ over, instead }: ClaimStep, signal: Abortable): Promise<void> {
     const { session, node, entry, queue } = this.#contender;
     const { value } = over;
     const holder = value.state === 'held' && value.node !== entry.node ? value : undefined;
@@ -49,30 +48,30 @@ export class Claims {
     const deletions =
       instead === undefined || holder === undefined ? [] : takeoverParts(queue, holder.node, instead);
     try {
-      if (holder !== undefined && (await this.#passOn(of, { over, instead }, holder, deletions, signal)))
-        return of.mayHaveChanged();
-      if (session.connectionNumber !== over.connection) return of.mayHaveChanged();
+      if (holder !== undefined && (await this.#passOn({ over, instead }, holder, deletions, signal)))
+        return this.#record.mayHaveChanged();
+      if (session.connectionNumber !== over.connection) return this.#record.mayHaveChanged();
       const { leaseMs } = session;
       const held = {
         ...{ term: nextTerm(over), id: this.#host.options.id, began: beginning(over, entry.node, instead) },
         ...{ node: entry.node, leaseMs },
       };
-      const claiming = node.prove([...deletions, claimParts({ path: of.path, version: over.version }, held)]);
+      const claiming = node.prove([...deletions, claimParts({ path: queue, version: over.version }, held)]);
       // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
       const reply = await abortableLate(session.clock, claiming, leaseMs, signal);
       const seen = seenAfter({ state: 'held', ...held }, reply, over.connection);
-      this.#host.records.noteClaim(of.seat);
-      of.learn(seen);
+      this.#host.placeLost = false;
+      this.#record.learn(seen);
     } catch (error) {
-      if (isNoAuth(error) && holder !== undefined && instead !== undefined) this.#reportProtected(of);
+      if (isNoAuth(error) && holder !== undefined && instead !== undefined) this.#reportProtected();
       else if (error instanceof BadVersionError || error instanceof NoNodeError)
-        of.claimRefused(error.path === session.absolute(of.path) ? over : undefined);
+        this.#record.claimRefused(error.path === session.absolute(queue) ? over : undefined);
       else if (!isUnanswered(error)) throw error;
       else {
         // Commits a proof of this contender's node. After that, the record shows whether the servers carried the claim out. A
         // contender that gives up here leaves as after an unclean end.
         await node.renew(signal);
-        of.mayHaveChanged();
+        this.#record.mayHaveChanged();
       }
     }
   }
@@ -82,22 +81,20 @@ export class Claims {
    * for each takeover. Returns whether the record is to be read again.
    */
   async #passOn(
-    of: FollowedRecord,
     { over, instead }: Omit<ClaimStep, 'do'>,
     holder: HeldRecord,
     deletions: readonly TransactionPart[],
     signal: Abortable,
   ): Promise<boolean> {
     const { session, node, entry, queue } = this.#contender;
-    if (this.#host.records.seats > 1 || (instead === undefined && this.#preferredAt === over.zxid))
-      return false;
+    if (instead === undefined && this.#preferredAt === over.zxid) return false;
     this.#preferredAt = over.zxid;
     try {
       const preferred = await abortable(this.#search.preferredTo(this.#contender, holder.node), signal);
       if (preferred === undefined || session.connectionNumber !== over.connection) return false;
       const handing = handOverParts(
         queue,
-        { path: of.path, version: over.version },
+        { path: queue, version: over.version },
         preferred,
         nextTerm(over),
         beginning(over, entry.node, instead),
@@ -111,6 +108,10 @@ export class Claims {
     }
   }
 
+  get #contender() {
+    return this.#record.host.contender;
+  }
+
   #reportTakeover({ term, id, node }: HeldRecord, { since }: Beating): void {
     this.#host.onTakeoverWait();
     const silentMs = Math.round(this.#contender.session.clock.now() - since);
@@ -120,12 +121,12 @@ export class Claims {
     );
   }
 
-  #reportProtected(of: FollowedRecord): void {
+  #reportProtected(): void {
     this.#host.options.logger.warn(
       { path: this.#contender.session.absolute(this.#contender.queue) },
       "this session may not delete the leader's node: waiting for the end of the leader's session",
     );
-    of.protect();
+    this.#record.protect();
   }
 }
 

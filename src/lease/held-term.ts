@@ -5,15 +5,15 @@ import type { TermHandle } from './term-handle.js';
  * A term that this process has begun, of an election or of a shard: a value with a lifetime. Ask {@link HeldTerm.isHeld} right before
  * each action.
  *
- * Guaranteed: a process that acts only while `isHeld()` never acts at the same time as the holder of another term of the same election
- * and seat, or of the same shard, if the rates of their clocks differ by 1 % at most.
+ * Guaranteed: a process that acts only while `isHeld()` never acts at the same time as the holder of another term of the same election,
+ * or of the same shard, if the rates of their clocks differ by 1 % at most.
  *
  * Not guaranteed for an action that lasts longer than `remainingMs()`, nor for one before which you didn't ask `isHeld()`: another
  * process holds the next term as soon as the lease is surely over, or the session (see `takeover`). For such actions, and where clocks
  * can't be trusted, let the resource refuse lower tokens.
  */
 export interface HeldTerm {
-  /** 1 for the first term of the election's seat, or of the shard, and one more for each that follows. */
+  /** 1 for the first term of the election, or of the shard, and one more for each that follows. */
   readonly number: number;
   /**
    * The fencing token: higher than that of every earlier term of the same election or shard, also when the election or the group was

@@ -18,8 +18,6 @@ export interface TermHandle {
   readonly number: number;
   /** The term's fencing token. */
   readonly token: bigint;
-  /** Of a term of an election: the seat that is led, from 0. */
-  readonly seat?: number;
   /** Of a shard: its id. */
   readonly shard?: string;
   /** The process that holds the term. */
@@ -34,8 +32,6 @@ export interface TermOfHandle {
   readonly number: number;
   /** The fencing token. Let the resource that you write to refuse lower ones. */
   readonly token: bigint;
-  /** Of a term of an election: the seat that is led, from 0. */
-  readonly seat?: number;
   /** Of a shard: its id. */
   readonly shard?: string;
   /**
@@ -56,8 +52,7 @@ export interface TermOfHandle {
   remainingMs(): number;
 }
 
-type AboutTerm = Pick<TermHandle, 'number' | 'token'> &
-  ({ readonly seat: number } | { readonly shard: string });
+type AboutTerm = Pick<TermHandle, 'number' | 'token' | 'shard'>;
 
 /** The handle of the term whose lease is in `cell`. */
 export function handleOf(cell: LeaseCell, about: AboutTerm): TermHandle {
@@ -92,10 +87,9 @@ export function heldTerm(handle: TermHandle): TermOfHandle {
  */
 function isHandle(value: unknown): value is TermHandle {
   if (typeof value !== 'object' || value === null) return false;
-  const { number, token, seat, shard, pid, lease } = value as Partial<TermHandle>;
-  const isOfElection = typeof seat === 'number' && shard === undefined;
-  const isOfShard = typeof shard === 'string' && seat === undefined;
-  if (typeof number !== 'number' || typeof token !== 'bigint' || !(isOfElection || isOfShard)) return false;
+  const { number, token, shard, pid, lease } = value as Partial<TermHandle>;
+  if (typeof number !== 'number' || typeof token !== 'bigint') return false;
+  if (shard !== undefined && typeof shard !== 'string') return false;
   // Not by `instanceof`: Jest runs tests in a realm of their own.
   return pid === process.pid && types.isSharedArrayBuffer(lease) && LeaseCell.isCell(lease);
 }
@@ -103,14 +97,12 @@ function isHandle(value: unknown): value is TermHandle {
 class SharedTerm implements TermOfHandle {
   readonly number: number;
   readonly token: bigint;
-  readonly seat?: number;
   readonly shard?: string;
   readonly #cell: LeaseCell;
 
-  constructor({ number, token, seat, shard, lease }: TermHandle) {
+  constructor({ number, token, shard, lease }: TermHandle) {
     this.number = number;
     this.token = token;
-    if (seat !== undefined) this.seat = seat;
     if (shard !== undefined) this.shard = shard;
     this.#cell = new LeaseCell(lease);
   }
@@ -131,6 +123,6 @@ class SharedTerm implements TermOfHandle {
   }
 }
 
-showAs(SharedTerm, ({ number, token, seat, shard }) =>
-  shard === undefined ? { number, seat, token } : { id: shard, number, token },
+showAs(SharedTerm, ({ number, token, shard }) =>
+  shard === undefined ? { number, token } : { id: shard, number, token },
 );

@@ -32,7 +32,7 @@ export class Semaphore extends QueueLock {
   /** @throws InvalidOptionError if the path, the number of seats or an option is wrong */
   constructor(session: Session, path: string, seats: number, options?: LockOptions) {
     super(session, path, options);
-    this.#seats = new AgreedNumber(session, path, checkSeats('seats', seats), { access: options?.access });
+    this.#seats = new AgreedNumber(session, path, checkSeats('seats', seats), options?.access);
   }
 
   /**

@@ -89,13 +89,9 @@ export function checkSignal(name: string, value: AbortSignal | undefined): Abort
   return value;
 }
 
-/** A number of seats, which is how many may hold, or lead, at once. */
+/** A number of seats, which is how many may hold at once. */
 export function checkSeats(name: string, value: unknown): number {
   return checkWhole(name, value, 1, MOST_SEATS);
-}
-
-export function checkSeat(name: string, value: unknown): number | undefined {
-  return value === undefined ? undefined : checkWhole(name, value, 0, MOST_SEATS - 1);
 }
 
 /** A whole number in a range, both ends included. */

@@ -30,30 +30,15 @@ export class AgreedNumber {
   readonly #session: Session;
   readonly #path: string;
   readonly #access: Access | undefined;
-  readonly #parse: (node: NodeData) => number | undefined;
-  readonly #prepare: () => Promise<void>;
   readonly #given: number;
   /** The number at the last agreement; `undefined` before the first one. */
   #agreedOn: number | undefined;
 
   /**
-   * @param how.access - the access list of the node, if it has to be created. @default the session's
-   * @param how.parse - reads the number from the node
-   * @param how.prepare - creates the nodes that have to exist before the number is written
+   * @param access - the access list of the node, if it has to be created. @default the session's
    */
-  constructor(
-    session: Session,
-    path: string,
-    seats: number,
-    how: {
-      access?: Access | undefined;
-      parse?: (node: NodeData) => number | undefined;
-      prepare?: () => Promise<void>;
-    } = {},
-  ) {
-    this.#access = how.access;
-    this.#parse = how.parse ?? (({ data }) => parseSeats(data));
-    this.#prepare = how.prepare ?? (() => Promise.resolve());
+  constructor(session: Session, path: string, seats: number, access: Access | undefined) {
+    this.#access = access;
     this.#session = session;
     this.#path = path;
     this.#given = seats;
@@ -68,11 +53,8 @@ export class AgreedNumber {
     for (;;) {
       const found = await this.#read(watch);
       if (found === undefined) await this.#session.ensurePath(this.#path, this.#access);
-      else if (found.data.length > 0 || found.stat.version > 0) return this.#check(this.#parse(found));
-      else {
-        await this.#prepare();
-        await this.#write(this.#wanted, 0);
-      }
+      else if (found.data.length > 0 || found.stat.version > 0) return this.#check(parseSeats(found.data));
+      else await this.#write(this.#wanted, 0);
     }
   }
 
@@ -83,7 +65,7 @@ export class AgreedNumber {
       await this.agree();
       const found = await this.#read();
       if (found === undefined) continue;
-      this.#check(this.#parse(found));
+      this.#check(parseSeats(found.data));
       written = await this.#write(seats, found.stat.version);
     }
     this.#agreedOn = seats;

@@ -68,7 +68,7 @@ export function untilTurn(
  * As {@link untilTurn}, but without a promise. Calls `waiter`, at once if the contender is known to be first.
  * @throws as {@link untilTurn} does, if the wait is over before it begins
  */
-export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRule): void {
+export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRule = EXCLUSIVE): void {
   contender.node.lost.throwIfAborted();
   waiter.signal?.throwIfAborted();
   if (contender.isFirst()) waiter.turnCame();

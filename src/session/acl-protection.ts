@@ -77,19 +77,6 @@ export class PathGuard {
     if (this.#protected !== undefined) this.#remember(path, 'while-used', this.#protected);
   }
 
-  /**
-   * Checks a record below a checked path, if it exists, since any client may have created it. @throws the errors of {@link PathGuard.check}
-   */
-  async checkRecord(path: string): Promise<void> {
-    if (this.#protected === undefined || this.#protected.has(path)) return;
-    try {
-      await this.#checkItself(path);
-      this.#remember(path, 'for-good', this.#protected);
-    } catch (error) {
-      if (!(error instanceof NoNodeError)) throw error;
-    }
-  }
-
   #remember(path: string, validity: Validity, known: Map<string, Validity>): void {
     if (known.size === MAX_PATHS) known.clear();
     known.set(path, validity);

@@ -41,12 +41,10 @@ describe('a command about an election', () => {
 
   it.each<[words: string[], said: string]>([
     [['status', '/a', '--root', '/b'], 'which ones? Give the path of one, or --root for all below a path.'],
-    [['status', '--root', '/a', '--seat', '1'], '--seat is for one election: give its path.'],
     [['status', '--root', 'a'], 'Expected an absolute path, beginning with /.'],
     [['status', '--root', '/a/'], 'Expected a path that does not end with /.'],
     [['status', 'jobs'], 'Expected an absolute path, beginning with /.'],
     [['status', '/zookeeper/x'], 'Expected a path outside /zookeeper.'],
-    [['status', '/a', '--seat', 'x'], 'Expected a whole number from 0 to 9999.'],
     [
       ['status', '/a', '--session-timeout', '0'],
       'Expected a duration, as 500ms, 30s, 2m or 1h, at least 100 ms.',
@@ -66,9 +64,7 @@ describe('a command about an election', () => {
     [['run', '/a', '--grace', '10', '--', 'ls'], '10 is 10 ms: did you mean 10s'],
     [['resign', '/a', '--grace', '10'], '10 is 10 ms: did you mean 10s'],
     [['resign', '/a', '--to', ''], 'Expected a string of 1 to 256 printable characters.'],
-    [['resign', '/a', '--to', 'b', '--seat', '1'], 'cannot be used with option'],
-    [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
-    [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
+    [['elect', '/a', '--priority', '256'], 'Expected a whole number from 0 to 255.'],
     [['elect', '/a', 'one', '--data', 'two'], 'the data is given twice: as an argument and with --data'],
     [['status', '/a', '--connect', ''], 'which servers? Give --connect host:port, or set ZOOKEEPER.'],
     [['status', '/a', '--connect', 'host:port'], 'connect'],
@@ -160,14 +156,6 @@ async function help(name: string): Promise<string> {
   return lines.join('');
 }
 
-/** An election with three seats, two of which are led: by `one` and `two`. */
-async function threeSeats(): Promise<string> {
-  const { session, path } = await openWithPath('cli');
-  await lead(session, path, { id: 'one', seats: 3 });
-  await lead(session, path, { id: 'two', seats: 3 });
-  return path;
-}
-
 describe('conclave status', () => {
   it('exits with 1 if there is no such election, and if it has no leader', async () => {
     const path = uniquePath('cli');
@@ -212,56 +200,6 @@ describe('conclave status', () => {
         { id: 'three', position: 2 },
       ],
     });
-  });
-
-  it('finds the seats of an election by itself, and prints the leader of each, or of one', async () => {
-    const path = await threeSeats();
-    const heartbeat = 'heartbeat {2}\\d+ ms ago, [^\\n]*\\n';
-    expect(await conclave('status', path)).toMatchObject({
-      exitCode: 0,
-      stdout: [
-        expect.stringMatching(
-          new RegExp(
-            `^seat 0 {2}term 1 {2}one\\n${heartbeat}seat 1 {2}term 1 {2}two\\n${heartbeat}seat 2 {2}nobody leads$`,
-          ),
-        ),
-      ],
-    });
-    const { stdout } = await conclave('status', path, '--json');
-    expect(JSON.parse(stdout[0] as string)).toEqual({
-      election: path,
-      exists: true,
-      ...{ term: 1, leader: expect.objectContaining({ id: 'one' }), heartbeatAgeMs: expect.any(Number) },
-      leaders: [
-        expect.objectContaining({ seat: 0, term: 1, leader: expect.objectContaining({ id: 'one' }) }),
-        expect.objectContaining({ seat: 1, term: 1, leader: expect.objectContaining({ id: 'two' }) }),
-        { seat: 2, leader: null },
-      ],
-      candidates: [
-        expect.objectContaining({ id: 'one', position: 0 }),
-        expect.objectContaining({ id: 'two', position: 0 }),
-      ],
-    });
-    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
-      expect.stringMatching(/^term 1 {2}two\nheartbeat {2}\d+ ms ago, .*$/),
-    ]);
-    expect(await conclave('status', path, '--seat', '2')).toMatchObject({
-      exitCode: 1,
-      stdout: ['nobody leads'],
-    });
-  });
-
-  it.each(['status', 'resign'])('%s exits with 64 for a seat that the election has not', async (name) => {
-    const path = await threeSeats();
-    expect(await conclave(name, path, '--seat', '3')).toMatchObject({
-      exitCode: 64,
-      stderr: `conclave: --seat 3: ${path} has 3 seats: expected 0 to 2.`,
-    });
-    const single = uniquePath('cli');
-    await lead(await openSession(), single);
-    expect((await conclave(name, single, '--seat', '0')).stderr).toBe(
-      `conclave: --seat 0: ${single} has one seat: leave --seat out.`,
-    );
   });
 
   it('says of each waiting candidate that prepares whether it is prepared', async () => {
@@ -322,21 +260,6 @@ describe('conclave resign', () => {
     expect(await conclave('resign', path)).toMatchObject({ exitCode: 0, stdout: ['one'] });
     await until(() => second.term !== undefined, 'the next term');
     expect(first.term).toBeUndefined();
-  });
-
-  it('lets the leaders of all seats step down, one after the other', async () => {
-    const { session, path } = await openWithPath('cli');
-    const [first] = await lead(session, path, { id: 'one', seats: 2 });
-    const [second, term] = await lead(session, path, { id: 'two', seats: 2 });
-    const held: boolean[] = [];
-    first.on('demoted', () => held.push(term.isHeld()));
-    const resigned = nextEvent(second, 'demoted');
-    expect(await conclave('resign', path)).toMatchObject({
-      exitCode: 0,
-      stdout: ['seat 0  one', 'seat 1  two'],
-    });
-    await resigned;
-    expect(held).toEqual([true]);
   });
 
   it('exits with 1 if there is no leader, and with 75 if the leader refuses', async () => {
@@ -425,27 +348,21 @@ describe('conclave elect', () => {
     expect(runner.stderr).toBe('');
   });
 
-  it('takes a seat of several, and advertises data that are given as an option, as run does', async () => {
+  it('advertises data that are given as an option, as run does, and prints JSON', async () => {
     const path = uniquePath('cli');
-    const seats = ['--seats', '2', '--data', 'here'];
-    const text = new RunningCommand(['elect', path, '--id', 'a', ...seats]);
+    const text = new RunningCommand(['elect', path, '--id', 'a', '--data', 'here']);
     await until(() => text.stdout.includes('\n'), 'the first election');
-    expect(text.stdout).toMatch(/^a seat 0 term 1 token \d+\n$/);
-    const json = new RunningCommand(['elect', path, '--id', 'b', '--json', ...seats]);
-    await until(() => json.stdout.includes('\n'), 'the second election');
-    expect(json.stdout).toMatch(/^\{"id":"b","seat":1,"term":1,"token":"\d+"\}\n$/);
-    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
-      expect.stringMatching(/^term 1 {2}b {2}here\nheartbeat {2}\d+ ms ago, .*$/),
+    expect(text.stdout).toMatch(/^a term 1 token \d+\n$/);
+    expect((await conclave('status', path)).stdout).toEqual([
+      expect.stringMatching(/^term 1 {2}a {2}here\nheartbeat {2}\d+ ms ago, .*$/),
     ]);
     text.signal('SIGTERM');
     expect(await text.exit()).toBe(0);
-    const show = ['--', 'sh', '-c', 'echo seat $CONCLAVE_SEAT'];
-    const command = new RunningCommand(['run', path, ...seats, ...show]);
-    expect(await command.exit()).toBe(0);
-    expect(command.stdout).toBe('seat 0\n');
-    const wrong = new RunningCommand(['run', path, '--seats', '3', ...show]);
-    expect(await wrong.exit()).toBe(64);
-    expect(wrong.stderr).toContain('has 2 seats, but this process was given 3');
+    const json = new RunningCommand(['elect', path, '--id', 'b', '--json']);
+    await until(() => json.stdout.includes('\n'), 'the second election');
+    expect(json.stdout).toMatch(/^\{"id":"b","term":2,"token":"\d+"\}\n$/);
+    json.signal('SIGTERM');
+    expect(await json.exit()).toBe(0);
   });
 
   it('exits with 76 when it was asked to step down', async () => {

@@ -85,8 +85,8 @@ async function tryToHave(
   return { report: await liar.dies(), errors: liar.errors };
 }
 
-async function leadAs(session: Session, path: string, seats = 1): Promise<{ term: Term; node: string }> {
-  const elector = new LeaderElector(session, path, { seats });
+async function leadAs(session: Session, path: string): Promise<{ term: Term; node: string }> {
+  const elector = new LeaderElector(session, path);
   onTestFinished(() => elector.stop());
   const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
   return { term, node: elector.claim?.node as string };
@@ -200,16 +200,16 @@ describe('a guardian that is sent a claim to something that the dead process did
 });
 
 describe('a term of a dead process', () => {
-  it.each([1, 2])('is given back also when its node was written since, with %d seats', async (seats) => {
+  it('is given back also when its node was written since', async () => {
     const session = await openSession({ auth: alice });
     const observer = await openSession({ auth: alice });
     const path = uniquePath('election');
-    const { term, node } = await leadAs(session, path, seats);
+    const { term, node } = await leadAs(session, path);
     await observer.setData(node, Buffer.from('written'));
     const open = openSessionOf(session, term);
     const outcome = await cleanUpSession(connectSource(connectString()), open, { auth: alice });
     expect(outcome).toEqual({ terms: 1, members: 0, clean: true });
-    const { data, stat } = await observer.getData(seats === 1 ? path : `${path}/seat-0`);
+    const { data, stat } = await observer.getData(path);
     expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });
     expect(await observer.exists(node)).toBeUndefined();
   });

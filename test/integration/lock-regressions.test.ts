@@ -1,8 +1,5 @@
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { serializeRecord } from '../../src/election/record/record.js';
-import type { Term } from '../../src/election/term/term.js';
 import {
   ConnectionLossError,
   InvalidOptionError,
@@ -15,16 +12,8 @@ import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
-import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import {
-  connectString,
-  openProxied,
-  openSession,
-  openWithPath,
-  uniquePath,
-} from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent } from '../support/events.js';
-import { startProxy } from '../support/faults/start-proxy.js';
+import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 /** Every bug of the locks and the seats that was found after their code had landed. The names of the tests say what went wrong. */
@@ -165,92 +154,6 @@ it('a write lock that is downgraded never heard of a request for it that came ri
   await asked.promise;
   await reading.release();
 }, 10_000);
-
-describe('an election with several seats', () => {
-  it('had a seat that no other candidate could take while a candidate for a single one waited in its queue', async () => {
-    const path = uniquePath('bug');
-    await lead(await openSession(), path, { seats: 2 });
-    const wrong = new LeaderElector(await openSession(), path);
-    await expect(wrong.start()).rejects.toMatchObject({ code: 'SEATS_MISMATCH', given: 1, agreed: 2 });
-    const [, term] = await lead(await openSession(), path, { seats: 2 });
-    expect(term.seat).toBe(1);
-  }, 10_000);
-
-  it('was led on a seat that it did not have any more, by a candidate that had agreed to more of them', async () => {
-    const path = uniquePath('bug');
-    const operator = await openSession();
-    const elector = await campaign(await openSession(), path, { seats: 3 });
-    await until(() => elector.term !== undefined);
-    const reported = nextEvent<[Error]>(elector, 'error');
-    const stopped = nextEvent(elector, 'stopped');
-    await operator.setData(path, Buffer.from('{"seats":2}'));
-    await operator.remove(`${path}/${(await elector.candidates())[0]?.node}`);
-    expect((await reported)[0]).toMatchObject({ code: 'SEATS_MISMATCH', given: 3, agreed: 2 });
-    await stopped;
-  }, 10_000);
-
-  it('could not be left while no server was in reach and a seat was being made', async () => {
-    const path = uniquePath('bug');
-    await (await openSession()).create(path, { data: Buffer.from('{"seats":2}') });
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 2000 });
-    const lost = proxy.loseReplyTo('create', { text: '/seat-' }).then(() => proxy.cut());
-    const elector = await campaign(session, path, { seats: 2 });
-    await lost;
-    await elector.stop();
-    expect(elector.state.name).toBe('stopped');
-  }, 10_000);
-
-  it('let one lead at once on a seat whose record was being deleted, while the leader still acted', async () => {
-    const path = uniquePath('bug');
-    const operator = await openSession();
-    const proxy = await startProxy();
-    const cut = await openSession({}, proxy.connectString);
-    const [, acting] = await lead(cut, path, { seats: 2 });
-    const [other] = await lead(await openSession(), path, { seats: 2 });
-    const next = await campaign(await openSession(), path, { seats: 2 });
-    const node = (await next.candidates()).find(({ id }) => id === other.id)?.node;
-    proxy.partition();
-    const claiming = until(() => next.state.name === 'claiming');
-    const elected = nextEvent<[Term]>(next, 'elected');
-    // A recursive deletion deletes the children in the order of the listing. This one is cut short.
-    await operator.remove(`${path}/seat-${acting.seat}`);
-    await operator.remove(`${path}/${node}`);
-    await claiming;
-    const [term] = await elected;
-    expect([term.seat, acting.isHeld()]).toEqual([acting.seat, false]);
-  }, 20_000);
-
-  it('made Node warn of a leak when many of its leaders were gone at once', async () => {
-    const path = uniquePath('bug');
-    const operator = await openSession();
-    await operator.create(path, { data: Buffer.from('{"seats":12}') });
-    for (let seat = 0; seat < 12; seat++)
-      await operator.create(`${path}/seat-${seat}`, { data: serializeRecord(DEAD) });
-    const warnings: string[] = [];
-    const onWarning = ({ name }: Error) => void warnings.push(name);
-    process.on('warning', onWarning);
-    onTestFinished(() => void process.off('warning', onWarning));
-    const [, term] = await lead(await openSession(), path, { seats: 12 });
-    expect([term.number, warnings]).toEqual([DEAD.term + 1, []]);
-  });
-
-  it('had no candidate any more from a supervisor, healthy and live, once its elector had been refused', async () => {
-    const path = uniquePath('bug');
-    const operator = await openSession();
-    const supervisor = new ElectionSupervisor({ connect: connectString(), path, seats: 3 });
-    supervisor.on('error', () => undefined);
-    const elected = nextEvent(supervisor, 'elected');
-    await supervisor.start();
-    await elected;
-    await operator.setData(path, Buffer.from('{"seats":2}'));
-    const again = nextEvent(supervisor, 'restarting');
-    const [node] = (await operator.getChildren(path)).filter((name) => name.startsWith('_c_'));
-    await operator.remove(`${path}/${node}`);
-    await again;
-    await eventAfter(supervisor, 'elected', () => operator.setData(path, Buffer.from('{"seats":3}')));
-    await supervisor.stop();
-  }, 30_000);
-});
 
 it('a hold counted a hold twice that was released by the code that heard of its release, and so gave up the hold around it', async () => {
   const session = await openSession();

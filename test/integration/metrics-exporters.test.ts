@@ -122,7 +122,7 @@ describe('a registry of prom-client', () => {
     const gathered = await AggregatorRegistry.aggregate([ofWorker, ofWorker] as never).metrics();
     const found = lookUp(parseText(gathered));
     expect(found('conclave_leader', { id: 'one' })).toBe(2);
-    for (const name of ['conclave_seats', 'conclave_term', 'conclave_queue_length'])
+    for (const name of ['conclave_term', 'conclave_queue_length'])
       expect([name, found(name, { id: 'one' })]).toEqual([name, 1]);
   });
 

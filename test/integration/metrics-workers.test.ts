@@ -72,8 +72,8 @@ describe('the metrics of workers', () => {
     await allStand(cluster, 1);
     const now = await ask(measured);
     expect([now('conclave_workers'), now('conclave_workers_unanswered')]).toEqual([2, 1]);
-    expect(now('conclave_seats')).toBe(1);
-    expect(now('conclave_seats', { worker: '0' })).toBe(1);
+    expect(now('conclave_wedged')).toBe(0);
+    expect(now('conclave_wedged', { worker: '0' })).toBe(0);
     // A worker with nothing left to measure ends. The listener for its parent's messages doesn't keep it alive.
     const exited = nextEvent(cluster, 'exited');
     children.get(0)?.send('stop without an exit');

@@ -262,22 +262,6 @@ describe('a leader that is asked to hand over', () => {
     for (const elector of [other, leader]) await elector.stop();
   });
 
-  it('hands over nothing with several seats, where the queue decides', async () => {
-    const { session, path } = await openWithPath('handed-over');
-    const [leader, term] = await lead(session, path, { seats: 2 });
-    const errors: Error[] = [];
-    leader.on('error', (error) => void errors.push(error));
-    const other = await campaign(await openSession(), path, { seats: 2, id: 'other' });
-    const both = revokeLeader(session, path, { seat: 0, to: 'other' });
-    await expect(both).rejects.toBeInstanceOf(InvalidOptionError);
-    await expect(revokeLeader(session, path, { to: 'other' })).rejects.toMatchObject({ agreed: 2 });
-    const node = `${path}/${(await leader.leader())?.node}`;
-    await writeRequest(session, node, { kind: 'step-down', key: 'k', by: 'me', graceMs: 50, to: 'other' });
-    await until(async () => isRefused(await session.getData(node)), 'its answer');
-    expect([term.isHeld(), errors]).toEqual([true, []]);
-    for (const elector of [other, leader]) await elector.stop();
-  });
-
   it('takes a request of before, without a candidate, as ever', async () => {
     const { session, path } = await openWithPath('handed-over');
     const [leader] = await lead(session, path);
@@ -293,11 +277,6 @@ describe('a leader that is asked to hand over', () => {
 function answerOf({ data }: NodeData): string | undefined {
   const request = parseRequest(data);
   return request?.kind === 'step-down' ? request.reason : undefined;
-}
-
-function isRefused({ data }: NodeData): boolean {
-  const request = parseRequest(data);
-  return request?.kind === 'step-down' && request.refused === true;
 }
 
 describe('asking for a revocation', () => {

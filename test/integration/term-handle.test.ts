@@ -71,7 +71,7 @@ describe('the handle of a term', () => {
     expect(term.handle()).toBe(handle);
     expect(Object.isFrozen(handle)).toBe(true);
     const copy = heldTerm(structuredClone(handle));
-    expect(copy).toMatchObject({ number: term.number, token: term.token, seat: 0 });
+    expect(copy).toMatchObject({ number: term.number, token: term.token });
     expect(copy.isHeld()).toBe(true);
     copy.assertHeld();
     const mostMs = term.remainingMs();
@@ -167,7 +167,7 @@ describe('a thread that computes in a term', () => {
     expect(term.signal.reason).toMatchObject({ reason: 'lease-expired' });
     const { number, token } = term;
     const ofClass = [true, false];
-    const about = { number, token, seat: 0, shard: undefined };
+    const about = { number, token, shard: undefined };
     expect(await said).toEqual({ ...about, reason: 'lease-expired', ofClass, remainingMs: 0 });
     await elector.stop();
   });
@@ -210,7 +210,7 @@ describe('the handle of a shard', () => {
     expect(shard.isHeld()).toBe(false);
     const { id, number, token } = shard;
     const ofClass = [false, true];
-    const about = { number, token, seat: undefined, shard: id };
+    const about = { number, token, shard: id };
     expect(await said).toEqual({ ...about, reason: 'lease-expired', ofClass, remainingMs: 0 });
   });
 });

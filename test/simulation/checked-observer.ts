@@ -34,10 +34,9 @@ export class CheckedObserver {
     this.environment = environment;
     this.#surroundings = surroundings;
     this.#isLent = source !== undefined;
-    const { ledger, seats, sessionTimeoutMs } = surroundings;
+    const { ledger, sessionTimeoutMs } = surroundings;
     this.#observer = new ElectionObserver(source ?? CONNECT, ELECTION, {
       logger: SILENT,
-      ...(seats > 1 && { seat: 0 }),
       ...(source === undefined && { session: { sessionTimeoutMs, environment } }),
     });
     this.#observer

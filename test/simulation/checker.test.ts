@@ -5,11 +5,11 @@ import { Ledger } from './ledger.js';
 
 const LEASE_MS = 4000;
 
-/** Those who act in one seat, by the life of the ensemble that each leads in, `sinceLossMs` after it lost its data. */
+/** Those who act, by the life of the ensemble that each leads in, `sinceLossMs` after it lost its data. */
 function look(lives: readonly number[], sinceLossMs: number, wasRestored = false): Ledger {
   const ledger = new Ledger(() => 0);
   const candidates = lives.map((life, place) => {
-    return { isActing: true, seat: 0, life, leadershipName: `process-${place}` } as unknown as Candidate;
+    return { isActing: true, life, leadershipName: `process-${place}` } as unknown as Candidate;
   });
   const losses: Losses = { lostAt: 0, wasRestored };
   const checker = new LeadershipChecker(
@@ -25,7 +25,7 @@ function look(lives: readonly number[], sinceLossMs: number, wasRestored = false
 
 const kinds = ({ violations }: Ledger) => violations.map(({ kind }) => kind);
 
-describe('two that act at once in one seat', () => {
+describe('two that act at once', () => {
   it('are two leaders, also right after the ensemble has lost its data, if they lead by the same data', () => {
     expect(kinds(look([1, 1], 10))).toEqual(['two leaders']);
     expect(kinds(look([1, 1], 10, true))).toEqual(['two leaders']);
@@ -56,11 +56,11 @@ it('tokens and numbers of terms rise in one life of the ensemble, and begin anew
     () => 0,
     LEASE_MS,
   );
-  checker.elected({ token: 7n, number: 3, seat: 0 }, 0);
-  checker.elected({ token: 1n, number: 1, seat: 0 }, 1);
-  checker.elected({ token: 8n, number: 4, seat: 0 }, 0); // Reported late, after its loss.
-  checker.elected({ token: 2n, number: 2, seat: 0 }, 1);
+  checker.elected({ token: 7n, number: 3 }, 0);
+  checker.elected({ token: 1n, number: 1 }, 1);
+  checker.elected({ token: 8n, number: 4 }, 0); // Reported late, after its loss.
+  checker.elected({ token: 2n, number: 2 }, 1);
   expect(kinds(ledger)).toEqual([]);
-  checker.elected({ token: 2n, number: 2, seat: 0 }, 1);
+  checker.elected({ token: 2n, number: 2 }, 1);
   expect(kinds(ledger)).toEqual(['token', 'term']);
 });

@@ -35,12 +35,11 @@ export interface Losses {
   readonly wasRestored: boolean;
 }
 
-/** Checks all candidates whenever one of them may have begun to act. Each seat of an election is a leadership of its own. */
+/** Checks all candidates whenever one of them may have begun to act. */
 export class LeadershipChecker {
   readonly #ledger: Ledger;
   readonly #candidates: () => readonly Candidate[];
-  /** Of each seat. */
-  readonly #newest = new Map<number, Pick<Term, 'token' | 'number'> & { readonly life: number }>();
+  #newest: (Pick<Term, 'token' | 'number'> & { readonly life: number }) | undefined;
   readonly #losses: () => Losses;
   readonly #now: () => number;
   readonly #leaseMs: number;
@@ -60,15 +59,11 @@ export class LeadershipChecker {
     this.#leaseMs = leaseMs;
   }
 
-  /** Checks that no two act at once in the same seat. Call it when a candidate has begun to act, or its lease has got longer. */
+  /** Checks that no two act at once. Call it when a candidate has begun to act, or its lease has got longer. */
   checkActing(): void {
     const candidates = this.#candidates();
     if (countActing(candidates) < 2) return;
-    const acting = candidates.filter((each) => each.isActing);
-    for (const { seat } of acting) {
-      const inOne = acting.filter((each) => each.seat === seat);
-      if (inOne.length > 1) this.#checkTogether(inOne);
-    }
+    this.#checkTogether(candidates.filter((each) => each.isActing));
   }
 
   /**
@@ -87,11 +82,11 @@ export class LeadershipChecker {
   }
 
   /** @param life - the life of the ensemble in which the term was claimed */
-  elected({ token, number, seat }: Pick<Term, 'token' | 'number' | 'seat'>, life: number): void {
-    this.#ledger.count(seat === 0 ? 'terms' : 'terms of further seats');
-    const newest = this.#newest.get(seat);
+  elected({ token, number }: Pick<Term, 'token' | 'number'>, life: number): void {
+    this.#ledger.count('terms');
+    const newest = this.#newest;
     if (newest?.life === life) this.#checkRise({ token, number }, newest);
-    if (life >= (newest?.life ?? 0)) this.#newest.set(seat, { token, number, life });
+    if (life >= (newest?.life ?? 0)) this.#newest = { token, number, life };
     this.checkActing();
   }
 

@@ -15,7 +15,7 @@ it('count a leader by lost data for as long as its node is there', () => {
   };
   const hold = (node: string) =>
     nodes.set(ELECTION, serializeRecord({ state: 'held', term: 1, node, leaseMs: 1000 }));
-  const leaders = new CommittedLeaders(() => now, undefined);
+  const leaders = new CommittedLeaders(() => now);
   nodes.set(`${ELECTION}/${NODE}`, Buffer.alloc(0));
   hold(NODE);
   leaders.applied(1n, { path: ELECTION, type: 'changed' } as never, read);

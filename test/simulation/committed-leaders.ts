@@ -1,4 +1,4 @@
-import { parseRecord, recordPath } from '../../src/election/record/record.js';
+import { parseRecord } from '../../src/election/record/record.js';
 import type { Change } from '../../src/testing/state/watch-table.js';
 import { ELECTION } from './candidates/candidate.js';
 
@@ -16,10 +16,9 @@ export type NodeReader = (
   path: string,
 ) => { readonly data: Buffer | null; readonly version: number } | undefined;
 
-/** Which nodes led one seat of the election, and until when, by the servers' committed data. */
+/** Which nodes led the election, and until when, by the servers' committed data. */
 export class CommittedLeaders {
   readonly #now: () => number;
-  readonly #record: string;
   readonly #terms = new Map<string, CommittedTerm>();
   #zxid = 0n;
   #current: CommittedTerm | undefined;
@@ -28,16 +27,15 @@ export class CommittedLeaders {
   /** Nodes that led when the data were lost, and are in the data that were restored. */
   readonly #cameBack = new Set<string>();
 
-  constructor(now: () => number, seat: number | undefined) {
+  constructor(now: () => number) {
     this.#now = now;
-    this.#record = recordPath(ELECTION, seat);
   }
 
   /** A server has applied a change: the first one to do so counts. */
   applied(zxid: bigint, change: Change, read: NodeReader): void {
     if (zxid < this.#zxid) return;
     this.#endIfGone(change.path, read);
-    if (change.path !== this.#record && change.path !== this.#holderPath) return;
+    if (change.path !== ELECTION && change.path !== this.#holderPath) return;
     this.#zxid = zxid;
     this.#look(read);
   }
@@ -65,7 +63,7 @@ export class CommittedLeaders {
   }
 
   #look(read: NodeReader): void {
-    const found = read(this.#record);
+    const found = read(ELECTION);
     const record = found && parseRecord(found.data ?? Buffer.alloc(0), found.version);
     if (record?.state !== 'held' || read(`${ELECTION}/${record.node}`) === undefined) this.#end();
     else if (record.node !== this.#current?.node) this.#begin(record.term, record.node);

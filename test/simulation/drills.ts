@@ -19,10 +19,10 @@ async function killGuardedLeader(world: World): Promise<void> {
   const { scheduler, ledger, hosts } = world;
   const host = hosts.find(({ candidate, parent }) => candidate.isActing && parent?.knowsOfLeader);
   if (host === undefined || !isNextStanding(world) || !isRecorded(world, host)) return;
-  const { seat, id } = host.candidate;
+  const { id } = host.candidate;
   end(host, false);
   let waitedMs = 0;
-  while (!hosts.some(({ candidate }) => candidate.isActing && candidate.seat === seat)) {
+  while (!hosts.some(({ candidate }) => candidate.isActing)) {
     if (waitedMs > GUARDED_BOUND_MS) {
       ledger.violate('guardian', `no candidate took the place of ${id} in ${GUARDED_BOUND_MS} ms`);
       break;
@@ -51,15 +51,14 @@ async function silenceLeader(world: World): Promise<void> {
 
 export async function untilReplaced(world: World, host: Host, delayMs: number): Promise<void> {
   const { hosts, scheduler, ledger } = world;
-  const { seat, id, leadingNode } = host.candidate;
+  const { id, leadingNode } = host.candidate;
   // A process that others hear, and that hears nothing, joins again. Its priority may get it the term, which has to be taken from it again.
   const isBack = () => {
-    const record = world.record(seat);
+    const { record } = world;
     return record.state === 'held' && record.id === id && leadingNode?.endsWith(record.node) === false;
   };
   let boundMs = delayMs;
-  const isReplaced = () =>
-    hosts.some((each) => each !== host && each.candidate.isActing && each.candidate.seat === seat);
+  const isReplaced = () => hosts.some((each) => each !== host && each.candidate.isActing);
   let waitedMs = 0;
   while (!isReplaced() && waitedMs <= boundMs) {
     await scheduler.sleep(LOOK_EVERY_MS);
@@ -96,8 +95,7 @@ async function comeLateAsGuardian(world: World): Promise<void> {
 }
 
 /** Whether the record names the leader. It doesn't if the leader leads by data that the servers have lost. */
-function isRecorded(world: World, { candidate: { seat, leadingNode } }: Host): boolean {
-  const record = world.record(seat);
+function isRecorded({ record }: World, { candidate: { leadingNode } }: Host): boolean {
   return record.state === 'held' && leadingNode?.endsWith(record.node) === true;
 }
 
@@ -109,11 +107,8 @@ function isNextStanding({ hosts, queue }: World): boolean {
 }
 
 /** How many candidates come before the first that takes over from that leader by lease; `undefined` if none does. */
-export function rankOfFirstToFollow(
-  world: World,
-  { candidate: { seat, leadingNode } }: Host,
-): number | undefined {
-  const record = world.record(seat);
+export function rankOfFirstToFollow(world: World, { candidate: { leadingNode } }: Host): number | undefined {
+  const { record } = world;
   if (record.state !== 'held' || !leadingNode?.endsWith(record.node)) return undefined;
   const { hosts, queue, ensemble } = world;
   // A candidate whose heartbeat node an operator has deleted notices that when it begins to prove, and joins again.

@@ -211,11 +211,10 @@ function killWhileParentIsSlow(world: World, random: Random): void {
 /** Another candidate asks the leader to step down. */
 function revoke(world: World, random: Random): void {
   const { candidate } = random.pick(world.hosts);
-  const { seats, sessionTimeoutMs } = world.surroundings;
+  const { sessionTimeoutMs } = world.surroundings;
   const options = {
     by: candidate.id, // Without it, the message names this host and process, and its length isn't the same in each run.
     graceMs: random.spread(10, sessionTimeoutMs),
-    ...(seats > 1 && { seat: random.below(seats) }),
   };
   ask(world, candidate, () => {
     const asking = candidate.session().then((session) => revokeLeader(session, ELECTION, options));

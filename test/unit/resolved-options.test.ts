@@ -212,7 +212,6 @@ describe('what a candidate goes by', () => {
     onOverrun: 'report',
     watchdog: false,
     priority: 0,
-    seats: 1,
     onRevoke: undefined,
   };
   const fakeSession = { environment: { uuid: () => '01234567-89ab-cdef' }, logger } as unknown as Session;
@@ -233,7 +232,6 @@ describe('what a candidate goes by', () => {
       onOverrun: 'exit',
       watchdog: true,
       priority: 255,
-      seats: 1,
       onRevoke: ignore,
     } as const;
     const resolved = resolveElectorOptions({ ...given, id: 'me', logger: console }, fakeSession);
@@ -257,7 +255,6 @@ describe('what a candidate goes by', () => {
     ['onOverrun', 'ignore'],
     ['watchdog', 'yes'],
     ['priority', 256],
-    ['seats', 0],
     ['onRevoke', 7],
     ['logger', 7],
   ])('is refused by its name: %s %j', (option, value) => {
@@ -275,9 +272,8 @@ describe('what a candidate goes by', () => {
 
   it.each([
     [{ priority: 1 }, 1],
-    [{ priority: 0, seats: 3 }, 0],
-    [{ seats: 3 }, 0],
-  ])('has a priority, if it is the only one to lead: %j', (options, priority) => {
+    [{}, 0],
+  ])('has a priority: %j', (options, priority) => {
     expect(checkCandidacyOptions(options).priority).toBe(priority);
   });
 
@@ -286,7 +282,6 @@ describe('what a candidate goes by', () => {
     [{ priority: 256 }, 'a whole number from 0 to 255'],
     [{ priority: 1.5 }, 'a whole number from 0 to 255'],
     [{ priority: '1' }, 'a whole number from 0 to 255'],
-    [{ priority: 1, seats: 2 }, 'none with several seats'],
   ])('has no such priority: %j', (options, expected) => {
     const wrong = { option: 'priority', value: options.priority, expected };
     expect(() => checkCandidacyOptions(options as never)).toThrow(expect.objectContaining(wrong));
@@ -309,7 +304,6 @@ describe('what a supervisor goes by', () => {
         onOverrun: 'report',
         watchdog: false,
         priority: 0,
-        seats: 1,
         waitForPreparedMs: 0,
       },
       cleanup: undefined,
@@ -379,8 +373,7 @@ describe('what an observer goes by', () => {
         return mine;
       },
     };
-    const resolved = resolveObserverOptions(source, { seat: 2 }, ignore);
-    expect(resolved.seat).toBe(2);
+    const resolved = resolveObserverOptions(source, {}, ignore);
     expect(await resolved.source.session(signal)).toBe(mine);
     expect(asked).toEqual([signal]);
     await expect(resolved.close()).resolves.toBeUndefined();
@@ -391,9 +384,8 @@ describe('what an observer goes by', () => {
     const said: string[] = [];
     const log = (name: string) => ({ ...console, info: () => void said.push(name) });
     const given: Session = Object.create(Session.prototype, { logger: { value: log('session') } });
-    for (const options of [{ seat: 1 }, { seat: 1, logger: log('own') }]) {
-      const { seat, source, logger, close } = resolveObserverOptions(given, options, ignore);
-      expect(seat).toBe(1);
+    for (const options of [{}, { logger: log('own') }]) {
+      const { source, logger, close } = resolveObserverOptions(given, options, ignore);
       expect(await source.session(new AbortController().signal)).toBe(given);
       await expect(close()).resolves.toBeUndefined();
       logger.info({}, 'a word');
@@ -404,12 +396,11 @@ describe('what an observer goes by', () => {
   it('is a connect string, with sessions of its own, opened with its options, which it closes', async () => {
     const server = await EmbeddedZooKeeper.start({ logger: SILENT });
     onTestFinished(() => server.stop());
-    const { seat, source, close } = resolveObserverOptions(
+    const { source, close } = resolveObserverOptions(
       server.connectString,
       { session: { leaseMs: 1234 } },
       ignore,
     );
-    expect(seat).toBeUndefined();
     const session = await source.session(new AbortController().signal);
     expect(session.leaseMs).toBe(1234);
     await close();

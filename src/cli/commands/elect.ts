@@ -15,8 +15,8 @@ interface ElectOptions extends ConnectionOptions, CandidacyOptions {
 const DESCRIPTION = `Campaigns in an election, and leads until SIGINT (Ctrl+C), SIGTERM, SIGQUIT or SIGHUP. Then it gives \
 leadership back.
 
-Prints one line on standard output when elected: the candidate's id, its seat if there are several, the term's number and \
-its fencing token. The line doesn't prove leadership to the program that reads it: this process may lose leadership at any time afterwards. \
+Prints one line on standard output when elected: the candidate's id, the term's number and its fencing token. \
+The line doesn't prove leadership to the program that reads it: this process may lose leadership at any time afterwards. \
 To run a command only while this process leads, use conclave run.`;
 
 const MORE_HELP = `
@@ -41,7 +41,7 @@ export function addElect(program: Command, setExitCode: (code: number) => void):
   withElection(command).argument('[data]', 'text that the other processes see, as with --data');
   withConnection(command);
   withCandidacy(command)
-    .option('--json', 'print the line as JSON: id, seat if there are several, term, token')
+    .option('--json', 'print the line as JSON: id, term, token')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, data: string | undefined, options: ElectOptions) => {
       if (data !== undefined && options.data !== undefined)
@@ -65,9 +65,8 @@ class ElectWork implements LeaderWork {
   }
 
   async lead({ term, id }: Leadership): Promise<number> {
-    const { json = false, seats = 1 } = this.#options;
-    const seat = seats > 1 ? { seat: term.seat } : {};
-    const facts = { ...seat, term: term.number, token: String(term.token) };
+    const { json = false } = this.#options;
+    const facts = { term: term.number, token: String(term.token) };
     const words = Object.entries(facts).flat();
     console.log(json ? JSON.stringify({ id, ...facts }) : [printable(id), ...words].join(' '));
     const unsubscribe = onAbort(term.signal, () => {

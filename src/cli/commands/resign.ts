@@ -1,24 +1,17 @@
 import { type Command, Option } from 'commander';
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { ElectionObserver } from '../../election/observer/observer.js';
-import { ElectionReader, readElection } from '../../election/record/election-reader.js';
+import { ElectionReader } from '../../election/record/election-reader.js';
 import { type RevocationOptions, revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
 import { checkId } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
-import {
-  checked,
-  checkSeatOf,
-  duration,
-  type SeatOptions,
-  withElection,
-  withSeat,
-} from '../options/arguments.js';
+import { checked, duration, withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
 
-interface ResignOptions extends ConnectionOptions, SeatOptions {
+interface ResignOptions extends ConnectionOptions {
   readonly to?: string;
   readonly grace?: number;
 }
@@ -31,16 +24,12 @@ With --to it asks the leader to step down in favor of one candidate, and waits u
 in the queue. The leader releases its term to that candidate, so no other candidate leads in between. The others keep their \
 places. If there is no such candidate, or it leaves before the leader looks for it, the leader goes on leading.
 
-In an election with several seats it asks the leader of each seat, one after the other: it waits until one has stepped down before \
-it asks the next. With --seat it asks only the leader of that seat. The queue decides which candidate leads next there: --to is refused.
-
 You need permission to write the leader's node: if the leader uses --auth, give the same credentials.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Prints the id of each leader that stepped down, with its seat if the election has
-several; with --to the former and the new leader, as "old → new". Exits with 0 if
+Prints the id of the leader that stepped down; with --to the former and the new leader, as "old → new". Exits with 0 if
 the leader has stepped down, with --to if that candidate leads now, or already led.
 Exits with 1 if there is no leader, 64 if the command line is wrong or there is no
 such candidate, 69 if it reached no server, 75 if the leader refused or didn't step
@@ -54,14 +43,12 @@ Examples:
 /** `conclave resign`: asks the leader to step down, also in favor of one candidate. */
 export function addResign(program: Command, setExitCode: (code: number) => void): void {
   const command = program.command('resign').summary('ask the leader to step down').description(DESCRIPTION);
-  withSeat(withConnection(withElection(command)))
+  withConnection(withElection(command))
     .addOption(
       new Option(
         '--to <candidate>',
         'the candidate that is to lead: its id, or the name of its node. If several candidates have that id, it is the first of them in the queue',
-      )
-        .argParser(checked((text) => checkId('to', text)))
-        .conflicts('seat'),
+      ).argParser(checked((text) => checkId('to', text))),
     )
     .option(
       '--grace <duration>',
@@ -72,28 +59,17 @@ export function addResign(program: Command, setExitCode: (code: number) => void)
     .action(async (election: string, options: ResignOptions) => {
       const { to, grace: graceMs } = options;
       const ask = (session: Session) =>
-        to === undefined ? resign(session, election, options) : handOver(session, election, { to, graceMs });
+        to === undefined
+          ? resign(session, election, { graceMs })
+          : handOver(session, election, { to, graceMs });
       setExitCode(await withSession(options, ask));
     });
 }
 
-async function resign(
-  session: Session,
-  election: string,
-  { seat, grace: graceMs }: ResignOptions,
-): Promise<number> {
-  const { exists, seats } = await readElection(session, election);
-  if (exists) checkSeatOf(election, seat, seats.length);
-  const several = seats.length > 1 && seat === undefined;
-  let exitCode: number = EXIT.noLeader;
-  for (const each of several ? seats.keys() : [seat]) {
-    const leader = await stepDown(session, election, { seat: each, graceMs });
-    if (leader === undefined) continue;
-    console.log(several ? `seat ${each}  ${printable(leader.id)}` : printable(leader.id));
-    exitCode = EXIT.ok;
-  }
-  if (exitCode === EXIT.noLeader) console.log('nobody leads');
-  return exitCode;
+async function resign(session: Session, election: string, request: RevocationOptions): Promise<number> {
+  const leader = await stepDown(session, election, request);
+  console.log(leader === undefined ? 'nobody leads' : printable(leader.id));
+  return leader === undefined ? EXIT.noLeader : EXIT.ok;
 }
 
 async function handOver(

@@ -12,7 +12,7 @@ interface RunOptions extends ConnectionOptions, CandidacyOptions {
 }
 
 const DESCRIPTION = `Runs a command only while this process leads an election. One candidate at a time runs its \
-command, or as many candidates as the election has seats.
+command.
 
 Waits in the queue, and starts the command when elected: without a shell, in its own process session, with this process's \
 standard input, output and error. It passes no other open files to the command: redirect inside the command (sh -c 'exec ./work 3<file'). When leadership is lost, Conclave sends SIGTERM to the command and its descendants and, \
@@ -29,7 +29,6 @@ ${DURATIONS}
 The command finds in its environment:
   CONCLAVE_ELECTION  the election's path
   CONCLAVE_ID        the id of this candidate
-  CONCLAVE_SEAT      its seat, from 0; always 0 if the election has one seat
   CONCLAVE_TERM      the number of its term; it rises with each term
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
   CONCLAVE_KEEPER    identifies the command to Conclave; don't change it

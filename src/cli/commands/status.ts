@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { checkPath } from '../../platform/checks.js';
-import { checked, checkRoot, withSeat } from '../options/arguments.js';
+import { checked, checkRoot } from '../options/arguments.js';
 import { DURATIONS, withConnection } from '../options/connection.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import type { StatusOptions } from '../status/status.js';
@@ -31,24 +31,19 @@ terminal shows fewer columns.
 With --json and the path of an election it prints an object: election, exists, term
 (while there is a leader), leader (or null), heartbeatAgeMs (by those two clocks,
 while it can be seen), candidates. The leader and each candidate have id, node,
-position, priority and, if they advertise data, data (text) or base64. In an election
-with several seats it also has leaders: for each seat an object with seat, term,
-leader, heartbeatAgeMs. Then leader is the leader of --seat, or else of the first
-seat that is led.
+position, priority and, if they advertise data, data (text) or base64.
 
 Without a path it prints an array, and with --watch lines, of objects. The first
-member has the path, and its name is the kind: election, state, seats, leader,
-leaders (by seat: id, node, term, since, leaseMs, heartbeatAt), candidates
-(id, node, position, priority, leads, data), next; or lock, kind (lock, read-write or
-semaphore), capacity, queue (node, id, shared, since), holding; or group, state,
+member has the path, and its name is the kind: election, state, leader (id, node,
+term, since, leaseMs, heartbeatAt), candidates (id, node, position, priority, leads,
+data), next; or lock, kind (lock, read-write or semaphore), capacity, queue (node, id, shared, since), holding; or group, state,
 shards, members (id, node, weight, planner, data), owners (by shard, an index in
 members, or -1), pins. Times are in milliseconds since 1970. What was removed has the
 state removed, a path at which there is nothing the state absent. While it isn't
 connected, the line is {"connected":false}.
 
-Exits with 0 if there is a leader, with --seat on that seat; if a process holds the
-lock; if each shard has an owner; without a path, if there are elections and each has
-a leader. Exits with 1 if not, 64 if the command line is wrong, 69 if it reached no
+Exits with 0 if there is a leader; if a process holds the lock; if each shard has an
+owner; without a path, if there are elections and each has a leader. Exits with 1 if not, 64 if the command line is wrong, 69 if it reached no
 server, 77 if the servers refuse a request. With --watch it exits with 0 after it was
 stopped.
 
@@ -68,7 +63,7 @@ export function addStatus(program: Command, setExitCode: (code: number) => void)
       'the path of an election, a lock or a group of shards, as /elections/scheduler (default: all of them)',
       checked((text) => checkPath('path', text)),
     );
-  withSeat(withConnection(command))
+  withConnection(command)
     .option(
       '--root <path>',
       'without a path: only what is at this path and below it (default: "/")',
@@ -80,8 +75,6 @@ export function addStatus(program: Command, setExitCode: (code: number) => void)
     .action(async (path: string | undefined, options: StatusOptions) => {
       if (path !== undefined && options.root !== undefined)
         throw new UserError(EXIT.usage, 'which ones? Give the path of one, or --root for all below a path.');
-      if (path === undefined && options.seat !== undefined)
-        throw new UserError(EXIT.usage, '--seat is for one election: give its path.');
       // Loaded here, since other commands don't need it: the code that measures text takes as long to load as all the rest.
       const { printStatus, watchStatus } = await import('../status/status.js');
       setExitCode(await (options.watch ? watchStatus : printStatus)(path, options));

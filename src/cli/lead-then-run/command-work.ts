@@ -122,7 +122,6 @@ export class CommandWork implements LeaderWork {
       ...publicEnvironment(),
       CONCLAVE_ELECTION: election,
       CONCLAVE_ID: id,
-      CONCLAVE_SEAT: String(term.seat),
       CONCLAVE_TERM: String(term.number),
       CONCLAVE_TOKEN: String(term.token),
     };

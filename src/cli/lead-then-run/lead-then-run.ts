@@ -73,7 +73,6 @@ class Campaign {
       priority: options.priority,
       id: options.id,
       data: options.data,
-      seats: options.seats,
       takeoverDelayMs: options.takeoverDelay,
       // A guardian would give leadership back in the command's grace. The keeper closes the session instead, after the command.
       guardian: work.onWaiting === undefined,

@@ -1,8 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { InvalidOptionError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
-import { EXIT, UserError } from '../process/exit-codes.js';
-import { printable } from '../process/output.js';
 
 /** Parses an option's value as a whole number in a range, both ends included. */
 export function wholeNumber(first: number, last: number): (text: string) => number {
@@ -56,21 +54,4 @@ export function checked(check: (text: string) => unknown): (text: string) => str
 /** Checks a path below which to look, the root `/` included. @throws InvalidOptionError if it isn't a path */
 export function checkRoot(text: string): void {
   if (text !== '/') checkPath('root', text);
-}
-
-/** The option that `status`, `observe` and `resign` have in common. */
-export interface SeatOptions {
-  readonly seat?: number;
-}
-
-export function withSeat(command: Command): Command {
-  const help = 'only the leader of this seat, from 0, if the election has several seats (default: all seats)';
-  return command.option('--seat <number>', help, wholeNumber(0, 9999));
-}
-
-/** @throws UserError if an election with so many seats has no such seat */
-export function checkSeatOf(election: string, seat: number | undefined, seats: number): void {
-  if (seat === undefined || (seats > 1 && seat < seats)) return;
-  const found = seats === 1 ? 'one seat: leave --seat out' : `${seats} seats: expected 0 to ${seats - 1}`;
-  throw new UserError(EXIT.usage, `--seat ${seat}: ${printable(election)} has ${found}.`);
 }

@@ -6,7 +6,6 @@ import { checked, duration, wholeNumber } from './arguments.js';
 export interface CandidacyOptions {
   readonly id?: string;
   readonly data?: string;
-  readonly seats?: number; // How many candidates lead at once, each on a seat of its own.
   readonly priority: number;
   readonly takeoverDelay?: number;
   readonly waitTimeout?: number;
@@ -22,11 +21,6 @@ export function withCandidacy(command: Command): Command {
       checked((text) => checkId('id', text)),
     )
     .option('--data <text>', 'text that other processes see with status and observe')
-    .option(
-      '--seats <number>',
-      'how many candidates lead at once, each on its own seat; the same for all candidates of an election (default: 1)',
-      wholeNumber(1, 10_000),
-    )
     .addOption(
       new Option(
         '--priority <number>',

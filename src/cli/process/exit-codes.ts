@@ -5,7 +5,6 @@ import {
   describe,
   InvalidOptionError,
   NoCandidateError,
-  SeatsMismatchError,
   UnprotectedPathError,
   UnreadableNodeError,
 } from '../../errors.js';
@@ -32,7 +31,7 @@ export function exitCodeOfSignal(signal: NodeJS.Signals): number {
 
 /** The exit code for an error that lasts until the user changes something; `undefined` for any other error. */
 export function exitCodeOfError(error: unknown): number | undefined {
-  const mistakes = [InvalidOptionError, NoCandidateError, SeatsMismatchError];
+  const mistakes = [InvalidOptionError, NoCandidateError];
   if (mistakes.some((type) => error instanceof type)) return EXIT.usage;
   const refusals = [AuthenticationError, UnprotectedPathError, UnreadableNodeError];
   if (refusals.some((type) => error instanceof type)) return EXIT.refused;

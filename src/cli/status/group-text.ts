@@ -10,7 +10,7 @@ export function groupItem({ path, moves: _, ...facts }: GroupView): ShownItem {
   return {
     ...{ path, kind: 'group', facts, isServed: state === 'owned' },
     line: [printable(path), state, owned, count].join('  '),
-    rows: () => [[printable(path), 'group', state, '-', '-', '-', '-', String(members.length)]],
+    row: () => [printable(path), 'group', state, '-', '-', '-', '-', String(members.length)],
     details: () => [
       `${state}  ${owned}`,
       ...members.map(({ id, planner }, index) => {

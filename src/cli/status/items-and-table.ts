@@ -6,16 +6,13 @@ import { lockItem } from './lock-text.js';
 import type { ShownItem } from './shown-item.js';
 import { type Column, textTable } from './text-table.js';
 
-/** In the order of their paths. @param seat - the seat of whose leader the details are. @default all seats */
-export function itemsOf(
-  { elections, locks, groups }: Pick<OverviewState, 'elections' | 'locks' | 'groups'>,
-  seat?: number,
-): ShownItem[] {
-  const items = [
-    ...elections.map((view) => electionItem(view, seat)),
-    ...locks.map(lockItem),
-    ...groups.map(groupItem),
-  ];
+/** In the order of their paths. */
+export function itemsOf({
+  elections,
+  locks,
+  groups,
+}: Pick<OverviewState, 'elections' | 'locks' | 'groups'>): ShownItem[] {
+  const items = [...elections.map(electionItem), ...locks.map(lockItem), ...groups.map(groupItem)];
   return items.sort(byPath);
 }
 
@@ -34,7 +31,7 @@ const COLUMNS: readonly Column[] = [
 export function itemTable(items: readonly ShownItem[], nowMs: number, width: number): string[] {
   return textTable(
     COLUMNS,
-    items.flatMap((item) => item.rows(nowMs)),
+    items.map((item) => item.row(nowMs)),
     width,
   );
 }

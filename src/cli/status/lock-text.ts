@@ -16,11 +16,9 @@ export function lockItem({ path, ...facts }: LockView): ShownItem {
   return {
     ...{ path, kind: 'lock', facts, isServed: holding > 0 },
     line: [printable(path), state, holders, count].join('  '),
-    rows: (nowMs) => [
-      [
-        ...[printable(path), kind, state, holders, '-'],
-        ...[holding === 0 || first === undefined ? '-' : since(first, nowMs), '-', String(queue.length)],
-      ],
+    row: (nowMs) => [
+      ...[printable(path), kind, state, holders, '-'],
+      ...[holding === 0 || first === undefined ? '-' : since(first, nowMs), '-', String(queue.length)],
     ],
     details: (nowMs) => [
       kind === 'semaphore' ? `${kind}  ${holding} of ${capacity} held` : `${kind}  ${state}`,

@@ -1,5 +1,5 @@
 import { ElectionReader } from '../../election/record/election-reader.js';
-import type { ElectionView, LeaderView, OverviewState } from '../../overview/model/views.js';
+import type { ElectionView, OverviewState } from '../../overview/model/views.js';
 import { Overview } from '../../overview/overview.js';
 import type { Session } from '../../session/session.js';
 import { printable, printError } from '../process/output.js';
@@ -22,20 +22,12 @@ export function withHeartbeats(
   session: Session,
   elections: readonly ElectionView[],
 ): Promise<ElectionView[]> {
-  return Promise.all(
-    elections.map(async (view) => {
-      const readings = view.leaders.map((leader) => withHeartbeat(session, view, leader));
-      const leaders = await Promise.all(readings);
-      return { ...view, leaders, leader: leaders.find((leader) => leader !== null) ?? null };
-    }),
-  );
+  return Promise.all(elections.map((view) => withHeartbeat(session, view)));
 }
 
-async function withHeartbeat(
-  session: Session,
-  { path, candidates }: ElectionView,
-  leader: LeaderView | null,
-): Promise<LeaderView | null> {
-  if (leader === null || !candidates.some(({ node }) => node === leader.node)) return leader;
-  return { ...leader, heartbeatAt: (await new ElectionReader(session, path).heartbeatAtMs(leader)) ?? null };
+async function withHeartbeat(session: Session, view: ElectionView): Promise<ElectionView> {
+  const { path, leader, candidates } = view;
+  if (leader === null || !candidates.some(({ node }) => node === leader.node)) return view;
+  const heartbeatAt = (await new ElectionReader(session, path).heartbeatAtMs(leader)) ?? null;
+  return { ...view, leader: { ...leader, heartbeatAt } };
 }

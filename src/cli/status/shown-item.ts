@@ -11,10 +11,10 @@ export interface ShownItem {
   /** Whether there is a leader, a holder, or an owner of each shard. */
   readonly isServed: boolean;
   /**
-   * Its rows in the table, one for each seat of an election.
+   * Its row in the table.
    * @param nowMs - the time by the clock of the views, in milliseconds since 1970
    */
-  rows(nowMs: number): string[][];
+  row(nowMs: number): string[];
   /** The lines of a page that has nothing else. */
   details(nowMs: number): string[];
 }
@@ -25,7 +25,7 @@ export function absentItem(path: string): ShownItem {
     ...{ path, kind: 'election', line: `${printable(path)}  absent` },
     facts: { state: 'absent', leader: null },
     isServed: false,
-    rows: () => [],
+    row: () => [printable(path), '-', 'absent', '-', '-', '-', '-', '-'],
     details: () => ['there is no such election'],
   };
 }

@@ -7,7 +7,6 @@ import { deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { ifThere } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
-import type { SeatOptions } from '../options/arguments.js';
 import { type ConnectionOptions, startInTime, targetOf, withSession } from '../options/connection.js';
 import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
@@ -19,7 +18,7 @@ import { readOverview, withHeartbeats } from './read-overview.js';
 import { absentItem, itemJson } from './shown-item.js';
 
 /** The options of `conclave status`. */
-export interface StatusOptions extends ConnectionOptions, SeatOptions {
+export interface StatusOptions extends ConnectionOptions {
   readonly root?: string;
   readonly watch?: boolean;
   readonly json?: boolean;
@@ -93,7 +92,7 @@ export async function watchStatus(path: string | undefined, options: StatusOptio
   });
   stopAsked.promise.catch(ignore); // At the start the overview says so itself.
   let isStopAsked = false;
-  const show = () => presentation?.show(shownOf(overview.state, path, options.seat));
+  const show = () => presentation?.show(shownOf(overview.state, path));
   // The reader may wait for one line only, and end. So look for the reader before you print anything.
   const watched = whenStopAsked(systemEnvironment.clock, ended, () => {
     isStopAsked = true;
@@ -118,8 +117,8 @@ export async function watchStatus(path: string | undefined, options: StatusOptio
 }
 
 /** Of one path: what is there, and nothing below it. */
-function shownOf(state: OverviewState, path: string | undefined, seat: number | undefined): Shown {
-  const all = itemsOf(state, seat);
+function shownOf(state: OverviewState, path: string | undefined): Shown {
+  const all = itemsOf(state);
   const items = path === undefined ? all : [all.find((each) => each.path === path) ?? absentItem(path)];
   return { ...state, items };
 }

@@ -1,6 +1,6 @@
 import { SuccessorSearch } from '../../election/candidates/find-next-leader.js';
 import type { Successor } from '../../election/candidates/successor.js';
-import { parseRecord, recordPath } from '../../election/record/record.js';
+import { parseRecord } from '../../election/record/record.js';
 import type { ReleasableClaim } from '../../election/term/term.js';
 import { releaseParts } from '../../election/term/transactions.js';
 import { BadVersionError, NoNodeError, SessionExpiredError, ZooKeeperError } from '../../errors.js';
@@ -163,15 +163,15 @@ async function release(
 
 /**
  * Which candidate leads next, by a listing that is sent with the reads: the one with the highest priority, or the first in the queue
- * behind the dead leader. `undefined`, as always with several seats: the record becomes vacant, and the queue decides. Never rejects.
+ * behind the dead leader. `undefined`: the record becomes vacant, and the queue decides. Never rejects.
  */
 async function findSuccessor(
   session: Session,
   queue: string,
-  { record, node }: ReleasableClaim,
+  { node }: ReleasableClaim,
 ): Promise<Successor | undefined> {
   const leader = parseEntry(node.slice(queue.length + 1));
-  if (record !== recordPath(queue) || leader === undefined) return undefined;
+  if (leader === undefined) return undefined;
   const search = new SuccessorSearch(session, queue);
   try {
     return await search.next(leader, search.listed(leader, await search.listOnce()));
@@ -215,15 +215,10 @@ export type ClaimCheck =
   | { readonly kind: 'outdated' } // The term has ended: the process died before it could report that.
   | { readonly kind: 'wrong'; readonly why: string }; // The session doesn't lead what the process reported.
 
-const SEAT = /^\/seat-(\d+)$/;
-
-/** Whether the claim's node is a candidate's, directly below the election whose record, or whose seat's, the claim names. */
+/** Whether the claim's node is a candidate's, directly below the election whose record the claim names. */
 export function isOfOneElection({ record, node }: ReleasableClaim): boolean {
   const slash = node.lastIndexOf('/');
-  const [election, name] = [node.slice(0, slash), node.slice(slash + 1)];
-  if (parseEntry(name) === undefined) return false;
-  const seat = SEAT.exec(record.slice(election.length))?.[1];
-  return record === recordPath(election, seat === undefined ? undefined : Number(seat));
+  return parseEntry(node.slice(slash + 1)) !== undefined && record === node.slice(0, slash);
 }
 
 /**

@@ -8,7 +8,7 @@ export interface HealthSource {
   /** Its health now. */
   health(): { readonly live: boolean; readonly ready: boolean; readonly reasons: readonly string[] };
   /** The term that this process leads. A `ShardSupervisor` has none. */
-  readonly term?: Pick<Term, 'number' | 'seat' | 'token' | 'isHeld' | 'remainingMs'> | undefined;
+  readonly term?: Pick<Term, 'number' | 'token' | 'isHeld' | 'remainingMs'> | undefined;
 }
 
 const METHODS = ['GET', 'HEAD'];
@@ -20,7 +20,7 @@ const METHODS = ['GET', 'HEAD'];
  * - `/livez`: 200 while `health().live`, else 503: restart the process. The body is the value of `health()`.
  * - `/readyz`: 200 while `health().ready`, else 503. A waiting candidate is ready as well as a leader: see
  *   docs/operations/stopping-and-health.md.
- * - `/leader`: 200 with `{ leading, id, term, seat, token, remainingMs }` while this process leads by its lease, else 503 with
+ * - `/leader`: 200 with `{ leading, id, term, token, remainingMs }` while this process leads by its lease, else 503 with
  *   `{ leading, id }`. The token is a string, since JSON has no numbers of that size. A supervisor of shards has no such page.
  *
  * `HEAD` gets the same without a body. Another method gets 405, another path 404.
@@ -75,9 +75,9 @@ function pageOf(supervisor: HealthSource, name: string): Page | undefined {
 
 function leaderPage({ id, term }: HealthSource): Page {
   if (term === undefined || !term.isHeld()) return { isWell: false, body: { leading: false, id } };
-  const { number, seat, token } = term;
+  const { number, token } = term;
   const remainingMs = Math.floor(term.remainingMs());
-  return { isWell: true, body: { leading: true, id, term: number, seat, token: String(token), remainingMs } };
+  return { isWell: true, body: { leading: true, id, term: number, token: String(token), remainingMs } };
 }
 
 function answer(

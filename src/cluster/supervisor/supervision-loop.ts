@@ -6,7 +6,6 @@ import {
   describe,
   InvalidOptionError,
   InvalidStateError,
-  SeatsMismatchError,
   UnprotectedPathError,
   UnreadableNodeError,
 } from '../../errors.js';
@@ -257,7 +256,6 @@ function needsPerson(error: unknown): boolean {
   return (
     error instanceof AuthenticationError || // Another attempt won't make the credentials right.
     error instanceof InvalidOptionError || // Of a function that has given a wrong value before any session was served.
-    error instanceof SeatsMismatchError ||
     error instanceof UnprotectedPathError ||
     error instanceof UnreadableNodeError ||
     isNoAuth(error)

@@ -2,7 +2,7 @@
 
 import type { Candidate } from '../../election/candidates/candidate.js';
 import type { LeaderElector } from '../../election/elector.js';
-import { leadersOf, readElection } from '../../election/record/election-reader.js';
+import { ElectionReader, readElection } from '../../election/record/election-reader.js';
 import { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
@@ -160,17 +160,11 @@ export class ElectionSupervisor<T = undefined>
   }
 
   /**
-   * The holder of the current term, by the record; `undefined` if it is vacant. It may have changed since. With several seats
-   * the leader of the first seat that is taken. Waits, and throws, as {@link ElectionSupervisor.candidates} does.
+   * The holder of the current term, by the record; `undefined` if it is vacant. It may have changed since. Waits,
+   * and throws, as {@link ElectionSupervisor.candidates} does.
    */
-  async leader(signal?: AbortSignal): Promise<Candidate | undefined> {
-    return (await this.leaders(signal)).find((leader) => leader !== undefined);
-  }
-
-  /** The leader of each seat, from seat 0; see {@link ElectionSupervisor.leader}. */
-  leaders(signal?: AbortSignal): Promise<(Candidate | undefined)[]> {
-    const { seats = 1 } = this.#options.candidacy;
-    return this.#loop.sessions.ask(signal, (session) => leadersOf(session, this.path, seats));
+  leader(signal?: AbortSignal): Promise<Candidate | undefined> {
+    return this.#loop.sessions.ask(signal, (session) => new ElectionReader(session, this.path).leader());
   }
 
   /**
@@ -316,11 +310,6 @@ export class ElectionSupervisor<T = undefined>
   /** @internal What it takes part with now. */
   get candidacy(): OpenCandidacy | undefined {
     return this.#loop.participation;
-  }
-
-  /** @internal How many lead at once. */
-  get seats(): number {
-    return this.#options.candidacy.seats ?? 1;
   }
 
   get #elector(): LeaderElector | undefined {

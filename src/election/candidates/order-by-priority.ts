@@ -15,14 +15,14 @@ export function preferredSuccessor(queue: readonly QueueEntry[]): QueueEntry | u
 }
 
 /**
- * Candidates in the order in which they lead: the leaders, then those with the highest priority; among equals the queue decides.
+ * Candidates in the order in which they lead: the leader, then those with the highest priority; among equals the queue decides.
  * @param queue - the candidates in the order of the queue
- * @param leading - the nodes of the leaders
+ * @param leader - the node of the leader, if there is one
  */
 export function inOrderOfLeading<T extends Pick<Candidate, 'node' | 'priority'>>(
   queue: readonly T[],
-  leading: ReadonlySet<string>,
+  leader: string | undefined,
 ): T[] {
-  const rank = ({ node, priority }: T) => (leading.has(node) ? HIGHEST_PRIORITY + 1 : priority);
+  const rank = ({ node, priority }: T) => (node === leader ? HIGHEST_PRIORITY + 1 : priority);
   return queue.toSorted((one, other) => rank(other) - rank(one));
 }

@@ -11,7 +11,6 @@ import { lastReadOf, type ObserverState } from './observer-state.js';
 /** The observer, as a {@link LeaderWatch} uses it. */
 export interface LeaderWatchPort {
   readonly path: string;
-  readonly seat: number | undefined;
   readonly state: () => ObserverState;
   readonly onRead: (snapshot: LeaderSnapshot) => void;
   /** Don't trust earlier reads any longer. */
@@ -33,7 +32,7 @@ export class LeaderWatch {
     this.#session = session;
     this.#port = port;
     this.#ended = ended;
-    this.#reader = new ElectionReader(session, port.path, port.seat);
+    this.#reader = new ElectionReader(session, port.path);
   }
 
   /** @throws a server's refusal, if the observer has never read anything */

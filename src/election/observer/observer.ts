@@ -1,6 +1,6 @@
 import { EnsembleResetError } from '../../errors.js';
 import type { StartOptions } from '../../platform/async/start-with-signal.js';
-import { checkOptions, checkPath, checkSeat } from '../../platform/checks.js';
+import { checkOptions, checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { type Logger, withFields } from '../../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
@@ -58,7 +58,6 @@ export class ElectionObserver
 {
   /** The election's path. */
   readonly path: string;
-  readonly #seat: number | undefined;
   readonly #logger: Logger;
   readonly #life: ObserverLife;
   readonly #iterators = new Set<DropOldestQueue<Candidate | undefined>>();
@@ -75,10 +74,7 @@ export class ElectionObserver
   ) {
     super();
     this.path = checkPath('path', path);
-    const { seat, logger, ...source } = resolveObserverOptions(session, options, (error) =>
-      this.report(error),
-    );
-    this.#seat = seat;
+    const { logger, ...source } = resolveObserverOptions(session, options, (error) => this.report(error));
     this.#logger = withFields(logger, { election: path });
     this.#life = new ObserverLife(source, {
       follow: (each, ended) => this.#follow(each, ended),
@@ -101,7 +97,6 @@ export class ElectionObserver
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
    * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
-   * @throws SeatsMismatchError without `seat` in an election with several seats: it is stopped then
    * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
    * @throws ZooKeeperError if a server refuses, for lack of permission for example; the observer then stops
    */
@@ -143,7 +138,6 @@ export class ElectionObserver
       session,
       {
         path: this.path,
-        seat: this.#seat,
         state: () => this.#state,
         onRead: (snapshot) => this.#see(seeing(this.#state, snapshot)),
         onBlind: () => this.#loseSight(),
@@ -199,8 +193,6 @@ showAs(ElectionObserver, ({ path, leader }) => ({ path, leader }));
 
 /** Options of an `ElectionObserver`. */
 export interface ElectionObserverOptions {
-  /** The seat whose leader to watch, from 0, in an election with several seats. @default the election has one seat */
-  readonly seat?: number;
   /** How it opens its sessions: with a connect string only. Without `signal`, because `stop()` ends them. */
   readonly session?: Omit<SessionOptions, 'signal'>;
   /**
@@ -210,20 +202,14 @@ export interface ElectionObserverOptions {
   readonly logger?: Logger;
 }
 
-/** @internal Options that were checked. */
-interface ResolvedObserverOptions extends ObserverSource {
-  readonly seat: number | undefined;
-}
-
-const KNOWN = ['seat', 'session', 'logger'] as const;
+const KNOWN = ['session', 'logger'] as const;
 
 /** @param onError - receives the errors of sessions that the observer has opened. @throws InvalidOptionError @internal */
 export function resolveObserverOptions(
   from: unknown,
   given: unknown,
   onError: (error: unknown) => void,
-): ResolvedObserverOptions {
+): ObserverSource {
   const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN, WITHIN_SESSION);
-  const seat = checkSeat('seat', options.seat);
-  return { seat, ...resolveSource(from, options, { onError, supervisor: 'an ElectionSupervisor' }) };
+  return resolveSource(from, options, { onError, supervisor: 'an ElectionSupervisor' });
 }

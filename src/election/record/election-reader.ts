@@ -1,4 +1,3 @@
-import { SeatsMismatchError } from '../../errors.js';
 import { heartbeatNodeOf, queueOf } from '../../queue/names-and-order.js';
 import { ifThere, type ReadOptions } from '../../session/operations.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
@@ -6,24 +5,20 @@ import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from '../candidates/candidate.js';
 import { inOrderOfLeading } from '../candidates/order-by-priority.js';
 import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './read-at-once.js';
-import { recordPath, severalSeatsOf } from './record.js';
 
 /** Reads the candidates and the leader of an election from the servers. Writes nothing. */
 export class ElectionReader {
   readonly #session: Session;
   readonly #path: string;
-  readonly #record: string;
 
-  /** @param seat - in an election with several seats: the seat whose leader is read */
-  constructor(session: Session, path: string, seat?: number) {
+  constructor(session: Session, path: string) {
     this.#session = session;
     this.#path = path;
-    this.#record = recordPath(path, seat);
   }
 
   /** The node with the record; `undefined` if there is none. */
   record(): Promise<NodeData | undefined> {
-    return this.#read(() => this.#session.getData(this.#record));
+    return this.#read(() => this.#session.getData(this.#path));
   }
 
   /** The candidates, in the order of the queue; none if there is no such election. */
@@ -37,10 +32,7 @@ export class ElectionReader {
     return nodes.map(({ entry, data }, position) => parseCandidate(entry, position, data));
   }
 
-  /**
-   * The candidate that holds the current term by the record, if its node is still there.
-   * @throws SeatsMismatchError as {@link ElectionReader.snapshot} does
-   */
+  /** The candidate that holds the current term by the record, if its node is still there. */
   async leader(): Promise<Candidate | undefined> {
     return leaderOf(await this.snapshot());
   }
@@ -48,13 +40,10 @@ export class ElectionReader {
   /**
    * The record and its holder's node. It takes two reads at most, whatever the number of candidates.
    * @param watch - reports the next change of a node that was read. If the election is missing, nothing is watched
-   * @throws SeatsMismatchError if the election has several seats, and the reader was given none
    */
   async snapshot(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
     const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
-    const election = await readNode(this.#record);
-    const seats = election && this.#record === this.#path ? severalSeatsOf(election) : undefined;
-    if (seats !== undefined) throw new SeatsMismatchError(this.#path, 1, seats);
+    const election = await readNode(this.#path);
     const held = election === undefined ? undefined : holderOf(election);
     return snapshotOf(
       election,
@@ -88,47 +77,28 @@ export class ElectionReader {
 /** An election as one look at it shows. It may be a moment old. */
 export interface ElectionPicture {
   readonly exists: boolean;
-  /** By seat, from 0: the term that is led there. An election with one seat has one entry. */
-  readonly seats: readonly (LedSeat | undefined)[];
-  /** In the order in which they will lead, the leaders first. */
+  /** The term that is led; `undefined` if none is. */
+  readonly led: LedTerm | undefined;
+  /** In the order in which they will lead, the leader first. */
   readonly candidates: Candidate[];
 }
 
 /** A term, and the candidate that leads it. */
-export interface LedSeat {
+export interface LedTerm {
   readonly term: number;
   readonly leader: Candidate;
 }
 
-/** Reads an election, whatever its number of seats. Writes nothing. */
+/** Reads an election. Writes nothing. */
 export async function readElection(session: Session, path: string): Promise<ElectionPicture> {
   const reader = new ElectionReader(session, path);
   const election = await reader.record();
-  const several = election && severalSeatsOf(election);
-  const recordOn = (seat: number) => new ElectionReader(session, path, seat).record();
-  const records =
-    several === undefined
-      ? [election]
-      : await Promise.all(Array.from({ length: several }, (_, seat) => recordOn(seat)));
-  // After the records: a holder whose node is there led in between.
-  const queue = await reader.queue();
-  const held = records.map((record) => (record === undefined ? undefined : holderOf(record)));
-  const leading = new Set(held.flatMap((holder) => holder?.entry.node ?? []));
-  // As many candidates lead as there are seats, so those behind them have to wait for one less.
-  const candidates = inOrderOfLeading(queue, leading).map((candidate, index) => ({
+  const queue = await reader.queue(); // After the record: a holder whose node is there led in between.
+  const held = election && holderOf(election);
+  const candidates = inOrderOfLeading(queue, held?.entry.node).map((candidate, position) => ({
     ...candidate,
-    position: leading.has(candidate.node) ? 0 : Math.max(0, index - records.length + 1),
+    position,
   }));
-  const seats = held.map((holder) => {
-    const leader = candidates.find(({ node }) => node === holder?.entry.node);
-    return holder && leader && { term: holder.term, leader };
-  });
-  return { exists: election !== undefined, seats, candidates };
-}
-
-/** The leader on each of an election's seats, from seat 0. */
-export function leadersOf(session: Session, path: string, seats: number): Promise<(Candidate | undefined)[]> {
-  const leaderOn = (seat: number) =>
-    new ElectionReader(session, path, seats === 1 ? undefined : seat).leader();
-  return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOn(seat)));
+  const leader = candidates.find(({ node }) => node === held?.entry.node);
+  return { exists: election !== undefined, led: held && leader && { term: held.term, leader }, candidates };
 }

@@ -1,8 +1,5 @@
-import { MOST_SEATS } from '../../platform/checks.js';
 import { parseJsonObject } from '../../platform/json.js';
 import { parseEntry } from '../../queue/names-and-order.js';
-import { parseSeats } from '../../queue/seat-count-node.js';
-import type { NodeData } from '../../session/protocol/records.js';
 
 /**
  * How a term began, which says how the one before it ended. `vacant`: the record named no candidate. `handover`: the former leader released
@@ -39,11 +36,6 @@ export type ElectionRecord =
 /** The result of reading the node: a record, or data that can't be read as one. */
 export type ReadRecord = ElectionRecord | { readonly state: 'unreadable' };
 
-/** The path of the record: the election's own node, or, with several seats, the node of the seat. */
-export function recordPath(path: string, seat?: number): string {
-  return seat === undefined ? path : `${path}/seat-${seat}`;
-}
-
 const FORMAT = 1;
 /** No session timeout is longer, so no leader has written a record with a longer lease. */
 export const LONGEST_LEASE_MS = 24 * 60 * 60 * 1000;
@@ -71,15 +63,6 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   if (!isLease(leaseMs)) return unreadable;
   const known = { ...(id !== undefined && { id }), ...(began !== undefined && { began }) };
   return { state, term, ...known, node, leaseMs };
-}
-
-/**
- * The number of seats of an election with several, by the data of its node. `undefined` for an election with one seat,
- * whose node has its record.
- */
-export function severalSeatsOf({ data, stat }: NodeData): number | undefined {
-  const seats = parseRecord(data, stat.version).state === 'unreadable' ? parseSeats(data) : undefined;
-  return seats !== undefined && seats > 1 && seats <= MOST_SEATS ? seats : undefined;
 }
 
 /** Whether a lease may have this length, in milliseconds. */

@@ -34,7 +34,6 @@ export interface Blockage {
 /** The term of an elector: the application's view of it, and the leader's work. */
 export class ElectedTerm extends Validity implements Term {
   readonly number: number;
-  readonly seat: number;
   readonly token: bigint;
   readonly claim: Claim;
   /** By the session's clock. */
@@ -62,7 +61,6 @@ export class ElectedTerm extends Validity implements Term {
   ) {
     super(node, clock);
     this.number = claim.term;
-    this.seat = claim.seat;
     this.token = claim.token;
     this.claim = claim;
     this.beganAt = clock.now();
@@ -169,8 +167,8 @@ export class ElectedTerm extends Validity implements Term {
   }
 
   handle(): TermHandle {
-    const { number, token, seat } = this;
-    this.#handle ??= handleOf(this.shareLease(this.#endedFor), { number, token, seat });
+    const { number, token } = this;
+    this.#handle ??= handleOf(this.shareLease(this.#endedFor), { number, token });
     return this.#handle;
   }
 
@@ -207,7 +205,7 @@ export class ElectedTerm extends Validity implements Term {
 }
 
 mark(ElectedTerm, 'Term');
-showAs(ElectedTerm, ({ number, seat, token, seemsHeld: held }) => ({ number, seat, token, held }));
+showAs(ElectedTerm, ({ number, token, seemsHeld: held }) => ({ number, token, held }));
 
 type Lead = (term: Term, warm: unknown) => unknown;
 

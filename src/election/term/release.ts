@@ -96,18 +96,13 @@ async function sendRelease(
  * may hand its term over, or the servers may carry out a late claim of this contender. Both change the version of the
  * record, on which the deletion depends. Then the contender gives the term back, as any leader does. So no candidate
  * has to wait out the lease of a candidate that never led. Never rejects.
- * @param record - the path of the record; `undefined` with several seats, where no term is handed over
  */
-export function leaveQueue(
-  contender: Contender,
-  next: NextLeader,
-  record: string | undefined,
-): Promise<void> {
-  return contender.leave(record === undefined ? undefined : () => leave(contender, next, record));
+export function leaveQueue(contender: Contender, next: NextLeader): Promise<void> {
+  return contender.leave(() => leave(contender, next));
 }
 
-async function leave(contender: Contender, next: NextLeader, path: string): Promise<void> {
-  const { session, node, entry } = contender;
+async function leave(contender: Contender, next: NextLeader): Promise<void> {
+  const { session, node, entry, queue: path } = contender;
   for (;;) {
     const { connectionNumber: connection } = session;
     const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));

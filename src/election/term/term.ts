@@ -1,10 +1,7 @@
 import type { HeldTerm } from '../../lease/held-term.js';
 
 /** A leader's term in an election. Ask `isHeld()` right before each action. {@link HeldTerm} says what is guaranteed, and what isn't. */
-export interface Term extends HeldTerm {
-  /** The seat that is led, from 0. Each seat has its own terms. Always 0 in an election with one leader. */
-  readonly seat: number;
-}
+export type Term = HeldTerm;
 
 /** How a term came to its candidate, by the record. Instants are by the session's clock. */
 export type TermOrigin =
@@ -24,8 +21,6 @@ export type TermOrigin =
  */
 export interface Claim {
   readonly term: number;
-  /** The seat of the term, in an election with several seats; otherwise 0. */
-  readonly seat: number;
   /**
    * The zxid of the transaction that wrote the record: the candidate's claim or its predecessor's release. It rises
    * from term to term, over the whole life of the ensemble.
@@ -46,4 +41,4 @@ export interface Claim {
 }
 
 /** The part of a claim that the leader, or the guardian of its process, needs to give the term back. */
-export type ReleasableClaim = Omit<Claim, 'seat' | 'token' | 'connection' | 'origin'>;
+export type ReleasableClaim = Omit<Claim, 'token' | 'connection' | 'origin'>;

@@ -61,7 +61,7 @@ export class ElectionCollector implements Collector {
 
   async collect(): Promise<Snapshot> {
     const length = await this.#queueLength();
-    const { isLeader, term, seats } = this.#source; // `isLeader` ends a term whose lease is over.
+    const { isLeader, term } = this.#source; // `isLeader` ends a term whose lease is over.
     const held = isLeader ? term : undefined;
     const result: Map<FamilyName, Series[]> = this.#measurements.snapshot();
     const set = (name: FamilyName, value: number | undefined, labels = this.#labels) => {
@@ -69,7 +69,6 @@ export class ElectionCollector implements Collector {
     };
     set('conclave_leader', isLeader ? 1 : 0);
     set('leader_election_master_status', isLeader ? 1 : 0, { name: this.#source.path });
-    set('conclave_seats', seats);
     set('conclave_term', this.#term);
     set('conclave_lease_remaining_seconds', (held?.remainingMs() ?? 0) / 1000);
     if (held instanceof ElectedTerm) set('conclave_proof_age_seconds', held.proofAgeMs / 1000);

@@ -35,7 +35,6 @@ interface RegisteredMetric {
  * have the same id.
  */
 const NOT_ADDED_UP: ReadonlySet<FamilyName> = new Set([
-  'conclave_seats',
   'conclave_term',
   'conclave_lease_remaining_seconds',
   'conclave_proof_age_seconds',

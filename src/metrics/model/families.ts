@@ -43,11 +43,6 @@ const TABLE = {
     labels: ['name'],
     merge: 'max',
   },
-  conclave_seats: {
-    type: 'gauge',
-    help: 'How many candidates of the election lead at once.',
-    labels: ELECTION,
-  },
   conclave_term: {
     type: 'gauge',
     help: 'The number of the term that this candidate leads or has led last; 0 before its first.',

@@ -1,5 +1,5 @@
 import { type Candidate, parseCandidate } from '../../election/candidates/candidate.js';
-import { parseRecord, recordPath } from '../../election/record/record.js';
+import { parseRecord } from '../../election/record/record.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -105,7 +105,7 @@ export class ElectionReading {
   }
 
   #recordPath(number: number): string {
-    return recordPath(this.#path, this.#isSeated ? number : undefined);
+    return this.#isSeated ? `${this.#path}/seat-${number}` : this.#path;
   }
 
   #isThere(number: number, names: readonly string[]): boolean {

@@ -233,7 +233,7 @@ export class ShardRecords {
   }
 
   #placeOf(shard: string) {
-    return { seat: 0, record: this.#paths.recordOf(shard), node: this.#member.node.path };
+    return { record: this.#paths.recordOf(shard), node: this.#member.node.path };
   }
 
   /**

@@ -55,7 +55,7 @@ async function historyOf(isCareless: boolean): Promise<Entry[]> {
     },
     nextWrite: () => `a-${acts}`,
   };
-  const handle = handleOf(cell, { number: 1, token: 10n, seat: 0 });
+  const handle = handleOf(cell, { number: 1, token: 10n });
   await actByHandle(actor, handle, 1, isCareless ? () => hasEnded : undefined);
   history.write({ kind: 'over' });
   expect(acts).toBeGreaterThan(1);

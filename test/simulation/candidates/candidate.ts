@@ -32,15 +32,13 @@ export interface Surroundings {
   readonly lockChecker: LockChecker;
   /** The uses of locks that haven't ended. */
   readonly lockUses: Set<{ readonly candidate: Candidate }>;
-  /** How many lead at once. */
-  readonly seats: number;
   readonly rules: Rules;
   readonly sessionTimeoutMs: number;
   /** The sessions' option for the lease; `undefined` for the default. */
   readonly leaseMs: number | undefined;
   /** How often the ensemble has lost its data so far. */
   lifeAt(wallTime: number): number;
-  /** The leaders of the first seat, by the servers' committed data. */
+  /** The leaders, by the servers' committed data. */
   readonly committedLeaders: CommittedLeaders;
   /** How long an observer may show a former leader, at most. */
   readonly staleMs: number;
@@ -72,12 +70,9 @@ const LONGEST_PREPARATION_MS = 20_000;
 /** What a candidate has prepared: the signal of the place for which it was. */
 export type Warm = AbortSignal | undefined;
 
-/** The options by which it joins: an election with several seats has no priorities. */
-export function joinOptions({ priority, takeoverDelayMs, surroundings: { seats } }: CandidateSetup) {
-  return {
-    ...(takeoverDelayMs !== undefined && { takeoverDelayMs }),
-    ...(seats > 1 ? { seats } : { priority }),
-  };
+/** The options by which it joins. */
+export function joinOptions({ priority, takeoverDelayMs }: CandidateSetup) {
+  return { priority, ...(takeoverDelayMs !== undefined && { takeoverDelayMs }) };
 }
 
 /** The times of its sessions. */
@@ -196,11 +191,6 @@ export abstract class Candidate {
     return this.#leadership?.life ?? 0;
   }
 
-  /** The seat that it leads, or led last. */
-  get seat(): number {
-    return this.#leadership?.term.seat ?? 0;
-  }
-
   /** Whether its application keeps others from leading, by work that goes on after its term. */
   get isOverrunning(): boolean {
     return this.#overrunningSince !== undefined && !this.isDead;
@@ -225,7 +215,7 @@ export abstract class Candidate {
   abstract get isCleaning(): boolean;
 
   get leadershipName(): string {
-    return `${this.id} in term ${this.#leadership?.term.number} of seat ${this.seat}`;
+    return `${this.id} in term ${this.#leadership?.term.number}`;
   }
 
   /** The path of its newest node in the election's queue. */
@@ -290,10 +280,10 @@ export abstract class Candidate {
 
   /** How it prepares, and waits as a leader. Half of the candidates of such a world don't prepare, and half don't wait. */
   protected warmOptions(): Pick<CandidacyOptions<Warm>, 'lead' | 'prepare' | 'waitForPreparedMs'> {
-    const { preparations, surroundings } = this.setup;
+    const { preparations } = this.setup;
     const lead = (term: Term, warm: Warm) => this.lead(term, warm);
     if (preparations === undefined) return { lead };
-    const waits = surroundings.seats === 1 && preparations.chance(0.5);
+    const waits = preparations.chance(0.5);
     return {
       lead,
       ...(waits && { waitForPreparedMs: WAIT_FOR_PREPARED_MS }),

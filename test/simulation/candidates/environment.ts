@@ -134,11 +134,11 @@ for (const way of ['connect', 'takeOver'] as const) {
 }
 
 const { claim } = Place.prototype;
-Place.prototype.claim = async function (of, step, signal) {
+Place.prototype.claim = async function (step, signal) {
   const { environment } = this.contender.session;
-  await claim.call(this, of, step, signal);
+  await claim.call(this, step, signal);
   if (step.instead === undefined || !(environment instanceof SimulatedEnvironment)) return;
-  const { value } = of.known.record ?? {};
+  const { value } = this.record.known.record ?? {};
   const isOurs = value?.state === 'held' && value.node === this.contender.entry.node;
   environment.onTermTaken(
     `takeovers by lease: ${isOurs ? 'carried out' : 'not carried out, or in favour of another candidate'}`,

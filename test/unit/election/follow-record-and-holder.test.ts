@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FollowedRecord } from '../../../src/election/follow-record-and-holder.js';
-import { ElectionRecords } from '../../../src/election/record/election-records.js';
 import { serializeRecord } from '../../../src/election/record/record.js';
 import { MISSING } from '../../../src/lease/silence.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
@@ -27,11 +26,11 @@ async function setUp() {
   const failures: unknown[] = [];
   const host = {
     contender,
-    records: new ElectionRecords(session, PATH, 1),
+    placeLost: false,
     changed: () => undefined,
     failed: (reason: unknown) => void failures.push(reason),
   };
-  const followed = new FollowedRecord(host, 0);
+  const followed = new FollowedRecord(host);
   onTestFinished(() => followed.stop());
   const look = () => clock.advanceUntil(followed.look(new LazyAbortController()));
   await look();

@@ -172,21 +172,6 @@ describe('a leader that is silent for longer than its lease', () => {
     expect((await untilLeading(second)).tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
   });
 
-  it('is replaced on its seat, whichever that is', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const seats = { seats: 2 };
-    const [first, second] = [await join(seats), await join(seats)];
-    const seat = (await leading(second)).seat;
-    await leading(first);
-    const next = await join(seats);
-    await clock.advance(10_000);
-    second.silence();
-    const { term, tookMs } = await untilLeading(next);
-    expect(tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
-    expect([term.seat, term.number]).toEqual([seat, 2]);
-    expect(first.elector.term?.isHeld()).toBe(true);
-  });
-
   it('is replaced also if it waited for long after the end of a leader without a release', async () => {
     const { clock, join, leading, untilLeading } = await setUp();
     const first = await join();
@@ -199,23 +184,6 @@ describe('a leader that is silent for longer than its lease', () => {
     await clock.advance(10_000);
     second.silence();
     expect((await untilLeading(third)).tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
-  });
-
-  it('is replaced by the first in the queue when all seats had been taken before its turn', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const seats = { seats: 2 };
-    const [first, second] = [await join(seats), await join(seats)];
-    await leading(first);
-    await leading(second);
-    const [next, third] = [await join(seats), await join(seats)];
-    await clock.advance(10_000);
-    first.silence();
-    next.silence();
-    await leading(third); // The third leads before its turn.
-    next.heal();
-    await clock.advance(10_000);
-    second.silence();
-    expect((await untilLeading(next)).tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
   });
 
   it('is not its own successor, though it has the highest priority', async () => {

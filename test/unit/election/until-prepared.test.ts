@@ -206,13 +206,6 @@ describe('a leader that waits for its successor to be prepared', () => {
     work.resolve();
     await leads(next);
   });
-
-  it('is refused several seats', () => {
-    const options = { waitForPreparedMs: 1, seats: 2, connect: 'localhost', path: PATH };
-    expect(() => new ElectionSupervisor(options)).toThrow(
-      expect.objectContaining({ code: 'INVALID_OPTION', option: 'waitForPreparedMs' }),
-    );
-  });
 });
 
 describe('a supervisor that waits for its successor to be prepared', () => {

@@ -11,7 +11,7 @@ function lasting() {
   return cell;
 }
 
-const TERM = { number: 3, token: 17n, seat: 1 };
+const TERM = { number: 3, token: 17n };
 const SHARD = { number: 3, token: 17n, shard: 'a' };
 
 describe('the term of a handle', () => {
@@ -32,7 +32,7 @@ describe('the term of a handle', () => {
 
   it('is shown with its token as text in JSON', () => {
     const shown = [TERM, SHARD].map((about) => JSON.stringify(heldTerm(handleOf(lasting(), about))));
-    expect(shown).toEqual(['{"number":3,"seat":1,"token":"17"}', '{"id":"a","number":3,"token":"17"}']);
+    expect(shown).toEqual(['{"number":3,"token":"17"}', '{"id":"a","number":3,"token":"17"}']);
   });
 });
 
@@ -44,11 +44,9 @@ function throughJson(handle: TermHandle): TermHandle {
 
 describe('a handle', () => {
   const handle = handleOf(lasting(), TERM);
-  const { seat: _, ...without } = handle;
   it.each<[what: string, wrong: unknown]>([
     ['one of another process', { ...handle, pid: process.pid + 1 }],
-    ['one without a seat and without a shard', without],
-    ['one with a seat and a shard', { ...handle, shard: 'a' }],
+    ['one with a shard that has no name', { ...handle, shard: 1 }],
     ['one whose memory is not shared', { ...handle, lease: new ArrayBuffer(24) }],
     ['one with other shared memory', { ...handle, lease: new SharedArrayBuffer(24) }],
     ['one with memory of another layout', { ...handle, lease: new SharedArrayBuffer(32) }],

@@ -114,7 +114,7 @@ describe('the metrics of an election', () => {
     expect(b('conclave_proof_age_seconds')).toBeUndefined();
     expect([a('conclave_queue_position'), b('conclave_queue_position')]).toEqual([0, 1]);
     expect([a('conclave_queue_length'), b('conclave_queue_length')]).toEqual([2, undefined]);
-    expect([a('conclave_seats'), a('conclave_wedged'), b('conclave_wedged')]).toEqual([1, 0, 0]);
+    expect([a('conclave_wedged'), b('conclave_wedged')]).toEqual([0, 0]);
     expect(a('conclave_session_state', { state: 'connected' })).toBe(1);
     expect(a('conclave_session_state', { state: 'expired' })).toBe(0);
     expect(a('conclave_heartbeat_latency_seconds_count')).toBeGreaterThan(0);

@@ -112,26 +112,6 @@ describe('an overview of elections', () => {
     ]);
   });
 
-  it('shows each seat of an election with several', async () => {
-    const { join, observe, aWhile } = await setUp();
-    const electors = [];
-    for (const id of ['one', 'two', 'three']) electors.push(await join(ELECTION, { id, seats: 2 }));
-    const view = await observe();
-    expect(view.election(ELECTION)).toMatchObject({
-      state: 'led',
-      seats: 2,
-      leader: { id: 'one', seat: 0 },
-      leaders: [
-        { id: 'one', seat: 0 },
-        { id: 'two', seat: 1 },
-      ],
-      next: { id: 'three', why: 'queue' },
-    });
-    electors[1]?.expire();
-    await aWhile();
-    expect(view.election(ELECTION)).toMatchObject({ state: 'taking-over', leaders: [{ id: 'one' }, null] });
-  });
-
   it('costs two watches for an election with candidates, and one for the node above and for one without', async () => {
     const { clock, server, join, observe, aWhile } = await setUp();
     const { elector } = await join(ELECTION, { id: 'one' });

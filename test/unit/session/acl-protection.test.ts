@@ -158,27 +158,14 @@ describe('what looks after the paths of queues', () => {
     expect(guard.confirm('/a/mine')).toBeInstanceOf(Promise);
   });
 
-  it('looks once at a record, and does not create one that is missing', async () => {
-    const { guard, acls, asked, made } = setUp('check', { '/a/seat-0': CLOSED });
-    await guard.checkRecord('/a/seat-0');
-    await guard.checkRecord('/a/seat-0');
-    await guard.checkRecord('/a/seat-1');
-    expect(asked).toEqual(['/a/seat-0', '/a/seat-1']);
-    expect(made).toEqual([]);
-    acls['/a/seat-1'] = OPEN;
-    await expect(guard.checkRecord('/a/seat-1')).rejects.toMatchObject({ path: '/a/seat-1' });
-  });
-
   it('passes on what goes wrong otherwise', async () => {
     const { guard } = setUp('check', { '/': CLOSED, '/a': new SessionClosedError('over') });
     await expect(guard.check('/a')).rejects.toBeInstanceOf(SessionClosedError);
-    await expect(guard.checkRecord('/a')).rejects.toBeInstanceOf(SessionClosedError);
   });
 
   it('asks about none that it is to trust', async () => {
     const { guard, asked, warned } = setUp('trust', { '/open': [entry(31)] });
     await guard.check('/open');
-    await guard.checkRecord('/open');
     expect(guard.confirm('/open')).toBeUndefined();
     expect([asked, warned]).toEqual([[], []]);
   });

@@ -9,17 +9,13 @@ import { anyElection, electionView, LEADER, NOW, stateOf } from '../../../suppor
 
 const electionLine = (view: ElectionView) => electionItem(view).line;
 const electionJson = (view: ElectionView) => itemJson(electionItem(view));
-const electionDetails = (view: ElectionView, seat?: number) => electionItem(view, seat).details(NOW);
+const electionDetails = (view: ElectionView) => electionItem(view).details(NOW);
 const electionTable = (views: readonly ElectionView[], width: number) =>
   itemTable(itemsOf(stateOf(views)), NOW, width);
 
 describe('an election in one line', () => {
   it('says who leads in which term, and how many candidates there are', () => {
     expect(electionLine(electionView())).toBe('/a  led  one term 7  2 candidates');
-    const leaders = [LEADER, null];
-    expect(electionLine(electionView({ seats: 2, state: 'vacant', leaders }))).toBe(
-      '/a  vacant  one term 7  -  2 candidates',
-    );
     expect(
       electionLine(electionView({ path: '/a\n', candidates: [], leaders: [null], state: 'deserted' })),
     ).toBe('/a\\u000a  deserted  -  0 candidates');
@@ -42,22 +38,6 @@ describe('an election in detail', () => {
       'term 7  one  here  for 2m 5s',
       "heartbeat  400 ms ago, by the servers' clock and this machine's",
       'waits  two',
-    ]);
-  });
-
-  it('shows the leader of a seat', () => {
-    const leaders = [LEADER, { ...LEADER, id: 'two', node: 'n2', seat: 1, heartbeatAt: null }];
-    expect(electionDetails(electionView({ seats: 2, leaders }), 1)).toEqual(['term 7  two  for 2m 5s']);
-    expect(electionDetails(electionView({ seats: 2, leaders }), 5)[0]).toBe('nobody leads');
-  });
-
-  it('shows the leaders of all seats, and counts none of them as waiting', () => {
-    const leaders = [LEADER, null, { ...LEADER, id: 'two', node: 'n2', seat: 2, heartbeatAt: null }];
-    expect(electionDetails(electionView({ seats: 3, leaders }))).toEqual([
-      'seat 0  term 7  one  here  for 2m 5s',
-      "heartbeat  400 ms ago, by the servers' clock and this machine's",
-      'seat 1  nobody leads',
-      'seat 2  term 7  two  for 2m 5s',
     ]);
   });
 
@@ -99,16 +79,6 @@ describe('the table of elections', () => {
   ])('says of a lease with %j: %s', (leader, text) => {
     const [, row] = electionTable([electionView({ leaders: [{ ...LEADER, ...leader }] })], 200);
     expect(row).toContain(`  ${text}  `);
-  });
-
-  it('has a row for each seat', () => {
-    const leaders = [LEADER, null, { ...LEADER, id: 'three', seat: 2 }];
-    const rows = electionTable([electionView({ seats: 3, state: 'vacant', leaders })], 200);
-    expect(rows.slice(1).map((row) => row.split(/ {2,}/).slice(0, 4))).toEqual([
-      ['/a seat 0', 'election', 'led', 'one'],
-      ['/a seat 1', 'election', 'vacant', '-'],
-      ['/a seat 2', 'election', 'led', 'three'],
-    ]);
   });
 
   it('leaves the least important out where there is no room, and never what election it is', () => {

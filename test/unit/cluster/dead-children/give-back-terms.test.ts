@@ -15,13 +15,13 @@ import { connectSource } from '../../../../src/session/connection/server-list.js
 import type { NodeData, Stat } from '../../../../src/session/protocol/records.js';
 import { DEAD } from '../../../support/conclave/electors.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { writeAtItsVersion } from '../../../support/servers/write-at-its-version.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
 
 it('wrote by what it had read over another connection, and made the record of a later leader vacant, in a restored backup', async () => {
   const { clock, server, open } = await startWithTestClock();
   const [session, operator] = [await open(), await open()];
-  // With several seats the record has no children, so a test can create it again at any version, as a restored backup does.
-  const elector = new LeaderElector(session, '/election', { seats: 2 });
+  const elector = new LeaderElector(session, '/election');
   onTestFinished(() => clock.advanceUntil(elector.stop()));
   await clock.advanceUntil(elector.start());
   const term = await clock.advanceUntil(() => elector.term as ElectedTerm);
@@ -36,13 +36,7 @@ it('wrote by what it had read over another connection, and made the record of a 
   server.sessionOf(node)?.dropConnection();
   late.clear();
   const later = serializeRecord({ ...DEAD, id: 'later' });
-  await clock.advanceUntil(
-    operator.commit([
-      { kind: 'delete', path: record },
-      { kind: 'create', path: record },
-      { kind: 'set', path: record, data: later },
-    ]),
-  );
+  await clock.advanceUntil(writeAtItsVersion(server, operator, record, later));
   server.admit();
   expect(await clock.advanceUntil(cleaning)).toMatchObject({ terms: 1, clean: false });
   expect(server.data(record)).toEqual(later);
@@ -174,8 +168,7 @@ describe('a claim', () => {
 
   it.each([
     ['/e', `/e/${NAME}`],
-    ['/e/seat-0', `/e/${NAME}`],
-    ['/a/b/seat-12', `/a/b/${NAME}`],
+    ['/a/b', `/a/b/${NAME}`],
   ])('is of one election: %s and %s', (record, node) => {
     expect(isOfOneElection({ ...claim, record, node })).toBe(true);
   });
@@ -186,10 +179,7 @@ describe('a claim', () => {
     ['/e', '/e/victim'],
     ['/e', `/e/below/${NAME}`],
     ['/e/below', `/e/${NAME}`],
-    ['/f/seat-0', `/e/${NAME}`],
-    ['/e/seat-01', `/e/${NAME}`],
-    ['/e/seat-', `/e/${NAME}`],
-    ['/e/seat-0/seat-0', `/e/${NAME}`],
+    ['/f', `/e/${NAME}`],
     [`/${NAME}`, `/${NAME}`],
     ['/e', `/e/_c_01234567-89ab-cdef-0123-456789abcdef-__READ__0000000007`],
   ])('is not of one election: %s and %s', (record, node) => {
@@ -197,15 +187,15 @@ describe('a claim', () => {
   });
 
   it('never lets anything be touched but an election and a child of its own', () => {
-    const part = fc.constantFrom('e', 'seat-0', NAME, 'secret');
+    const part = fc.constantFrom('e', 'f', NAME, 'secret');
     const below = fc.array(part, { maxLength: 2 }).map((parts) => parts.map((each) => `/${each}`).join(''));
-    const record = fc.tuple(below, fc.constantFrom('', '/seat-1', '/x')).map((parts) => parts.join(''));
+    const record = fc.tuple(below, fc.constantFrom('', '/x')).map((parts) => parts.join(''));
     const node = fc.tuple(below, fc.constantFrom(`/${NAME}`, '/x')).map((parts) => parts.join(''));
     fc.assert(
       fc.property(record, node, (record, node) => {
         const election = node.slice(0, node.lastIndexOf('/'));
-        const isOfIt = [election, `${election}/seat-0`, `${election}/seat-1`].includes(record);
-        expect(isOfOneElection({ ...claim, record, node })).toBe(isOfIt && node.endsWith(NAME));
+        const isOfIt = election === record && node.endsWith(NAME);
+        expect(isOfOneElection({ ...claim, record, node })).toBe(isOfIt);
       }),
     );
   });

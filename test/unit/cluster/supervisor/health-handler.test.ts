@@ -6,7 +6,6 @@ import { InvalidOptionError } from '../../../../src/errors.js';
 const WELL = { live: true, ready: true, reasons: [] };
 const TERM = {
   number: 7,
-  seat: 0,
   token: 2n ** 60n + 1n,
   isHeld: () => true,
   remainingMs: () => 1234.5,
@@ -48,7 +47,7 @@ describe('a health check', () => {
     const { status, body } = await ask(leading, '/leader');
     expect([status, body]).toEqual([
       200,
-      { leading: true, id: 'one', term: 7, seat: 0, token: '1152921504606846977', remainingMs: 1234 },
+      { leading: true, id: 'one', term: 7, token: '1152921504606846977', remainingMs: 1234 },
     ]);
   });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
 import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/supervisor-options.js';
-import { LeaderElector } from '../../../../src/election/elector.js';
 import { ShardSupervisor } from '../../../../src/shards/supervisor/shard-supervisor.js';
 import { nextEvent } from '../../../../src/testing/index.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
@@ -34,18 +33,6 @@ async function setUp() {
 }
 
 describe('the start of a supervisor', () => {
-  it('is refused, once and for good, when the election has another number of seats', async () => {
-    const { clock, open, supervise, refusal } = await setUp();
-    const elector = new LeaderElector(await clock.advanceUntil(open()), PATH, { seats: 3 });
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await clock.advanceUntil(elector.start());
-    const { supervisor, errors } = supervise({ seats: 2 });
-    const refused = await refusal(supervisor);
-    expect(refused).toMatchObject({ code: 'SEATS_MISMATCH', given: 2, agreed: 3 });
-    expect(errors).toEqual([refused]);
-    expect(supervisor.health().reasons).toEqual(['stopped']);
-  });
-
   it('is refused when any client could end the terms of the election', async () => {
     const { clock, open, options, supervise, refusal } = await setUp();
     const stranger = await clock.advanceUntil(open());

@@ -144,13 +144,4 @@ describe('a leader', () => {
     expect(listings).toEqual([]);
     work.resolve();
   });
-
-  it('with several seats lists nothing: the queue alone decides', async () => {
-    const { clock, server, join, leads } = await start();
-    await join('leader', { seats: 2 });
-    await leads('leader');
-    server.resetCounts();
-    await clock.advance(2 * LEASE_MS);
-    expect(server.count('getChildren')).toBe(0);
-  });
 });

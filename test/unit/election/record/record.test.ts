@@ -6,12 +6,7 @@ import {
   preparedOf,
   serializeCandidate,
 } from '../../../../src/election/candidates/candidate.js';
-import {
-  type ElectionRecord,
-  parseRecord,
-  recordPath,
-  serializeRecord,
-} from '../../../../src/election/record/record.js';
+import { type ElectionRecord, parseRecord, serializeRecord } from '../../../../src/election/record/record.js';
 import { parseJsonObject } from '../../../../src/platform/json.js';
 import { parseEntry } from '../../../../src/queue/names-and-order.js';
 
@@ -98,11 +93,6 @@ describe('what a node says', () => {
   it.each(['', '{', '7', '"text"', 'true', 'null'])('is no object when it is %j', (said) => {
     expect(parseJsonObject(Buffer.from(said))).toBeUndefined();
   });
-});
-
-it("an election's record is on its own node, and with several seats on each seat's", () => {
-  expect(recordPath('/election')).toBe('/election');
-  expect(recordPath('/election', 0)).toBe('/election/seat-0');
 });
 
 describe("a candidate's node", () => {

@@ -5,8 +5,7 @@ import type { Claim, Term } from '../../../../src/election/term/term.js';
 import type { Session } from '../../../../src/session/session.js';
 import { DEAD } from '../../../support/conclave/electors.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
-
-// With several seats the record has no children, so a test can create it again at any version, as a restored backup does.
+import { writeAtItsVersion } from '../../../support/servers/write-at-its-version.js';
 
 const PATH = '/election';
 const OTHER = serializeRecord({ ...DEAD, term: 7, id: 'other' });
@@ -14,7 +13,7 @@ const OTHER = serializeRecord({ ...DEAD, term: 7, id: 'other' });
 async function start() {
   const { clock, server, open } = await startWithTestClock();
   const join = async (session: Session) => {
-    const elector = new LeaderElector(session, PATH, { seats: 2 });
+    const elector = new LeaderElector(session, PATH);
     onTestFinished(() => clock.advanceUntil(elector.stop()));
     await clock.advanceUntil(elector.start());
     return elector;
@@ -24,15 +23,10 @@ async function start() {
     const term = await clock.advanceUntil(() => elector.term as Term & { readonly claim: Claim });
     return [elector, term.claim];
   };
-  /** Creates the record anew, up to its former version. Meanwhile no session without a connection gets one. */
-  const restoreAndClaim = async ({ record, version }: Claim, operator: Session) => {
+  /** Writes the record at its version. Meanwhile no session without a connection gets one. */
+  const restoreAndClaim = async ({ record }: Claim, operator: Session) => {
     server.refuse();
-    const writes = Array.from(
-      { length: version },
-      () => ({ kind: 'set', path: record, data: OTHER }) as const,
-    );
-    const parts = [{ kind: 'delete', path: record }, { kind: 'create', path: record }, ...writes] as const;
-    await clock.advanceUntil(operator.commit(parts));
+    await clock.advanceUntil(writeAtItsVersion(server, operator, record, OTHER));
     server.admit();
   };
   return { clock, server, open, join, lead, restoreAndClaim };
@@ -95,7 +89,6 @@ describe('a release', () => {
 it('a claim that had waited for a connection overwrote the record of a later leader, in a restored backup', async () => {
   const { clock, server, open, join, lead, restoreAndClaim } = await start();
   const [, claim] = await lead();
-  await lead();
   const operator = await open();
   const next = await join(await open());
   const { node } = (await clock.advanceUntil(next.candidates())).at(-1) as { node: string };

@@ -123,6 +123,6 @@ it('alerts.yml has an alert for elections and groups that are not scraped at all
   const [, expression = ''] =
     /alert: ConclaveNotScraped\n\s+expr: >-\n((?:.*\n)*?)\s+for:/.exec(read('alerts.yml')) ?? [];
   expect(expression).toContain('(absent(conclave_leader) and absent(conclave_shards))');
-  expect(expression).toContain('unless max by (election) (conclave_seats)');
+  expect(expression).toContain('unless max by (election) (conclave_leader)');
   expect(expression).toContain('unless max by (group) (conclave_shards)');
 });
