@@ -74,7 +74,6 @@ export class ServerSearch {
   readonly #options: ResolvedSessionOptions;
   readonly #dialer: Dialer;
   readonly #outage: Outage;
-  readonly #thread: SessionThread | undefined;
   /** Ends the search. Without it, the search goes on after the session's end until a server has closed the session. */
   readonly #abandonment = new LazyAbortController<Error>();
   #identity: Identity;
@@ -100,14 +99,11 @@ export class ServerSearch {
     this.#session = session;
     this.#options = options;
     this.#outage = outage;
-    this.#thread = thread;
     this.#identity = newIdentity(options, credentials);
     const onTried = () => this.#reportOutage(this.servers.length);
     const { environment, tls, credentials: shown, sasl, logger } = options;
-    // The thread can't authenticate by SASL, so in a stall it must not connect to another server on its own.
-    const standInServers = () => (options.hasSasl ? [] : this.servers);
     const open = (endpoint: Endpoint) =>
-      thread?.open(endpoint, standInServers(), tls.value) ?? openTransport(endpoint, environment, tls.value);
+      thread?.open(endpoint, tls.value) ?? openTransport(endpoint, environment, tls.value);
     const sources = [tls, shown, sasl];
     this.#dialer = new Dialer({ connect, sources, environment, open, logger, outage, onTried });
   }
@@ -200,9 +196,7 @@ export class ServerSearch {
    */
   wasTaken(reason: Error): boolean {
     if (!(reason instanceof SessionGoneError && reason.moved)) return false;
-    // A stand-in of the thread has sent a handshake as well.
-    const stoodInAt = this.#thread?.stoodInAt ?? Number.NEGATIVE_INFINITY;
-    const handshakeLostAt = Math.max(this.#dialer.handshakeLostAt, stoodInAt);
+    const { handshakeLostAt } = this.#dialer;
     const isExplained =
       handshakeLostAt > this.#explainedMoveBy ||
       this.#clock.now() - handshakeLostAt <= this.#identity.sessionTimeoutMs;

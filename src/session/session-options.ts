@@ -45,12 +45,12 @@ export interface SessionOptions {
    * collection for example, it sends the newest heartbeat for what is held.
    *
    * Guaranteed: a shorter stall costs nothing that is held, if the thread runs within half of a lease, the servers answer, and the
-   * connection lasts, or the thread replaces it within the lease. With `sasl` the thread replaces no connection, because it can't
-   * authenticate. `isHeld()` stays right in a stall, in all threads. The thread sends nothing for an event loop that hasn't turned for 9/8
-   * of this time, or this time and a second if that is less. Then what is held is taken over as from a process that hangs.
+   * connection lasts. `isHeld()` stays right in a stall, in all threads. The thread sends nothing for an event loop that hasn't turned for
+   * 9/8 of this time, or this time and a second if that is less. Then what is held is taken over as from a process that hangs.
    *
-   * Not guaranteed: that a blocked event loop hears anything. Signals, `stop()` and deadlines wait for it, and a process that hangs leads
-   * for so much longer. A candidate that is blocked doesn't claim.
+   * Not guaranteed: that a lost connection is replaced in a stall. Terms, shards and locks end with their leases then, as in an outage.
+   * Nor that a blocked event loop hears anything. Signals, `stop()` and deadlines wait for it, and a process that hangs leads for so much
+   * longer. A candidate that is blocked doesn't claim.
    *
    * It must be above `leaseMs` and below 2^31. It is refused with an `environment`, with options of `tls` that can't be given to a thread
    * (functions, `secureContext`), and where the runtime allows no threads.

@@ -4,6 +4,8 @@ import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { severalLeases, startStalling, startWaiting } from '../support/conclave/stalling-process.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { connectStringOf } from '../support/servers/ensemble.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
@@ -111,6 +113,96 @@ describe('a leader whose main thread stands still for several leases', () => {
       'maxStallMs is 60000: expected left out, or a process that may start threads, by --allow-worker',
     );
     expect(code).toBe(1);
+  });
+});
+
+describe('a process that loses its connection while its main thread stands still', () => {
+  it('loses its term when its lease is over, in all of its threads: another candidate leads, and the main thread finds out when it goes on', async () => {
+    const proxy = await startProxy();
+    const taken = proxy.accepted;
+    const process = startStalling('lead, and resume', { servers: proxy.connectString });
+    await process.said('blocks');
+    const { terms } = await startWaiting(process.path, await openSession({ leaseMs: LEASE_MS }));
+    proxy.dropConnections();
+    await until(() => terms.length === 1);
+    expect(terms[0]?.number).toBe(2);
+    expect(proxy.accepted).toBe(taken + 1); // The thread opens no other one.
+    process.unblock();
+    const { lines, stderr } = await process.ended;
+    expect(stderr).toBe('');
+    expect(lines.at(-1)).toBe('closed');
+    expect(lines.slice(2, -1).sort()).toEqual([
+      'demoted: lease-expired',
+      'error: the work of term 1 was still running when its lease ended',
+      'held: false',
+      'resumed',
+      'suspended',
+      'the thread has seen the end',
+      expect.stringMatching(/^was not held \d+ of \d+ times$/),
+    ]);
+  });
+
+  it('keeps its term if the main thread goes on within the lease, and finds another way to the servers', async () => {
+    const proxies = [await startProxy(), await startProxy()];
+    const options = { servers: connectStringOf(proxies), session: { leaseMs: 5500 } };
+    const process = startStalling('lead, and resume', options);
+    await process.said('blocks');
+    const { terms } = await startWaiting(process.path, await openSession());
+    proxies.find((proxy) => proxy.inUse)?.cut();
+    process.unblock();
+    const { lines } = await process.ended;
+    expect(lines).toEqual([
+      'leads',
+      'blocks',
+      'was held all the time',
+      'suspended',
+      'resumed',
+      'held: true',
+      'the thread has seen no end',
+      'demoted: stopped',
+      'closed',
+    ]);
+    await until(() => terms.length === 1);
+    expect(terms[0]?.number).toBe(2);
+  });
+
+  it('finds out by a heartbeat of its main thread that the link is silent', async () => {
+    const proxies = [await startProxy(), await startProxy()];
+    const session = { leaseMs: LEASE_MS, sessionTimeoutMs: 9000 };
+    const process = startStalling('lead, and resume', { servers: connectStringOf(proxies), session });
+    await process.said('blocks');
+    const { terms } = await startWaiting(process.path, await openSession({ leaseMs: LEASE_MS }));
+    const [silent, other] = proxies.toSorted((one, two) => Number(two.inUse) - Number(one.inUse));
+    silent?.partition();
+    await until(() => terms.length === 1);
+    expect(other?.accepted).toBe(0);
+    process.unblock();
+    const { lines } = await process.ended;
+    expect(lines).toContain('held: false');
+    expect(lines.filter((line) => line.startsWith('demoted'))).toEqual(['demoted: lease-expired']);
+    expect(lines.filter((line) => line === 'suspended' || line === 'resumed')).toEqual([
+      'suspended',
+      'resumed',
+    ]);
+  });
+
+  it('loses its session, too, if it stands still for so long, and finds out by its own handshake', async () => {
+    const proxy = await startProxy();
+    const session = { sessionTimeoutMs: 2000, leaseMs: LEASE_MS };
+    const process = startStalling('lead', { servers: proxy.connectString, session });
+    await process.said('blocks');
+    const other = await openSession();
+    const { terms } = await startWaiting(process.path, other);
+    proxy.dropConnections();
+    await until(() => terms.length === 1);
+    await until(async () => (await other.exists(`${process.path}-session`)) === undefined);
+    process.unblock();
+    const { lines, stderr, code } = await process.ended;
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(lines).toContain('expired');
+    expect(lines).not.toContain('resumed');
+    expect(lines.filter((line) => line.startsWith('demoted'))).toEqual(['demoted: lease-expired']);
   });
 });
 

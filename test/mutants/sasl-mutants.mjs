@@ -67,20 +67,6 @@ export const SASL_MUTANTS = [
     test: 'an observer with a connect string > goes on, and says so, when the servers refuse its credentials later; at the start it ends',
   },
   {
-    name: 'stands-in-without-sasl',
-    what: 'the thread of maxStallMs replaces a connection of a session with SASL',
-    danger: 'it shows the session to a server without its identity, which refuses all repeats',
-    edits: [
-      {
-        file: 'session/connection-thread/held-connection.ts',
-        from: '    if (this.#opening.servers.length === 0) return undefined;\n',
-        to: '',
-      },
-    ],
-    file: 'unit/session/connection-thread/held-connection.test.ts',
-    test: 'a connection that is lost in a stall > is not replaced if the thread was given no servers, because it can not authenticate there',
-  },
-  {
     name: 'gssapi-unproven',
     what: 'a server is believed by Kerberos before both sides have proven themselves',
     danger: 'anyone who answers in place of a server is believed',

@@ -18,61 +18,20 @@ const inHeld = (from, to) => ({ file: 'session/connection-thread/held-connection
 /** Wrong versions of the thread that sends heartbeats while the main thread stands still. @type {readonly Mutant[]} */
 export const STALL_MUTANTS = [
   {
-    name: 'stand-in-without-end',
-    what: 'the main thread hears that a connection is lost, and does not end the one that stands in for it',
-    danger: "the stand-in outlives the main thread's next connection, and repeats what is no longer held",
-    edits: [
-      {
-        file: 'session/connection-thread/remote-socket.ts',
-        from: "return this.#post({ kind: 'destroy', id: this.#id });",
-        to: 'return this.#end();',
-      },
-    ],
-    file: HOST,
-    test: 'a connection that the thread has lost > is given up as soon as this thread hears of it, and ends when no other one stands in for it any more',
+    name: 'lost-connection-goes-on',
+    what: 'the thread goes on with the heartbeats of a connection that has ended',
+    danger: 'it never stops, and keeps all that belongs to the connection',
+    edits: [inHeld('this.#timer?.clear(); // Nothing', '// Nothing')],
+    file: HELD,
+    test: 'a connection that is lost in a stall > sends nothing, though a heartbeat is due in that moment',
   },
   {
-    name: 'stand-in-left-behind',
-    what: 'a connection that ends leaves its stand-in as it is',
-    danger: 'the same, and a handshake of the stand-in takes the session away again',
-    edits: [inHeld("if (this.#state.name === 'lost') this.#state.standIn.end();", '')],
+    name: 'lease-after-the-end',
+    what: 'the thread reads on from a connection whose end it has reported',
+    danger: 'a lease is extended by an answer that the main thread does not get',
+    edits: [inHeld('    if (this.#hasEnded) return;\n    this.#filter', '    this.#filter')],
     file: HELD,
-    test: 'a connection that is lost in a stall > has ended a stand-in that no server serves before its own end is reported, and sends nothing after that',
-  },
-  {
-    name: 'stand-in-after-expiry',
-    what: 'a stand-in tries the next server when one says that the session has expired',
-    danger: 'the thread connects to servers for as long as the main thread stands still',
-    edits: [
-      {
-        file: 'session/connection-thread/stand-in.ts',
-        from: 'else this.end(); // The session',
-        to: 'else by.socket.destroy(); // The session',
-      },
-    ],
-    file: HELD,
-    test: 'a connection that is lost in a stall > is not replaced any more once the session has expired',
-  },
-  {
-    name: 'silent-link-kept',
-    what: 'the thread keeps a link that is silent until it ends',
-    danger: 'in a long stall the session expires, though other servers could be reached',
-    edits: [
-      inHeld(
-        'if (this.#repeater.answerWithinMs === undefined) return; // The main',
-        'if (ms > 0) return; // The main',
-      ),
-    ],
-    file: HELD,
-    test: 'a connection that is silent > counts as lost when an answer is outstanding for a third of the session timeout, and so does its stand-in',
-  },
-  {
-    name: 'silence-of-the-server-before',
-    what: "the silence of one server counts as the next server's, too",
-    danger: 'the thread leaves a server that had no time to answer, and the lease may end meanwhile',
-    edits: [inHeld('this.#endSilence(); // The server before', '// The server before')],
-    file: HELD,
-    test: 'a connection that is silent > gives the next server the whole time for an answer, though the one before it was lost while it was silent',
+    test: 'a connection that is lost in a stall > extends no lease by an answer that comes after its end',
   },
   {
     name: 'stall-without-end',

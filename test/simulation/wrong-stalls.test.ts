@@ -3,7 +3,6 @@ import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { machineInstantIn } from '../../src/platform/time/machine-instant.js';
 import { type Given, Repeater } from '../../src/session/connection-thread/heartbeat-repeater.js';
-import { RemoteSocket } from '../../src/session/connection-thread/remote-socket.js';
 import { StallWatch } from '../../src/session/connection-thread/stall-watch.js';
 import { ProofBatch, type ProvenNode } from '../../src/session/keep-alive/heartbeat-batch.js';
 import { SimulatedThread } from './candidates/thread.js';
@@ -80,21 +79,6 @@ findEach([
     make: () =>
       giveInstead((given, former) =>
         former === undefined || given.heartbeats.some(({ isForHeld }) => isForHeld) ? given : former,
-      ),
-  },
-  {
-    what: "a stand-in whose heartbeats go on beside the main thread's next connection",
-    hint: 1,
-    found: /^repeat: .* beside a later connection$/,
-    faultRate: 'stalls',
-    make: () =>
-      replace(
-        RemoteSocket.prototype,
-        'take',
-        (right) =>
-          function (this: RemoteSocket, message) {
-            right.call(this, message.kind === 'lost' ? { kind: 'closed', id: message.id } : message);
-          },
       ),
   },
   {

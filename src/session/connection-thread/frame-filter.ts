@@ -14,8 +14,6 @@ export interface FilteredStream {
    * passes.
    */
   show(frame: Buffer): void;
-  /** As {@link show}, of the first frame. */
-  showFirst(frame: Buffer): void;
   /** The peer doesn't send frames. Nothing is asked or shown any more: all bytes pass. */
   unreadable(): void;
 }
@@ -25,7 +23,7 @@ type State =
   | { readonly name: 'between'; readonly held: Buffer }
   | {
       readonly name: 'within';
-      readonly handling: Handling | 'first';
+      readonly handling: Handling;
       readonly leftBytes: number;
       /** The frame's bytes so far, unless it only passes. */
       readonly pieces: readonly Buffer[];
@@ -76,10 +74,7 @@ export class FrameFilter {
         this.#state = { name: 'within', handling, leftBytes: leftBytes - piece.length, pieces: all };
       } else {
         this.#state = BETWEEN;
-        if (handling === 'pass') continue;
-        const frame = Buffer.concat(all).subarray(LENGTH_BYTES);
-        if (handling === 'first') this.#stream.showFirst(frame);
-        else this.#stream.show(frame);
+        if (handling !== 'pass') this.#stream.show(Buffer.concat(all).subarray(LENGTH_BYTES));
       }
     }
     pass();
@@ -104,9 +99,8 @@ export class FrameFilter {
     }
     const hasXid = !this.#isFirst && length >= XID_BYTES;
     if (hasXid && there < LENGTH_BYTES + XID_BYTES) return heldBack();
-    const other = this.#isFirst ? 'first' : 'pass';
     this.#isFirst = false;
-    const handling = hasXid ? this.#stream.handlingOf(bytes.readInt32BE(at + LENGTH_BYTES)) : other;
+    const handling = hasXid ? this.#stream.handlingOf(bytes.readInt32BE(at + LENGTH_BYTES)) : 'pass';
     return { name: 'within', handling, leftBytes: LENGTH_BYTES + length, pieces: [] };
   }
 }

@@ -97,11 +97,6 @@ export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs
   return sessionTimeoutMs / 4;
 }
 
-/** How long an answer may take before the link counts as dead: as long as the main thread waits. */
-export function answeredWithinMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs'>): number {
-  return sessionTimeoutMs / 3;
-}
-
 /**
  * Decides, for one connection, when the thread sends a heartbeat in place of the main thread, and which leases a reply extends.
  *
@@ -121,7 +116,6 @@ export class Repeater {
   readonly #pings: ('main' | 'own')[] = [];
   /** The newest version of each node that an answer has shown. */
   #versions = new Map<number, number>();
-  #lastZxid = 0n;
 
   constructor(port: RepeaterPort) {
     this.#port = port;
@@ -162,42 +156,13 @@ export class Repeater {
     return this.#state.name === 'on';
   }
 
-  /**
-   * What another connection may go on with; `undefined` after a heartbeat that wasn't confirmed. Then the main thread has to find out
-   * what was wrong: another process may have taken the session.
-   */
-  get continued(): Given | undefined {
-    return this.#state.name === 'on' && this.#state.doubted.size === 0 ? this.#state.given : undefined;
-  }
-
-  /** The newest transaction that the answer to a heartbeat has shown. */
-  get lastZxid(): bigint {
-    return this.#lastZxid;
-  }
-
-  /** Another connection takes the place of the lost one. What was unanswered stays so, and something is due at once. */
-  reconnected(): void {
-    this.#unanswered.clear();
-    this.#pings.length = 0;
-    const longAgo = Number.NEGATIVE_INFINITY;
-    if (this.#state.name === 'on') this.#state = { ...this.#state, heartbeatAt: longAgo, writtenAt: longAgo };
-  }
-
   /** When {@link beat} has something to send, if the main thread sends nothing before; `Infinity` while an answer is outstanding. */
   get dueAt(): number {
     const state = this.#state;
-    if (state.name !== 'on' || this.#isWaiting) return Number.POSITIVE_INFINITY;
+    if (state.name !== 'on' || this.#unanswered.size > 0 || this.#pings.length > 0)
+      return Number.POSITIVE_INFINITY;
     const pingAt = state.writtenAt + pingsEveryMs(state.given);
     return this.#repeatable.length === 0 ? pingAt : state.heartbeatAt + repeatsEveryMs(state.given);
-  }
-
-  get #isWaiting(): boolean {
-    return this.#unanswered.size > 0 || this.#pings.length > 0;
-  }
-
-  /** How long the peer may be silent, if an answer is outstanding. */
-  get answerWithinMs(): number | undefined {
-    return this.#state.name === 'on' && this.#isWaiting ? answeredWithinMs(this.#state.given) : undefined;
   }
 
   /** Sends what is due. @param mainTurns - whether the main thread's event loop has turned within `maxStallMs` */
@@ -232,7 +197,6 @@ export class Repeater {
     if (sent === undefined) return; // A ping of the thread.
     this.#unanswered.delete(xid);
     const { zxid, outcomes } = read(reply);
-    if (zxid > this.#lastZxid) this.#lastZxid = zxid;
     const isConfirmed = outcomes !== undefined && this.#confirm(sent, outcomes);
     if (this.#state.name === 'on') {
       const { doubted } = this.#state;

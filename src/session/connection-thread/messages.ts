@@ -1,15 +1,9 @@
-import type { Server } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions } from '../connection/transport.js';
 import type { Given, RepeatAnswer } from './heartbeat-repeater.js';
 
 /** How a connection is opened, and what its session allows the thread. */
 export interface Opening {
   readonly endpoint: Endpoint;
-  /**
-   * All servers, of which the thread may choose another one while the main thread stands still. None if it can't authenticate there: then it
-   * doesn't stand in.
-   */
-  readonly servers: readonly Server[];
   /** `undefined` for plain TCP. */
   readonly tls: TlsOptions | undefined;
   readonly maxStallMs: number;
@@ -37,10 +31,6 @@ export type FromThread =
   | { readonly kind: 'answered'; readonly id: number; readonly tookMs: number }
   /** A heartbeat of the thread was answered. */
   | { readonly kind: 'repeated'; readonly id: number; readonly answer: RepeatAnswer }
-  /** The connection is lost. Until the main thread destroys it, another one may stand in for it. */
-  | { readonly kind: 'lost'; readonly id: number }
-  /** The thread shows the session to another server, which may have it from now on. */
-  | { readonly kind: 'stands-in'; readonly id: number }
   | { readonly kind: 'failed'; readonly id: number; readonly error: SentError }
   /** The last one of a connection. */
   | { readonly kind: 'closed'; readonly id: number }

@@ -7,8 +7,7 @@ type Post = (message: ToThread, transferred?: ArrayBuffer[]) => void;
 
 /**
  * A socket that the connection's thread holds. It emits `connect` when the handshake may be written, with TLS too, then `data`, and at last
- * `error`, if there was one, and `close`. Before, it emits `stands-in` for each server that the thread shows the session to. It also has
- * {@link Repeats}.
+ * `error`, if there was one, and `close`. It also has {@link Repeats}.
  */
 export class RemoteSocket extends EventEmitter implements ConnectionSocket {
   readonly #id: number;
@@ -53,10 +52,6 @@ export class RemoteSocket extends EventEmitter implements ConnectionSocket {
         return this.#repeats?.answered(message.tookMs);
       case 'repeated':
         return this.#repeats?.repeated(message.answer);
-      case 'lost': // All that the thread has reported before it takes this message counts, and then comes `closed`.
-        return this.#post({ kind: 'destroy', id: this.#id });
-      case 'stands-in':
-        return void this.emit('stands-in');
       case 'failed':
         return void this.emit('error', fromSent(message.error));
       case 'closed':

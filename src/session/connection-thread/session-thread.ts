@@ -1,4 +1,4 @@
-import type { Environment, Server } from '../../platform/injected-environment.js';
+import type { Environment } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
 import { ShownTurns } from './stall-watch.js';
 import { startThread, ThreadHost } from './start-and-watch-thread.js';
@@ -20,7 +20,6 @@ export class SessionThread {
   readonly #options: SessionThreadOptions;
   readonly #turns: ShownTurns;
   readonly #host: ThreadHost;
-  #stoodInAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionThreadOptions) {
     this.#options = options;
@@ -29,24 +28,13 @@ export class SessionThread {
     this.#host.join(this);
   }
 
-  /**
-   * @param servers - those that the thread may choose from if the connection is lost in a stall
-   * @param tls - options that can be cloned, but for the context; `undefined` for plain TCP
-   */
-  open(endpoint: Endpoint, servers: readonly Server[], tls: TlsOptions | undefined): Transport {
+  /** @param tls - options that can be cloned, but for the context; `undefined` for plain TCP */
+  open(endpoint: Endpoint, tls: TlsOptions | undefined): Transport {
     const { maxStallMs, sessionTimeoutMs } = this.#options;
     const { secureContext: _, ...cloneable } = tls ?? {}; // The thread makes a context of its own.
-    const opening = { endpoint, servers, tls: tls && cloneable, maxStallMs, turns: this.#turns.memory };
+    const opening = { endpoint, tls: tls && cloneable, maxStallMs, turns: this.#turns.memory };
     const socket = this.#host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN);
-    socket.on('stands-in', () => {
-      this.#stoodInAt = this.#options.environment.clock.now();
-    });
     return { socket, ready: 'connect' };
-  }
-
-  /** When this thread last heard that the other one has shown the session to a server, which may have it now. */
-  get stoodInAt(): number {
-    return this.#stoodInAt;
   }
 
   /** The session has ended. It opens no more connections, but for one that closes it. */

@@ -24,13 +24,6 @@ export function encodePing(): Buffer {
   return PING;
 }
 
-/** Places in a handshake, after its length and the version of the protocol. The session's timeout lies between the first two. */
-export const HANDSHAKE = { zxid: 8, id: 20, password: 28 } as const;
-/** Places in the answer to it, without its length. */
-export const HANDSHAKE_REPLY = { timeout: 4, id: 8, password: 16 } as const;
-/** The password of a session, with its length. */
-export const PASSWORD_BYTES = 4 + 16;
-
 const REPLY_HEADER_BYTES = 16; // The xid, the zxid and the error code.
 
 export interface ReplyHeader {

@@ -7,7 +7,7 @@ import { WireError, WireReader, WireWriter } from '../../wire/jute.js';
 import type { Access, AccessEntry } from './acl.js';
 import { ChildNames } from './child-names.js';
 import { SASL, serverError } from './error-codes.js';
-import { AUTH_XID, HANDSHAKE_REPLY, XID_OFFSET } from './frame-layout.js';
+import { AUTH_XID, XID_OFFSET } from './frame-layout.js';
 import * as records from './records.js';
 
 /**
@@ -30,6 +30,8 @@ export interface Request<T> {
   decode(body: Buffer): T;
 }
 
+// The place in the answer to the handshake, after the protocol's version, the timeout and the session's id.
+const PASSWORD_OFFSET = 16;
 const WATCHES = { children: 1, data: 2 } as const; // The codes of the kinds of watches that can be removed.
 const NO_RESULTS: readonly records.PartResult[] = [];
 const protocol = jute.protocol;
@@ -259,7 +261,7 @@ export interface HandshakeReply {
 }
 
 export function decodeHandshake(frame: Buffer): HandshakeReply {
-  checkLength(frame, HANDSHAKE_REPLY.password);
+  checkLength(frame, PASSWORD_OFFSET);
   const response = read(new protocol.ConnectResponse(), frame);
   const { sessionId, passwd, timeOut: timeoutMs } = response;
   // The codec reads a buffer of the length -1 as `undefined`.

@@ -230,7 +230,7 @@ const STRIKES: Record<Kind, Strike> = {
     return () => undefined;
   }),
 
-  // Its thread has to find a server itself: the same one, or another one.
+  // Its main thread has to find a server when it goes on: the same one, or another one.
   'a blocked worker loses its connections': onStallable(async (process, { forMs, amount }, onEffect) => {
     process.block(forMs, howOf(amount * 2 - Math.floor(amount * 2)));
     await pause(Math.min(forMs * LOSS_AFTER, LEASE_MS));

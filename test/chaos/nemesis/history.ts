@@ -75,8 +75,6 @@ export type Entry = { readonly at: Micros } & (
   | Stalls
   /** The main thread goes on. */
   | { readonly kind: 'stalled'; readonly who: string }
-  /** A thread of connections shows a session to another server, in place of the main thread; that server has answered a heartbeat. */
-  | { readonly kind: 'stand-in begins' | 'stand-in proves'; readonly who: string }
   /** A thread of connections fails, as the run has told it. */
   | { readonly kind: 'thread fails'; readonly who: string; readonly how: string }
   | Answer

@@ -65,12 +65,11 @@ function terms({ terms, holds, shownVersions }: Verdict): string[] {
 
 function stalls({ stalls }: Verdict): string[] {
   const { overLease, overMost, actsOfThreads, actsInStalls, kept, keptOverLease, keptInCalm, lost } = stalls;
-  const { lostInCalmWithoutProcessor, standInsBegun, standInsProved, threadFailures } = stalls;
+  const { lostInCalmWithoutProcessor, threadFailures } = stalls;
   return [
     `stalls of main threads: ${stalls.stalls}; with maxStallMs: ${overLease} longer than a lease and shorter than maxStallMs, ${overMost} longer than that`,
     `times at which another thread asked and acted: ${actsOfThreads}, of which in a stall: ${actsInStalls}`,
     `terms over stalls shorter than maxStallMs: ${kept} kept (${keptOverLease} over stalls longer than a lease, ${keptInCalm} with no fault nearby), ${lost} lost (${lostInCalmWithoutProcessor} with no fault nearby, without a processor)`,
-    `stand-in connections: ${standInsBegun}, of which ${standInsProved} had a heartbeat answered`,
     `failures of the connections' thread: ${threadFailures}`,
   ];
 }

@@ -62,7 +62,6 @@ export class SimulatedEnvironment implements Environment {
   onExtended: (until: MachineInstant) => void = () => undefined;
   /** Looks at what leaves the process, if a thread holds its connections. */
   repeats: RepeatChecker | undefined;
-  #newestWire: Wire | undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
   readonly #servers: readonly Listening[];
@@ -108,8 +107,7 @@ export class SimulatedEnvironment implements Environment {
     const server = this.#servers[index] as Listening;
     const wire = new Wire(holder, server, this.#routes[index] as Route, this.#scheduler, forget);
     this.wires.add(wire);
-    this.#newestWire = wire;
-    wire.onWritten = (bytes) => this.repeats?.written(wire, bytes, wire === this.#newestWire);
+    wire.onWritten = (bytes) => this.repeats?.written(wire, bytes);
     return wire;
   }
 }

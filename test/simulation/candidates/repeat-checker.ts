@@ -26,7 +26,7 @@ export interface Repeated {
   readonly maxStallMs: number;
 }
 
-/** Looks at the bytes that leave a process, and checks for which nodes, until when and over which connection its thread repeats heartbeats. */
+/** Looks at the bytes that leave a process, and checks for which nodes and until when its thread repeats heartbeats. */
 export class RepeatChecker {
   readonly #process: Repeated;
   readonly #ledger: Ledger;
@@ -47,8 +47,8 @@ export class RepeatChecker {
     this.#begun.add(path);
   }
 
-  /** @param bytes - whole frames. @param isNewest - whether no other connection of the thread was opened later */
-  written(wire: Wire, bytes: Buffer, isNewest: boolean): void {
+  /** @param bytes - whole frames */
+  written(wire: Wire, bytes: Buffer): void {
     let at = 0;
     if (!this.#greeted.has(wire)) {
       this.#greeted.add(wire); // The handshake has no xid.
@@ -60,12 +60,12 @@ export class RepeatChecker {
       if (opCode !== OP.multi && opCode !== OP.delete) continue;
       const { xid, operation } = readRequest(new WireReader(bytes.subarray(at + LENGTH_BYTES, end)));
       const parts = operation?.kind === 'multi' ? operation.parts : [operation as NodeWrite];
-      if (xid >= FIRST_THREAD_XID) this.#checkRepeat(parts, isNewest);
+      if (xid >= FIRST_THREAD_XID) this.#checkRepeat(parts);
       else for (const { kind, path } of parts) if (kind === 'delete') this.#released.add(path);
     }
   }
 
-  #checkRepeat(parts: readonly NodeWrite[], isNewest: boolean): void {
+  #checkRepeat(parts: readonly NodeWrite[]): void {
     const { id, clock, maxStallMs } = this.#process;
     const wrong = (what: string) => this.#ledger.violate('repeat', `the thread of ${id} ${what}`);
     this.#ledger.count('heartbeats of threads');
@@ -74,7 +74,6 @@ export class RepeatChecker {
     const inThousandths = (1000 * stalledMs) / boundMs;
     this.#ledger.time('until a thread stops in a stall, in thousandths of the bound', inThousandths);
     if (stalledMs > boundMs) wrong(`sends a heartbeat ${Math.round(stalledMs)} ms after the last turn`);
-    if (!isNewest) wrong('sends a heartbeat beside a later connection');
     for (const { kind, path } of parts) {
       if (kind !== 'check') continue;
       if (!this.#begun.has(path)) wrong(`sends a heartbeat for ${path}, whose term has not begun`);

@@ -69,7 +69,7 @@ export class SimulatedThread extends EventEmitter {
     };
     const begin = () => {
       this.#connections = new HeldConnections({
-        environment: { clock: this.machine, openSocket, random: () => random.next() },
+        environment: { clock: this.machine, openSocket },
         extend: (cell, until) => this.extend(cell, until),
         post: (message) => this.#post(message),
       });

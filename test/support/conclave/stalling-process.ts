@@ -22,10 +22,7 @@ export interface StallingOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/**
- * Starts test/fixtures/stalling-process.mjs. Its main thread stands still from the line `blocks` until `unblock` is called, with the number of
- * the block if there are several.
- */
+/** Starts test/fixtures/stalling-process.mjs. Its main thread stands still from the line `blocks` until `unblock` is called. */
 export function startStalling(
   what: string,
   {
@@ -60,12 +57,8 @@ export function startStalling(
     stderr,
   }));
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  const said = (line: string, times = 1) => {
-    const count = () => lines.filter((each) => each === line).length;
-    return until(() => count() >= times || child.exitCode !== null, line);
-  };
-  const unblock = (which?: number | 'end') =>
-    writeFileSync(which === undefined ? file : `${file}-${which}`, '');
+  const said = (line: string) => until(() => lines.includes(line) || child.exitCode !== null, line);
+  const unblock = () => writeFileSync(file, '');
   return { path, lines, said, ended, unblock };
 }
 

@@ -38,8 +38,6 @@ export interface StallFigures {
   readonly keptInCalm: number;
   /** Lost with no fault nearby, while threads of the process didn't run for so long that nothing is promised. */
   readonly lostInCalmWithoutProcessor: number;
-  readonly standInsBegun: number;
-  readonly standInsProved: number;
   readonly threadFailures: number;
 }
 
@@ -67,7 +65,7 @@ export class StallCheck {
   readonly #held = new Map<string, Map<string, Pick<Term, 'journal' | 'token'>>>();
   readonly #isOver = new Map<string, Micros>();
   readonly #violations: Violation[] = [];
-  readonly #counts = { actsOfThreads: 0, actsInStalls: 0, begun: 0, proved: 0, failures: 0 };
+  readonly #counts = { actsOfThreads: 0, actsInStalls: 0, threadFailures: 0 };
 
   constructor({ sessionTimeoutMs }: Setting) {
     this.#leaseMicros = (sessionTimeoutMs / 3) * 1000;
@@ -82,9 +80,7 @@ export class StallCheck {
     if (kind === 'not held') this.#refuse(entry);
     if (kind === 'stalls') this.#stall(entry);
     if (kind === 'stalled') this.#goOn(entry);
-    if (kind === 'stand-in begins') this.#counts.begun++;
-    if (kind === 'stand-in proves') this.#counts.proved++;
-    if (kind === 'thread fails') this.#counts.failures++;
+    if (kind === 'thread fails') this.#counts.threadFailures++;
   }
 
   #stall({ at, who, forMs }: Stalls & { readonly at: Micros }): void {
@@ -158,7 +154,6 @@ export class StallCheck {
     readonly figures: StallFigures;
   } {
     const violations = [...this.#violations];
-    const { actsOfThreads, actsInStalls, begun, proved, failures } = this.#counts;
     const able = this.#stalls.filter(({ maxStallMs }) => maxStallMs !== undefined);
     const short = able.filter(({ forMs, maxStallMs = 0 }) => forMs < maxStallMs);
     const isOverLease = ({ forMs }: Stall) => forMs * 1000 > this.#leaseMicros;
@@ -183,8 +178,8 @@ export class StallCheck {
       stalls: this.#stalls.length,
       overLease: short.filter(isOverLease).length,
       overMost: able.length - short.length,
-      ...{ actsOfThreads, actsInStalls, ...sums },
-      ...{ standInsBegun: begun, standInsProved: proved, threadFailures: failures },
+      ...this.#counts,
+      ...sums,
     };
     return { violations, figures };
   }

@@ -31,7 +31,6 @@ function filtered(handlingOf: (xid: number) => Handling) {
     },
     pass: (bytes) => void passed.push(bytes),
     show: (frame) => void shown.push({ frame, after: Buffer.concat(passed).length }),
-    showFirst: () => undefined,
     unreadable: () => void unreadable++,
   });
   return {

@@ -90,7 +90,6 @@ function setUp() {
     handlingOf: (xid) => repeater.handlingOf(xid),
     pass: (bytes) => void toMain.push(bytes),
     show: (frame) => repeater.show(frame),
-    showFirst: () => undefined,
     unreadable: () => repeater.unreadable(),
   });
   const mainWrites = (...frames: Buffer[]) => {

@@ -13,7 +13,6 @@ import { settle } from '../../../support/waiting.mjs';
 
 const OPENING = {
   endpoint: { server: { host: 'fake', port: 1 }, address: '127.0.0.1' },
-  servers: [{ host: 'fake', port: 1 }],
   tls: undefined,
   maxStallMs: 10_000,
   turns: new SharedArrayBuffer(4),
@@ -68,22 +67,6 @@ function setUp() {
   const worker = (at = 0) => workers[at] as FakeWorker;
   return { clock, workers, host, session, open, worker };
 }
-
-describe('a connection that the thread has lost', () => {
-  it('is given up as soon as this thread hears of it, and ends when no other one stands in for it any more', () => {
-    const { open, worker } = setUp();
-    const { socket, heard } = open();
-    const repeated: unknown[] = [];
-    socket.give(undefined, { answered: () => undefined, repeated: (answer) => repeated.push(answer) });
-    worker().says({ kind: 'lost', id: 1 });
-    expect(worker().got).toContainEqual({ kind: 'destroy', id: 1 });
-    worker().says({ kind: 'repeated', id: 1, answer: { zxid: 7n, versions: [] } });
-    expect(repeated).toHaveLength(1);
-    expect(heard).toEqual([]);
-    worker().says({ kind: 'closed', id: 1 });
-    expect(heard).toEqual(['close']);
-  });
-});
 
 describe('the host of the thread', () => {
   it("starts it without the application's options of Node, and with the rest of the environment", () => {
@@ -310,7 +293,7 @@ describe('a session', () => {
     const worker = new FakeWorker();
     const environment = { ...systemEnvironment, clock, startThread: () => worker as unknown as Worker };
     const thread = new SessionThread({ environment, maxStallMs: 60_000, sessionTimeoutMs: 6000 });
-    const { socket } = thread.open(OPENING.endpoint, [], undefined);
+    const { socket } = thread.open(OPENING.endpoint, undefined);
     const errors: string[] = [];
     socket.on('error', (error: Error) => errors.push(error.message));
     worker.says({ kind: 'here' });
