@@ -61,7 +61,9 @@ export interface CandidacyOptions<T = undefined> {
    * The least time, in milliseconds, that this candidate waits before it claims after a leader has ended uncleanly. The
    * candidate always waits for that leader's lease, 3 % more, and 50 ms; a shorter time has no effect. The 3
    * % and 50 ms are the whole margin for clocks. Give more where you can't trust clocks: the clock of a
-   * virtual machine may stop while its host migrates it live. @default 1.03 leases and 50 ms
+   * virtual machine may stop while its host migrates it live. Give more, too, for work that doesn't ask `term.isHeld()` before each act:
+   * it acts once more when a leader has hung for longer than this time and goes on. Give all candidates the same time.
+   * @default 1.03 leases and 50 ms
    */
   readonly takeoverDelayMs?: number;
   /**

@@ -9,7 +9,7 @@ import type { TermHandle } from './term-handle.js';
  * or of the same shard, if the rates of their clocks differ by 1 % at most.
  *
  * Not guaranteed for an action that lasts longer than `remainingMs()`, nor for one before which you didn't ask `isHeld()`: another
- * process holds the next term as soon as the lease is surely over, or the session (see `takeover`). For such actions, and where clocks
+ * process holds the next term as soon as the lease is surely over. For such actions, and where clocks
  * can't be trusted, let the resource refuse lower tokens.
  */
 export interface HeldTerm {

@@ -25,7 +25,7 @@ export interface SessionOptions {
   /**
    * How long the servers wait before they end a silent session, in milliseconds. The servers have bounds of their own, and
    * `session.sessionTimeoutMs` is the timeout that they granted. With a short timeout, the locks of a dead host are free soon. (A dead
-   * leader is replaced by its lease, see `takeover` of the elections.) With a long timeout, a pause or a lost connection doesn't cost the
+   * leader is replaced when its lease is over.) With a long timeout, a pause or a lost connection doesn't cost the
    * session. A value below 100 is refused, because no server in use grants it, and the value is mostly meant in seconds.
    * @default 6000
    */
