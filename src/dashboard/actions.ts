@@ -6,7 +6,6 @@ import {
   NoCandidateError,
   NoNodeError,
   RevocationRefusedError,
-  SeatsMismatchError,
   ZooKeeperError,
 } from '../errors.js';
 import { abortable, anyAbort } from '../platform/async/promises.js';
@@ -45,28 +44,20 @@ const MOST_BODY_BYTES = 16 * 1024;
  */
 export async function actOnElection(
   session: Session,
-  { path, action, seats }: ElectionRoute & { readonly seats: number },
+  { path, action }: ElectionRoute,
   body: Body,
   signal: AbortSignal,
 ): Promise<{ readonly leader: string }> {
   const known = {
-    resign: ['seat', 'graceMs'],
-    'hand-over': ['seat', 'to', 'graceMs'],
-    revoke: ['seat', 'graceMs', 'by'],
+    resign: ['graceMs'],
+    'hand-over': ['to', 'graceMs'],
+    revoke: ['graceMs', 'by'],
   };
   checkKeys(body, known[action]);
   if (action === 'hand-over' && typeof body.to !== 'string')
     throw new ActionError(400, 'INVALID_BODY', 'hand-over needs `to`, the id or node of a candidate');
-  // An election without several seats has none that could be named.
-  const { seat, ...others } = body;
-  const options = {
-    by: BY,
-    ...others,
-    ...(seat !== undefined && !(seats === 1 && seat === 0) && { seat }),
-    signal,
-  };
-  // It checks the values itself.
-  const leader = await revokeLeader(session, path, options as RevocationOptions);
+  const options: RevocationOptions = { by: BY, ...body, signal }; // It checks the values itself.
+  const leader = await revokeLeader(session, path, options);
   if (leader === undefined) throw new ActionError(409, 'NO_LEADER', 'the election has no leader now');
   return { leader: leader.id };
 }
@@ -165,8 +156,7 @@ export function actionErrorOf(error: unknown): ActionError {
     return as(500, 'INTERNAL', "the action has failed: see the dashboard's log");
   const { code, message } = error;
   if (error instanceof NoNodeError) return as(404, code, message);
-  if (error instanceof InvalidOptionError || error instanceof SeatsMismatchError)
-    return as(400, code, message);
+  if (error instanceof InvalidOptionError) return as(400, code, message);
   const refusals = [RevocationRefusedError, NoCandidateError, InvalidStateError];
   if (refusals.some((type) => error instanceof type)) return as(409, code, message);
   if (isNoAuth(error)) return as(409, code, `the servers don't allow the dashboard to do this: ${message}`);

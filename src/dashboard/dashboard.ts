@@ -218,14 +218,13 @@ export class DashboardServer {
       const { elections, groups } = this.#overview.state;
       const isGroup = route.name === 'group-action';
       const { session } = this.#overview;
-      const election = elections.find(({ path }) => path === route.path);
-      if (isGroup ? !groups.some(({ path }) => path === route.path) : election === undefined)
-        return failure(404, NOT_FOUND);
+      const views: readonly { readonly path: string }[] = isGroup ? groups : elections;
+      if (!views.some(({ path }) => path === route.path)) return failure(404, NOT_FOUND);
       if (session === undefined) throw NO_SERVER;
       const done =
         route.name === 'group-action'
           ? await actOnGroup(session, route, body, signal)
-          : await actOnElection(session, { ...route, seats: election?.seats ?? 1 }, body, signal);
+          : await actOnElection(session, route, body, signal);
       this.#logger.info({ path: route.path, action: route.action, ...done }, 'an operator has acted');
       return json(200, { ok: true, ...done });
     } catch (error) {

@@ -83,7 +83,7 @@ type State =
  * The picture is a moment old, and proves nothing: only a leader's own `term` says whether it leads. Not guaranteed: every state in
  * between. The overview may miss a term that begins and ends within a tenth of a second.
  *
- * It sets one watch for each election and lock and for each node above them, one for the record of each election's seat while there are
+ * It sets one watch for each election and lock and for each node above them, one for the record of each election while there are
  * candidates, and one for each member of a group, with four more for the group. While it has no session it keeps the state that it read
  * last.
  */

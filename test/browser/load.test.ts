@@ -94,7 +94,7 @@ async function change(dashboard: FakeDashboard, round: number): Promise<void> {
   });
   const moved = Array.from({ length: 40 }, (_, index) => (round * 97 + index * 101) % 4_096);
   dashboard.send({
-    heartbeats: elections.map(({ path }) => ({ path, seat: 0, at: now })),
+    heartbeats: elections.map(({ path }) => ({ path, at: now })),
     elections: ledAnew,
     groups: [
       {

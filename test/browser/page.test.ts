@@ -90,7 +90,7 @@ describe('an election', () => {
       page.evaluate(() => Number(document.querySelector('.lease-rest')?.getAnimations()[0]?.currentTime));
     await expect.poll(elapsed).toBeGreaterThanOrEqual(0);
     const heartbeat = (ageMs: number) =>
-      dashboard.send({ heartbeats: [{ path: view.path, seat: 0, at: Date.now() - ageMs }] });
+      dashboard.send({ heartbeats: [{ path: view.path, at: Date.now() - ageMs }] });
     heartbeat(0);
     heartbeat(50_000);
     await expect.poll(elapsed).toBeGreaterThan(49_000);
@@ -352,8 +352,8 @@ describe('an action', () => {
     await expect.poll(() => dialog.count()).toBe(0);
     const election = `api/elections/${encodeURIComponent(`${ROOT}/a/b c`)}`;
     expect(dashboard.posts).toEqual([
-      { path: `${election}/resign`, body: { seat: 0, graceMs: 1_500 } },
-      { path: `${election}/hand-over`, body: { seat: 0, to: 'worker-2' } },
+      { path: `${election}/resign`, body: { graceMs: 1_500 } },
+      { path: `${election}/hand-over`, body: { to: 'worker-2' } },
       { path: `api/groups/${encodeURIComponent(`${ROOT}/shards`)}/pin`, body: { shard: '1', member: 'm2' } },
     ]);
   });

@@ -38,10 +38,8 @@ const PICTURES: readonly Picture[] = [
 /** Sends a heartbeat of each leader, each at another time, so that their leases are at different stages. */
 function beat(dashboard: FakeDashboard): void {
   const now = Date.now();
-  const heartbeats = dashboard.state.elections.flatMap(({ path, leaders }, index) =>
-    leaders.flatMap((leader, seat) =>
-      leader === null ? [] : [{ path, seat, at: now - ((index * 7 + seat * 3) % 10) * 50 }],
-    ),
+  const heartbeats = dashboard.state.elections.flatMap(({ path, leader }, index) =>
+    leader === null ? [] : [{ path, at: now - ((index * 7) % 10) * 50 }],
   );
   dashboard.send({ heartbeats });
 }

@@ -17,8 +17,8 @@ import {
 } from '../support/conclave/sessions.js';
 
 /** Makes an election that had one term, and that has no candidate any more. */
-async function leave(session: Session, path: string, options = {}) {
-  const [elector, term] = await lead(session, path, options);
+async function leave(session: Session, path: string) {
+  const [elector, term] = await lead(session, path);
   await elector.stop();
   return term;
 }
@@ -32,7 +32,6 @@ describe('conclave prune', () => {
     await leave(session, `${root}/old`);
     await leave(session, `${root}/deep/old`);
     await leave(session, `${root}/old/nested`);
-    await leave(session, `${root}/seats`, { seats: 2 });
     const [, term] = await lead(await openSession(), `${root}/led`);
     await new DistributedLock(session, `${root}/lock`).using(() => undefined);
     await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
@@ -40,14 +39,14 @@ describe('conclave prune', () => {
     await session.create(`${root}/mine`, { data: Buffer.from('{"state":"vacant","term":3}') });
     const shown = await conclave('prune', root);
     expect(shown.stdout.map((line) => line.replace(/\d+m?s ago/, 'N ago'))).toEqual(
-      ['deep/old', 'old/nested', 'seats'].map((name) => `${root}/${name}  term 1  changed N ago`),
+      ['deep/old', 'old/nested'].map((name) => `${root}/${name}  term 1  changed N ago`),
     );
     expect(shown.stderr).toBe(
-      `conclave: ${root}/old is kept: it has other nodes below it, nested for one\nconclave: 3 elections would be removed: give --yes`,
+      `conclave: ${root}/old is kept: it has other nodes below it, nested for one\nconclave: 2 elections would be removed: give --yes`,
     );
     expect(await conclave('prune', root, '--yes')).toMatchObject({
       exitCode: 0,
-      stdout: [`${root}/deep/old`, `${root}/old/nested`, `${root}/seats`],
+      stdout: [`${root}/deep/old`, `${root}/old/nested`],
     });
     expect(await conclave('prune', root, '-y')).toMatchObject({
       exitCode: 0,
@@ -283,7 +282,6 @@ describe('conclave prune --locks', () => {
     await session.setData(`${root}/mine`, Buffer.from('mine'));
     await leave(session, `${root}/election`);
     await use(session, `${root}/election/cron`);
-    await leave(session, `${root}/seats`, { seats: 2 });
     await session.ensurePath(`${root}/group/members`);
     await use(session, `${root}/group/members`);
     await session.setData(`${root}/group`, Buffer.from('{"format":"conclave.shards.1","count":2}'));
@@ -298,7 +296,7 @@ describe('conclave prune --locks', () => {
     const pruned = await conclave('prune', root, '--locks', '--yes');
     expect(pruned).toEqual({ exitCode: 0, stdout: removed, stderr: kept });
     expect((await session.getChildren(root)).sort()).toEqual(
-      ['election', 'group', 'held', 'mine', 'never-used', 'orders', 'resized', 'seats'].sort(),
+      ['election', 'group', 'held', 'mine', 'never-used', 'orders', 'resized'].sort(),
     );
     for (const path of ['election/cron', 'group/members'])
       expect([path, await isThere(session, `${root}/${path}`)]).toEqual([path, true]);
@@ -362,13 +360,10 @@ describe('conclave prune --locks', () => {
     const session = await openSession();
     await leave(session, `${root}/election`);
     await use(session, `${root}/election/cron`);
-    await leave(session, `${root}/seats`, { seats: 2 });
-    await use(session, `${root}/seats/cron`);
     await use(session, `${root}/group/members`);
     await session.setData(`${root}/group`, Buffer.from('{"format":"conclave.shards.1","count":2}'));
     for (const [path, said] of [
       [`${root}/election/cron`, `below ${root}/election, an election: prune removes nothing of an election`],
-      [`${root}/seats/cron`, `below ${root}/seats, an election: prune removes nothing of an election`],
       [
         `${root}/group/members`,
         `below ${root}/group, a group of shards: prune removes nothing that belongs to a group`,
@@ -387,7 +382,7 @@ describe('conclave prune --locks', () => {
       });
       expect(await isThere(session, path)).toBe(true);
     }
-    for (const name of ['election', 'seats', 'group', 'none'])
+    for (const name of ['election', 'group', 'none'])
       expect(await conclave('prune', `${root}/${name}`, '--locks', '--yes')).toMatchObject({
         exitCode: 0,
         stdout: [],

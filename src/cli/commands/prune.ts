@@ -21,8 +21,8 @@ const YEARS_MS = 100 * 365 * 86_400_000;
 const DESCRIPTION = `Lists the elections at a path and below it in which no process takes part, and with --yes removes them. With \
 --locks it does the same with the paths of locks that no process uses.
 
-It removes an election that was led or has seats, if the election has no candidates and no nodes of other kinds below it. It removes the \
-records of the seats as well and, if no job ran for an hour, the run log of its jobs. If a candidate joins meanwhile, the \
+It removes an election that was led, if the election has no candidates and no nodes of other kinds below it. It removes the \
+run log of its jobs as well, if no job ran for an hour. If a candidate joins meanwhile, the \
 election stays. If a leader ended uncleanly, the command first waits until the lease is over, as a candidate would.
 
 It never removes elections with candidates, elections that were never led, groups of shards and anything below them, the nodes above, or \

@@ -47,14 +47,13 @@ async function visit(session: Session, family: ReadFamily): Promise<Visit<Electi
 }
 
 async function readParts(session: Session, { node, children }: ReadFamily): Promise<ElectionNodes> {
-  const of = (kind: string) => children.filter((name) => kindOfChild(name) === kind);
   const readAll = async (parent: string, names: readonly string[]) => {
     const nodes = await Promise.all(names.map((name) => readNode(session, childPath(parent, name))));
     return nodes.filter((each) => each !== undefined);
   };
-  const seats = await readAll(node.path, of('seat'));
-  const [parent] = await readAll(node.path, of('run-log'));
-  if (parent === undefined) return { election: node, children, seats, runLog: undefined };
+  const runLog = children.filter((name) => kindOfChild(name) === 'run-log');
+  const [parent] = await readAll(node.path, runLog);
+  if (parent === undefined) return { election: node, children, runLog: undefined };
   const names = (await childrenOf(session, parent)) ?? [];
-  return { election: node, children, seats, runLog: { parent, tasks: await readAll(parent.path, names) } };
+  return { election: node, children, runLog: { parent, tasks: await readAll(parent.path, names) } };
 }

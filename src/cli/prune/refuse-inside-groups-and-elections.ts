@@ -1,11 +1,10 @@
-import { parseSeats } from '../../queue/seat-count-node.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { ShardList } from '../../shards/stored/shard-names.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
 import { lastingKindOf } from './removable.js';
-import { childrenOf, type ReadNode, readNode } from './walk.js';
+import { type ReadNode, readNode } from './walk.js';
 
 /**
  * The record of a shard looks like that of an election, so only the nodes above it tell the two apart. A record that was deleted and made
@@ -31,10 +30,8 @@ export async function refuseBelowGroup(session: Session, path: string): Promise<
 export async function refuseBelowElection(session: Session, path: string): Promise<void> {
   for (const above of nodesAbove(path)) {
     const node = await readAbove(session, above);
-    if (node === undefined) continue;
-    // A record says by itself that it is one. The number of an election's seats looks like that of a semaphore.
-    const children = parseSeats(node.data) === undefined ? [] : await childrenOf(session, node);
-    if (children === undefined || lastingKindOf(node, children) !== 'election') continue;
+    // A record says by itself that it is one, without the children.
+    if (node === undefined || lastingKindOf(node, []) !== 'election') continue;
     const why = `${printable(above)}, an election: prune removes nothing of an election`;
     throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
   }

@@ -1,7 +1,7 @@
-import { parseRecord, type ReadRecord } from '../../election/record/record.js';
+import { parseRecord } from '../../election/record/record.js';
 import { parseLastRun } from '../../jobs/firing.js';
 import { takeoverDelayMs } from '../../lease/silence.js';
-import { kindOf, type NodeKind, SEAT } from '../../overview/model/node-kind.js';
+import { kindOf, type NodeKind } from '../../overview/model/node-kind.js';
 import type { NodeData, TransactionPart } from '../../session/protocol/records.js';
 import { durationText } from '../process/output.js';
 import type { Kept } from './removal.js';
@@ -11,7 +11,7 @@ import type { ReadNode } from './walk.js';
 export type PruneDecision =
   | {
       readonly kind: 'removable';
-      /** Its last term; of several seats the highest. */
+      /** Its last term. */
       readonly term: number;
       /** The time of its last change by the servers' clock, in milliseconds since 1970. */
       readonly changedAtMs: number;
@@ -39,29 +39,27 @@ const RUNS_KEPT_MS = 60 * 60 * 1000;
  * would, and any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
  */
 export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits): PruneDecision {
-  const { election, children, seats, runLog } = nodes;
+  const { election, children, runLog } = nodes;
   const candidates = children.filter((name) => kindOfChild(name) === 'candidate').length;
   if (candidates > 0) return { kind: 'kept', why: 'in-use', reason: 'it has candidates' };
   const strangers = children.filter((name) => kindOfChild(name) === 'other');
   if (strangers.length > 0) return kept(`it has other nodes below it, ${strangers[0]} for one`);
   const tasks = runLog?.tasks ?? [];
-  const below = [...seats, ...tasks].find(({ stat }) => stat.numChildren > 0);
+  const below = tasks.find(({ stat }) => stat.numChildren > 0);
   if (below !== undefined) return kept(`${below.path} has nodes below it`);
   if (runLog !== undefined && !isRunLog(runLog)) return kept(`${runLog.parent.path} is of another kind`);
-  const records = recordsOf(nodes);
-  if (records.some(({ state }) => state === 'unreadable')) return kept("its record can't be read");
-  const ranAtMs = latest(tasks.map(({ stat }) => stat.modifiedAtMs));
+  const record = parseRecord(election.data, election.stat.version);
+  if (record.state === 'unreadable') return kept("its record can't be read");
+  const ranAtMs = Math.max(0, ...tasks.map(({ stat }) => stat.modifiedAtMs));
   if (nowMs - ranAtMs < RUNS_KEPT_MS) return kept('a job ran less than an hour ago');
-  const all = [election, ...seats, ...tasks];
-  const changedAtMs = latest(all.map(({ stat }) => stat.modifiedAtMs));
+  const changedAtMs = Math.max(election.stat.modifiedAtMs, ranAtMs);
   if (nowMs - changedAtMs < olderThanMs)
     return kept(`it was changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago`);
-  const held = records.map((record) => (record.state === 'held' ? takeoverDelayMs(record.leaseMs) : 0));
   return {
     kind: 'removable',
-    term: latest(records.map((record) => ('term' in record ? record.term : 0))),
+    term: record.term,
     changedAtMs,
-    waitMs: latest(held),
+    waitMs: record.state === 'held' ? takeoverDelayMs(record.leaseMs) : 0,
     parts: deletionsOf(nodes),
   };
 }
@@ -74,15 +72,10 @@ function kept(reason: string): Kept {
   return { kind: 'kept', why: 'other', reason };
 }
 
-/** 0 for none. */
-function latest(numbers: readonly number[]): number {
-  return numbers.reduce((most, each) => Math.max(most, each), 0);
-}
-
 /** Deletes children first. The servers refuse to delete a node that got children or was written later. */
-function deletionsOf({ election, seats, runLog }: ElectionNodes): TransactionPart[] {
+function deletionsOf({ election, runLog }: ElectionNodes): TransactionPart[] {
   const runs = runLog === undefined ? [] : [...runLog.tasks, runLog.parent];
-  return [...seats, ...runs, election].map(({ path, stat }) => ({
+  return [...runs, election].map(({ path, stat }) => ({
     kind: 'delete',
     path,
     version: stat.version,
@@ -91,11 +84,9 @@ function deletionsOf({ election, seats, runLog }: ElectionNodes): TransactionPar
 
 /** All persistent nodes of an election, as they were read, and the names of all its children. */
 export interface ElectionNodes {
-  /** The election's own node, which has its record or the number of its seats. */
+  /** The election's own node, which has its record. */
   readonly election: ReadNode;
   readonly children: readonly string[];
-  /** The records of its seats, if it has several. */
-  readonly seats: readonly ReadNode[];
   /** The run log of jobs: its parent, and a node for each job. */
   readonly runLog: { readonly parent: ReadNode; readonly tasks: readonly ReadNode[] } | undefined;
 }
@@ -107,9 +98,8 @@ const RUN_LOG = 'cron';
 const EPHEMERAL = /^_[ch]_/;
 
 /** The kind of an election's child, by its name. */
-export function kindOfChild(name: string): 'candidate' | 'seat' | 'run-log' | 'other' {
+export function kindOfChild(name: string): 'candidate' | 'run-log' | 'other' {
   if (EPHEMERAL.test(name)) return 'candidate';
-  if (SEAT.test(name)) return 'seat';
   return name === RUN_LOG ? 'run-log' : 'other';
 }
 
@@ -117,11 +107,4 @@ export function kindOfChild(name: string): 'candidate' | 'seat' | 'run-log' | 'o
 export function lastingKindOf({ data, stat }: NodeData, children: readonly string[]): NodeKind['name'] {
   const names = children.filter((name) => kindOfChild(name) !== 'candidate');
   return kindOf({ data, version: stat.version, names }).name;
-}
-
-/** The election's records: its own, unless that is a number of seats, and those of its seats. */
-export function recordsOf({ election, seats }: ElectionNodes): ReadRecord[] {
-  const own = parseRecord(election.data, election.stat.version);
-  const nodes = own.state === 'unreadable' ? seats : [election, ...seats];
-  return nodes.map(({ data, stat }) => parseRecord(data, stat.version));
 }

@@ -38,8 +38,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function isTerm(value: unknown): value is TermView {
   if (!isObject(value)) return false;
-  const { term, seat, id, from, to, end } = value;
-  const areNumbers = isTime(term) && isTime(seat) && isTime(from) && (to === null || isTime(to));
+  const { term, id, from, to, end } = value;
+  const areNumbers = isTime(term) && isTime(from) && (to === null || isTime(to));
   return areNumbers && isName(id) && ENDS.has(end) && (to === null) === (end === null);
 }
 

@@ -73,7 +73,7 @@ export class KeptHistory {
 
   #takeTerm(path: string, term: TermView): boolean {
     const terms = this.#terms.get(path) ?? new Map<string, TermView>();
-    const key = `${term.seat} ${term.term} ${term.from}`; // One of a seat of an election, also if that was deleted and made anew.
+    const key = `${term.term} ${term.from}`; // One of an election, also if that was deleted and made anew.
     const known = terms.get(key);
     if (known === term || (known !== undefined && JSON.stringify(known) === JSON.stringify(term)))
       return false;
@@ -86,9 +86,7 @@ export class KeptHistory {
 }
 
 function newestOf(terms: ReadonlyMap<string, TermView>): TermView[] {
-  return [...terms.values()]
-    .sort((one, other) => one.from - other.from || one.seat - other.seat)
-    .slice(-MOST.terms);
+  return [...terms.values()].sort((one, other) => one.from - other.from).slice(-MOST.terms);
 }
 
 /** Rarely shortened, and then by half. */

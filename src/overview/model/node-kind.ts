@@ -6,9 +6,7 @@ import { ShardList } from '../../shards/stored/shard-names.js';
 
 /** The role of a node in Conclave. */
 export type NodeKind =
-  | { readonly name: 'group' }
-  /** `seats` is 1 if the record is the node's own data; `isSeated`: each seat has a record below the node. */
-  | { readonly name: 'election'; readonly seats: number; readonly isSeated: boolean }
+  | { readonly name: 'group' | 'election' }
   | { readonly name: 'lock' | 'read-write' | 'semaphore'; readonly capacity: number }
   | { readonly name: 'other' };
 
@@ -21,8 +19,6 @@ export interface ReadNode {
   readonly names: readonly string[];
 }
 
-/** The name of the node that has a seat's record. */
-export const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
 /** The uuids in the names of candidates and heartbeat nodes. No other node has such a uuid. */
 const OF_QUEUE = /^_[ch]_[0-9a-f-]{32,36}/i;
 
@@ -35,13 +31,10 @@ export function kindOf({ data, version, names }: ReadNode, former: NodeKind = OT
   if (data.length > 0 && ShardList.parse(data) !== undefined) return { name: 'group' };
   const entries = names.flatMap((name) => parseLockEntry(name) ?? []);
   const hasCandidates = entries.some(isCandidate);
-  const seats = parseSeats(data);
-  if (seats !== undefined) {
-    const isElection = hasCandidates || former.name === 'election' || names.some((name) => SEAT.test(name));
-    return isElection ? { name: 'election', seats, isSeated: true } : { name: 'semaphore', capacity: seats };
-  }
   const isRecord = data.length > 0 && parseRecord(data, version).state !== 'unreadable';
   if (isRecord || hasCandidates) return ELECTION;
+  const seats = parseSeats(data);
+  if (seats !== undefined) return { name: 'semaphore', capacity: seats };
   if (entries.length > 0) {
     const isReadWrite = entries.some(({ purpose }) => purpose !== 'lock') || former.name === 'read-write';
     return { name: isReadWrite ? 'read-write' : 'lock', capacity: 1 };
@@ -55,7 +48,7 @@ export function kindOf({ data, version, names }: ReadNode, former: NodeKind = OT
 }
 
 export const OTHER: NodeKind = { name: 'other' };
-const ELECTION: NodeKind = { name: 'election', seats: 1, isSeated: false };
+const ELECTION: NodeKind = { name: 'election' };
 
 /** Decides by the name alone: the uuids of Conclave's candidates have a version of their own. */
 function isCandidate(entry: QueueEntry): boolean {
@@ -65,6 +58,5 @@ function isCandidate(entry: QueueEntry): boolean {
 /** The names of the children that may be, or lead to, elections, locks or groups, without those inside a queue. */
 export function furtherNames(kind: NodeKind, names: readonly string[]): string[] {
   if (kind.name === 'group') return [];
-  const isSeat = (name: string) => kind.name === 'election' && kind.isSeated && SEAT.test(name);
-  return names.filter((name) => !OF_QUEUE.test(name) && parseLockEntry(name) === undefined && !isSeat(name));
+  return names.filter((name) => !OF_QUEUE.test(name) && parseLockEntry(name) === undefined);
 }

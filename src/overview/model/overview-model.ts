@@ -64,7 +64,8 @@ interface Batch {
   readonly removed: Set<string>;
   /** The oldest first. */
   readonly transitions: TransitionView[];
-  readonly heartbeats: Map<string, { readonly path: string; readonly seat: number; readonly at: number }>;
+  /** By the paths of elections. */
+  readonly heartbeats: Map<string, number>;
 }
 
 function emptyBatch(): Batch {
@@ -166,7 +167,7 @@ export class OverviewModel implements TreeListener {
   }
 
   formerKindOf(path: string): NodeKind | undefined {
-    if (this.#elections.has(path)) return { name: 'election', seats: 1, isSeated: false };
+    if (this.#elections.has(path)) return { name: 'election' };
     const lock = this.#locks.get(path);
     if (lock !== undefined) return { name: lock.kind, capacity: lock.capacity };
     return this.#groups.has(path) ? { name: 'group' } : undefined;
@@ -241,16 +242,16 @@ export class OverviewModel implements TreeListener {
   }
 
   /** @param at - when the leader's newest heartbeat was committed */
-  beat(path: string, { node, seat }: LeaderView, at: number): void {
+  beat(path: string, { node }: LeaderView, at: number): void {
     if (this.#elections.get(path)?.beat(node, at) !== true) return;
-    this.#batch.heartbeats.set(`${seat} ${path}`, { path, seat, at });
+    this.#batch.heartbeats.set(path, at);
     this.#onDirty();
   }
 
   /** The leaders whose heartbeats can be seen. */
   leaders(): { path: string; leader: LeaderView }[] {
-    return [...this.#elections.values()].flatMap(({ path, view }) =>
-      view.leaders.flatMap((leader) => (leader === undefined || leader === null ? [] : { path, leader })),
+    return [...this.#elections.values()].flatMap(({ path, view: { leader } }) =>
+      leader === null ? [] : { path, leader },
     );
   }
 
@@ -270,7 +271,7 @@ export class OverviewModel implements TreeListener {
       groups: [...batch.groups.values()],
       removed: [...batch.removed],
       transitions: batch.transitions.reverse(),
-      heartbeats: [...batch.heartbeats.values()],
+      heartbeats: [...batch.heartbeats].map(([path, at]) => ({ path, at })),
     };
     const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
     const { connection, servers, limits } = batch;

@@ -11,8 +11,6 @@ export const LIMITS = {
   nodes: 10_000,
   /** Contenders of one queue that are read and shown. */
   queue: 500,
-  /** Seats of one election. */
-  seats: 1_000,
   /** Reads that wait for their answers. */
   reads: 64,
 } as const;

@@ -32,8 +32,8 @@ function overBy(claimedAt: number, end: End, leaseMs: number): number {
   return end === 'taken-over' ? claimedAt - (takeoverDelayMs(leaseMs) - leaseMs) : claimedAt;
 }
 
-/** The record of a seat, as it was read. */
-export interface SeatFacts {
+/** The record of an election, as it was read. */
+export interface RecordFacts {
   readonly record: ReadRecord;
   /** When it was written, by this process's clock. */
   readonly at: number;
@@ -49,20 +49,18 @@ interface OpenTerm {
   readonly leaseMs: number;
 }
 
-/** The terms of one seat, from the reads that show them. */
-export class SeatTerms {
-  readonly #seat: number;
+/** The terms of one election, from the reads that show them. */
+export class Terms {
   #terms: TermView[];
   #open: OpenTerm | undefined;
 
   /** @param past - the terms that are known from before the overview began, the oldest first */
-  constructor(seat: number, past: readonly TermView[] = []) {
-    this.#seat = seat;
+  constructor(past: readonly TermView[] = []) {
     this.#terms = past.slice(-MOST_TERMS);
   }
 
   /** The oldest first. */
-  get terms(): readonly TermView[] {
+  get all(): readonly TermView[] {
     return this.#terms;
   }
 
@@ -70,7 +68,7 @@ export class SeatTerms {
    * @param now - when it was seen
    * @returns what has happened, in order
    */
-  see(facts: SeatFacts, now: number): TermEvent[] {
+  see(facts: RecordFacts, now: number): TermEvent[] {
     const { record, at } = facts;
     const open = this.#open;
     const isSame =
@@ -93,12 +91,12 @@ export class SeatTerms {
     return this.#terms.at(-1);
   }
 
-  #seeAgain({ id, isGone }: SeatFacts, now: number): TermEvent[] {
+  #seeAgain({ id, isGone }: RecordFacts, now: number): TermEvent[] {
     if (id !== null) this.#write({ id: shownId(id) });
     return isGone ? this.#close('session-ended', now) : [];
   }
 
-  #begin(facts: SeatFacts, now: number): TermEvent[] {
+  #begin(facts: RecordFacts, now: number): TermEvent[] {
     const { record, at, isGone } = facts;
     if (record.state !== 'held') return [];
     const { term, node, leaseMs } = record;
@@ -108,7 +106,7 @@ export class SeatTerms {
     const isKnown = last !== undefined && last.term === term && last.end === null;
     const events: TermEvent[] = last?.end === null && !isKnown ? this.#close('unknown', at) : [];
     if (!isKnown) {
-      this.#terms = [...this.#terms, { term, seat: this.#seat, id, from: at, to: null, end: null }];
+      this.#terms = [...this.#terms, { term, id, from: at, to: null, end: null }];
       this.#terms = this.#terms.slice(-MOST_TERMS);
       events.push({ at, kind: 'elected', id, term });
     }

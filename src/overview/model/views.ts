@@ -8,20 +8,16 @@ export interface ElectionView {
   readonly path: string;
   /**
    * `led`; `vacant`: there are candidates and no leader; `taking-over`: the record names a leader whose node is gone; `deserted`: there
-   * is no candidate; `unreadable`: the record is malformed, or the session may not read it. With several seats the worst of them counts.
+   * is no candidate; `unreadable`: the record is malformed, or the session may not read it.
    */
   readonly state: 'led' | 'vacant' | 'taking-over' | 'deserted' | 'unreadable';
-  /** How many may lead at once. */
-  readonly seats: number;
-  /** The leader of the first seat that has one. */
+  /** `null` if no candidate leads. */
   readonly leader: LeaderView | null;
-  /** By seat. */
-  readonly leaders: readonly (LeaderView | null)[];
   /** In the order of the queue, the leader too. */
   readonly candidates: readonly CandidateView[];
   /** The candidate that leads next, as far as that can be seen; `null` if there is none. */
   readonly next: NextView | null;
-  /** The terms of all seats that were seen, the oldest first, 100 at most. Gaps between two terms of a seat are times without a leader. */
+  /** The terms that were seen, the oldest first, 100 at most. Gaps between two terms are times without a leader. */
   readonly terms: readonly TermView[];
 }
 
@@ -35,8 +31,6 @@ export interface LeaderView {
   readonly term: number;
   /** When the record that names it was written. */
   readonly since: number;
-  /** From 0. */
-  readonly seat: number;
   /** How long its lease lasts after a heartbeat, in milliseconds. */
   readonly leaseMs: number;
   /**
@@ -76,8 +70,6 @@ export interface NextView {
 export interface TermView {
   /** Its number. */
   readonly term: number;
-  /** The seat's number, from 0. */
-  readonly seat: number;
   /** The leader's id; `null` if it isn't known. */
   readonly id: string | null;
   /** When it began, in milliseconds since 1970. */
@@ -230,6 +222,6 @@ export interface OverviewChange {
   readonly removed?: readonly string[];
   /** New transitions, the newest first. Put them before the known ones. */
   readonly transitions?: readonly TransitionView[];
-  /** By the election's path and the seat: when the leader's newest heartbeat was committed. */
-  readonly heartbeats?: readonly { readonly path: string; readonly seat: number; readonly at: number }[];
+  /** By the election's path: when the leader's newest heartbeat was committed. */
+  readonly heartbeats?: readonly { readonly path: string; readonly at: number }[];
 }

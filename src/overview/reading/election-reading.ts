@@ -3,31 +3,15 @@ import { parseRecord } from '../../election/record/record.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { ReadSeat } from '../model/election-model.js';
+import type { DatedRecord } from '../model/election-model.js';
 import type { NodeKind } from '../model/node-kind.js';
 import { LIMITS } from '../model/read-limits.js';
 import { PacedWatch } from './paced-watch.js';
 import { QueueContents } from './queue-reading.js';
 import type { Reading } from './reader-resources.js';
 
-type Election = Extract<NodeKind, { readonly name: 'election' }>;
-
-/** A seat's record. It has a watch while there are candidates, since only they write it. */
-interface Seat {
-  watch: PacedWatch<NodeData> | undefined;
-  read: ReadSeat | undefined;
-  /** The session's connection over which it was read last. */
-  connection: number | undefined;
-  /** How many reads of it are still pending, because the node that they name is being read. */
-  inHand: number;
-}
-
-const NEVER_WRITTEN: ReadSeat = {
-  ...{ record: { state: 'vacant', term: 0 }, zxid: 0n, at: 0 },
-};
-
 /**
- * Reads an election: its candidates after each listing of its children, and the record of each seat when it changes. A record that has
+ * Reads an election: its candidates after each listing of its children, and its record when that changes. A record that has
  * changed is reported together with the node that it names.
  */
 export class ElectionReading {
@@ -35,8 +19,13 @@ export class ElectionReading {
   readonly #reading: Reading;
   readonly #path: string;
   readonly #contents: QueueContents;
-  #seats: Seat[] = [];
-  #isSeated = false;
+  #record: DatedRecord | undefined;
+  /** Of the record. There is one while there are candidates, since only they write it. */
+  #watch: PacedWatch<NodeData> | undefined;
+  /** The session's connection over which the record was read last. */
+  #connection: number | undefined;
+  /** How many reads of the record are still pending, because the node that they name is being read. */
+  #inHand = 0;
   /** The newest listing whose candidates were read. */
   #listing: { readonly queue: readonly QueueEntry[]; readonly zxid: bigint } | undefined;
   #newest = 0n;
@@ -53,138 +42,101 @@ export class ElectionReading {
   /** @param node - the election's own, read after the listing */
   listed(kind: NodeKind, node: NodeData, names: readonly string[], zxid: bigint): void {
     this.#newest = zxid;
-    if (kind.name === 'election') void this.#listed(kind, node, names, zxid); // Never rejects.
+    if (kind.name === 'election') void this.#listed(node, names, zxid); // Never rejects.
   }
 
   stop(): void {
     this.#hasStopped = true;
-    for (const { watch } of this.#seats) watch?.stop();
+    this.#unwatch();
     this.#reading.limit(`${this.#path} queue`, undefined);
     this.#done();
   }
 
-  async #listed(kind: Election, node: NodeData, names: readonly string[], zxid: bigint): Promise<void> {
+  async #listed(node: NodeData, names: readonly string[], zxid: bigint): Promise<void> {
     try {
       const all = queueOf(names);
       const isLong = all.length > LIMITS.queue;
       const sentence = `${this.#path}: of ${all.length} candidates the first ${LIMITS.queue} are shown`;
       this.#reading.limit(`${this.#path} queue`, isLong ? sentence : undefined);
-      const queue = await this.#contents.read(all.slice(0, LIMITS.queue), this.#holders());
+      const queue = await this.#contents.read(all.slice(0, LIMITS.queue), this.#holder());
       if (this.#hasStopped || zxid !== this.#newest) return;
       const present = queue.filter((entry) => {
         const content = this.#contents.get(entry.node);
         return content === undefined || hasSession(content.stat);
       });
       this.#listing = { queue: present, zxid };
-      this.#resize(kind);
-      if (all.length > 0) for (const number of this.#seats.keys()) this.#watch(number, names);
-      else await this.#readOnce(kind, node, names);
+      if (all.length > 0) this.#watchRecord();
+      else {
+        this.#unwatch(); // The record stays as it is until a candidate comes.
+        await this.#wasRead(node, false);
+      }
       this.#report();
     } catch (error) {
       this.#failed(error);
     }
   }
 
-  /** The names of the nodes that records name. */
-  #holders(): string[] {
-    return this.#seats.flatMap(({ read }) => (read?.record.state === 'held' ? read.record.node : []));
+  /** The name of the node that the record names. */
+  #holder(): string[] {
+    const record = this.#record?.record;
+    return record?.state === 'held' ? [record.node] : [];
   }
 
-  #resize({ seats, isSeated }: Election): void {
-    const count = Math.min(seats, LIMITS.seats);
-    if (isSeated !== this.#isSeated) this.#drop(0);
-    this.#isSeated = isSeated;
-    this.#drop(count);
-    while (this.#seats.length < count)
-      this.#seats.push({ watch: undefined, read: undefined, connection: undefined, inHand: 0 });
-  }
-
-  /** @param from - the number of the first seat that is dropped */
-  #drop(from: number): void {
-    for (const { watch } of this.#seats.splice(from)) watch?.stop();
-  }
-
-  #recordPath(number: number): string {
-    return this.#isSeated ? `${this.#path}/seat-${number}` : this.#path;
-  }
-
-  #isThere(number: number, names: readonly string[]): boolean {
-    return !this.#isSeated || names.includes(`seat-${number}`);
-  }
-
-  #watch(number: number, names: readonly string[]): void {
-    const seat = this.#seats[number] as Seat;
-    if (seat.watch !== undefined) return;
-    if (!this.#isThere(number, names)) {
-      seat.read = NEVER_WRITTEN;
-      return;
-    }
+  #watchRecord(): void {
+    if (this.#watch !== undefined) return;
     const { session, slots } = this.#reading;
-    seat.watch = PacedWatch.ofData(session, slots, this.#recordPath(number), {
-      read: (node) => void this.#wasRead(seat, node, true), // Never rejects.
+    this.#watch = PacedWatch.ofData(session, slots, this.#path, {
+      read: (node) => void this.#wasRead(node, true), // Never rejects.
       gone: () => {
-        seat.watch = undefined; // The listing shows whether the election is gone, too.
+        this.#watch = undefined; // The listing shows whether the election is gone, too.
       },
       failed: (error) => this.#failed(error),
     });
   }
 
-  /** Called when there is no candidate: the records stay as they are until one comes. */
-  async #readOnce(kind: Election, node: NodeData, names: readonly string[]): Promise<void> {
-    for (const seat of this.#seats) {
-      seat.watch?.stop();
-      seat.watch = undefined;
-    }
-    const reads = this.#seats.map(async (seat, number) => {
-      if (!this.#isThere(number, names)) seat.read = NEVER_WRITTEN;
-      else {
-        const found = kind.isSeated ? await this.#reading.read(this.#recordPath(number)) : node;
-        if (found !== undefined) await this.#wasRead(seat, found, false);
-      }
-    });
-    await Promise.all(reads);
+  #unwatch(): void {
+    this.#watch?.stop();
+    this.#watch = undefined;
   }
 
-  async #wasRead(seat: Seat, node: NodeData, reports: boolean): Promise<void> {
+  async #wasRead(node: NodeData, reports: boolean): Promise<void> {
     const { data, stat } = node;
     const { serverClock, session } = this.#reading;
     const record = parseRecord(data, stat.version);
     // Then the record was written a moment ago, and not while there was no connection.
-    const isFresh = seat.connection !== undefined && seat.connection === session.connectionNumber;
-    if (isFresh && stat.mzxid > (seat.read?.zxid ?? stat.mzxid))
+    const isFresh = this.#connection !== undefined && this.#connection === session.connectionNumber;
+    if (isFresh && stat.mzxid > (this.#record?.zxid ?? stat.mzxid))
       serverClock.sample(stat.modifiedAtMs, timeOf(session));
-    seat.connection = session.connectionNumber;
-    const before = seat.read?.record;
-    seat.inHand++;
+    this.#connection = session.connectionNumber;
+    const before = this.#record?.record;
+    this.#inHand++;
     try {
       const isNew = before?.state !== 'held' || record.state !== 'held' || before.node !== record.node;
       // The node may have changed. It may also be in no listing yet, if its candidate has joined and claimed in one write.
       if (record.state === 'held' && isNew) await this.#contents.again(record.node);
-      if (this.#hasStopped || (seat.read?.zxid ?? 0n) > stat.mzxid) return;
+      if (this.#hasStopped || (this.#record?.zxid ?? 0n) > stat.mzxid) return;
       const at = serverClock.toLocal(stat.modifiedAtMs);
-      seat.read = { record, zxid: stat.mzxid, at };
+      this.#record = { record, zxid: stat.mzxid, at };
     } catch (error) {
       return this.#failed(error);
     } finally {
-      seat.inHand--;
+      this.#inHand--;
     }
     if (reports) this.#report();
   }
 
   /**
-   * Reports the election, but not while a record has changed and wasn't read again: the old record would seem to name a leader that is
-   * gone. A listing that is older than a record needs no such wait, because the zxids show it.
+   * Reports the election, but not while the record has changed and wasn't read again: the old record would seem to name a leader that is
+   * gone. A listing that is older than the record needs no such wait, because the zxids show it.
    */
   #report(): void {
-    if (this.#hasStopped || this.#listing === undefined) return;
+    const record = this.#record;
+    if (this.#hasStopped || this.#listing === undefined || record === undefined) return;
+    if (this.#watch?.isStale || this.#inHand > 0) return;
     const { queue, zxid: listedZxid } = this.#listing;
-    const seats = this.#seats.flatMap(({ read }) => read ?? []);
-    const isStale = this.#seats.some(({ watch, inHand }) => watch?.isStale || inHand > 0);
-    if (seats.length < this.#seats.length || isStale) return;
-    const named = seats.flatMap(({ record }) => (record.state === 'held' ? record.node : []));
-    const nodes = new Set([...queue.map(({ node }) => node), ...named]);
+    const nodes = new Set([...queue.map(({ node }) => node), ...this.#holder()]);
     const candidates = new Map([...nodes].flatMap((node) => this.#candidate(node)));
-    this.#reading.listener.election(this.#path, { seats, queue, listedZxid, candidates });
+    this.#reading.listener.election(this.#path, { record, queue, listedZxid, candidates });
     this.#done();
   }
 

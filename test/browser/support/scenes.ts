@@ -4,7 +4,6 @@ import { electionOf, groupOf, lockOf, ROOT, stateOf } from './views.js';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 const SERVICES = [
   'payments/settlement',
@@ -20,7 +19,7 @@ const SERVICES = [
   'ledger/close',
 ] as const;
 
-/** A state as an operator sees it: some services, one of them with several seats, a group of shards, and locks. */
+/** A state as an operator sees it: some services, a group of shards, and locks. */
 export function afternoon({ alarm = false }: { alarm?: boolean } = {}): DashboardState {
   const now = Date.now();
   const elections = SERVICES.map((name, index): ElectionView => {
@@ -37,7 +36,6 @@ export function afternoon({ alarm = false }: { alarm?: boolean } = {}): Dashboar
     const isOut = alarm && name === 'orders/reconciler';
     return electionOf(name, { now, ids, begun, state: isOut ? 'vacant' : 'led' });
   });
-  elections.push(severalSeats(now));
   if (alarm)
     elections[4] = electionOf(SERVICES[4], {
       now,
@@ -78,33 +76,6 @@ export function afternoon({ alarm = false }: { alarm?: boolean } = {}): Dashboar
     ],
     transitions: transitionsOf(elections, now),
   });
-}
-
-function severalSeats(now: number): ElectionView {
-  const ids = ['crawl-1', 'crawl-2', 'crawl-3', 'crawl-4', 'crawl-5'];
-  const single = electionOf('crawler/fetch', { now, ids, begun: [{ agoMs: DAY + 3 * HOUR }] });
-  const leaders = [0, 1, 2].map((seat) => ({
-    ...(single.leader as NonNullable<typeof single.leader>),
-    id: ids[seat] as string,
-    node: single.candidates[seat]?.node as string,
-    seat,
-  }));
-  const terms = [0, 1, 2].map((seat) => ({
-    ...(single.terms[0] as (typeof single.terms)[number]),
-    seat,
-    id: ids[seat] as string,
-    from: now - (seat + 2) * HOUR,
-  }));
-  const candidates = single.candidates.map((each, index) => ({ ...each, leads: index < 3 }));
-  const next = candidates[3] as (typeof candidates)[number];
-  return {
-    ...single,
-    seats: 3,
-    leaders,
-    terms,
-    candidates,
-    next: { id: next.id, node: next.node, why: 'queue' },
-  };
 }
 
 function transitionsOf(elections: readonly ElectionView[], now: number): DashboardState['transitions'] {

@@ -62,7 +62,6 @@ export function electionOf(name: string, parts: ElectionParts = {}): ElectionVie
     const to = next === undefined ? last : now - next.agoMs - (next.gapMs ?? 2);
     return {
       term: 40 + index,
-      seat: 0,
       id,
       from: now - agoMs,
       to,
@@ -77,7 +76,6 @@ export function electionOf(name: string, parts: ElectionParts = {}): ElectionVie
           node: nodeOf(0),
           term: current.term,
           since: current.from,
-          seat: 0,
           leaseMs,
           heartbeatAt: now - leaseMs / 8,
         }
@@ -96,9 +94,7 @@ export function electionOf(name: string, parts: ElectionParts = {}): ElectionVie
   return {
     path: `${ROOT}/${name}`,
     state,
-    seats: 1,
     leader,
-    leaders: [leader],
     candidates: state === 'deserted' ? [] : candidates,
     next: next === undefined ? null : { id: next.id, node: next.node, why: 'queue' },
     terms,

@@ -13,7 +13,6 @@ export const LEADER: LeaderView = {
   node: 'n1',
   term: 7,
   since: NOW - 125_000,
-  seat: 0,
   leaseMs: 2000,
   heartbeatAt: NOW - 400,
 };
@@ -23,17 +22,14 @@ const TWO: CandidateView = { id: 'two', node: 'n2', position: 1, priority: 0, le
 
 /** An election with a leader, unless the argument says otherwise. */
 export function electionView(given: Partial<ElectionView> = {}): ElectionView {
-  const leaders = given.leaders ?? [LEADER];
   return {
     path: '/a',
     state: 'led',
-    seats: 1,
-    leader: leaders.find((leader) => leader !== null) ?? null,
+    leader: LEADER,
     candidates: [ONE, TWO],
     next: null,
     terms: [],
     ...given,
-    leaders,
   };
 }
 
@@ -51,7 +47,6 @@ const leader: fc.Arbitrary<LeaderView> = fc.record({
   node: text,
   term: fc.maxSafeNat(),
   since: fc.integer({ min: 0, max: NOW * 2 }),
-  seat: fc.nat(3),
   leaseMs: fc.nat(10_000_000),
   heartbeatAt: fc.option(fc.integer({ min: 0, max: NOW * 2 })),
 });
@@ -61,6 +56,6 @@ export const anyElection: fc.Arbitrary<ElectionView> = fc
   .record({
     path: text.map((name) => `/${name}`),
     state: fc.constantFrom<ElectionView['state']>('led', 'vacant', 'taking-over', 'deserted', 'unreadable'),
-    leaders: fc.array(fc.option(leader), { minLength: 1, maxLength: 4 }),
+    leader: fc.option(leader),
   })
-  .map((given) => electionView({ ...given, seats: given.leaders.length }));
+  .map(electionView);

@@ -44,15 +44,14 @@ describe('an overview of elections', () => {
     expect(election(ELECTION)).toMatchObject({
       path: ELECTION,
       state: 'led',
-      seats: 1,
-      leader: { id: 'one', term: 1, seat: 0, leaseMs: 2000 },
+      leader: { id: 'one', term: 1, leaseMs: 2000 },
       candidates: [
         { id: 'one', position: 0, priority: 0, leads: true, data: 'at one' },
         { id: 'two', position: 1, priority: 0, leads: false },
         { id: 'three', position: 2, priority: 7, leads: false, data: `${'x'.repeat(199)}…` },
       ],
       next: { id: 'three', why: 'priority' },
-      terms: [{ term: 1, seat: 0, id: 'one', to: null, end: null }],
+      terms: [{ term: 1, id: 'one', to: null, end: null }],
     });
     expect(election(ELECTION)?.candidates[1]).not.toHaveProperty('data');
     expect(overview.state).toMatchObject({ connected: true, disconnectedSince: null, locks: [], groups: [] });
@@ -164,7 +163,7 @@ describe('an overview of locks and groups', () => {
     const lock = new DistributedLock(session, '/locks/plain');
     const hold = await clock.advanceUntil(lock.acquire());
     const waiting = lock.acquire();
-    const semaphore = new Semaphore(session, '/locks/seats', 2);
+    const semaphore = new Semaphore(session, '/locks/semaphore', 2);
     for (let each = 0; each < 2; each++) await clock.advanceUntil(semaphore.acquire());
     void semaphore.acquire().catch(() => undefined);
     const { readLock, writeLock } = new ReadWriteLock(session, '/locks/table');
@@ -177,7 +176,7 @@ describe('an overview of locks and groups', () => {
       holding: 1,
       queue: [{}, {}],
     });
-    expect(view.lock('/locks/seats')).toMatchObject({
+    expect(view.lock('/locks/semaphore')).toMatchObject({
       kind: 'semaphore',
       capacity: 2,
       holding: 2,

@@ -1,14 +1,7 @@
 /** An action that a visitor asks the server for. */
 export type Action =
-  | { readonly kind: 'resign'; readonly path: string; readonly seat: number; readonly leader: string }
-  | { readonly kind: 'revoke'; readonly path: string; readonly seat: number; readonly leader: string }
-  | {
-      readonly kind: 'hand-over';
-      readonly path: string;
-      readonly seat: number;
-      readonly leader: string;
-      readonly to: string;
-    }
+  | { readonly kind: 'resign' | 'revoke'; readonly path: string; readonly leader: string }
+  | { readonly kind: 'hand-over'; readonly path: string; readonly leader: string; readonly to: string }
   | {
       readonly kind: 'move' | 'pin' | 'unpin';
       readonly path: string;
@@ -45,9 +38,9 @@ function requestOf(action: Action, { graceMs }: ActionOptions) {
   switch (action.kind) {
     case 'resign':
     case 'revoke':
-      return { folder: 'elections', body: { seat: action.seat, ...grace } };
+      return { folder: 'elections', body: grace };
     case 'hand-over':
-      return { folder: 'elections', body: { seat: action.seat, to: action.to } };
+      return { folder: 'elections', body: { to: action.to } };
     case 'unpin':
       return { folder: 'groups', body: { shard: action.shard } };
     case 'move':

@@ -1,6 +1,6 @@
 import { OtherClock } from '../../../platform/time/other-machines-clock.js';
 import type { DashboardChange, DashboardState } from '../../api.js';
-import { applyChange, heartbeatKey, type Model, modelOf } from '../model/apply-change.js';
+import { applyChange, type Model, modelOf } from '../model/apply-change.js';
 import type { StreamListener } from './event-stream.js';
 
 /** The page's connection to its server. */
@@ -60,9 +60,9 @@ export class PageStore implements StreamListener {
     const former = this.#model;
     this.#model = applyChange(former, change);
     if (hasViews(change)) this.#notify();
-    const keys = (change.heartbeats ?? []).map(({ path, seat }) => heartbeatKey(path, seat));
+    const paths = (change.heartbeats ?? []).map(({ path }) => path);
     // While the dashboard has no server, the leases on the page stay the same.
-    this.#notifyHeartbeats(change.connected === undefined ? keys : this.#ofHeartbeats.keys());
+    this.#notifyHeartbeats(change.connected === undefined ? paths : this.#ofHeartbeats.keys());
   }
 
   lost(): void {
@@ -79,12 +79,12 @@ export class PageStore implements StreamListener {
   }
 
   /** Calls `listener` at each heartbeat of a leader, and when {@link isLive} changes. Returns a function that ends this. */
-  subscribeHeartbeats(key: string, listener: () => void): () => void {
-    const listeners = this.#ofHeartbeats.get(key) ?? new Set();
-    this.#ofHeartbeats.set(key, listeners.add(listener));
+  subscribeHeartbeats(path: string, listener: () => void): () => void {
+    const listeners = this.#ofHeartbeats.get(path) ?? new Set();
+    this.#ofHeartbeats.set(path, listeners.add(listener));
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0) this.#ofHeartbeats.delete(key);
+      if (listeners.size === 0) this.#ofHeartbeats.delete(path);
     };
   }
 
@@ -92,8 +92,8 @@ export class PageStore implements StreamListener {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  #notifyHeartbeats(keys: Iterable<string>): void {
-    for (const key of keys) for (const listener of this.#ofHeartbeats.get(key) ?? []) listener();
+  #notifyHeartbeats(paths: Iterable<string>): void {
+    for (const path of paths) for (const listener of this.#ofHeartbeats.get(path) ?? []) listener();
   }
 }
 

@@ -36,20 +36,9 @@ export function lockTone({ queue }: LockView): Tone {
   return queue.length === 0 ? 'idle' : 'well';
 }
 
-/** How many seats have no leader. */
-export function emptySeats({ leaders, seats }: ElectionView): number {
-  return Math.max(1, seats) - leaders.filter((leader) => leader !== null).length;
-}
-
-/** Since when the election has had an empty seat, as far as the terms show; `null` if they don't. */
-export function leaderlessSince({ leaders, seats, terms }: ElectionView): number | null {
-  const ends = Array.from({ length: Math.max(1, seats) }, (_, seat) => {
-    if ((leaders[seat] ?? null) !== null) return null;
-    const of = terms.filter((term) => term.seat === seat);
-    const last = of.at(-1)?.to ?? null;
-    return last;
-  }).filter((end) => end !== null);
-  return ends.length === 0 ? null : Math.min(...ends);
+/** Since when the election has had no leader, as far as the terms show; `null` if they don't. */
+export function leaderlessSince({ leader, terms }: ElectionView): number | null {
+  return leader === null ? (terms.at(-1)?.to ?? null) : null;
 }
 
 /** The state of all elections and groups together, for the page's header, title and icon. */
@@ -124,8 +113,8 @@ export function matches(query: string, view: ElectionView | GroupView | LockView
 
 function namesIn(view: ElectionView | GroupView | LockView): string[] {
   if ('candidates' in view) {
-    const leaders = view.leaders.flatMap((leader) => (leader === null ? [] : [leader.id]));
-    return [view.path, ...leaders, ...view.candidates.map(({ id }) => id)];
+    const leader = view.leader === null ? [] : [view.leader.id];
+    return [view.path, ...leader, ...view.candidates.map(({ id }) => id)];
   }
   if ('members' in view) return [view.path, ...view.members.map(({ id }) => id)];
   return [view.path, ...view.queue.map(({ id }) => id)];

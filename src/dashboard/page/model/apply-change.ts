@@ -10,14 +10,10 @@ export interface Model {
   /** Elections, locks and groups in the order of their paths. */
   readonly state: DashboardState;
   /**
-   * Heartbeats that are newer than those in `state`, by {@link heartbeatKey}. They are apart because heartbeats come all the
+   * Heartbeats that are newer than those in `state`, by the elections' paths. They are apart because heartbeats come all the
    * time. If a heartbeat changed `state`, the page would draw the whole view again.
    */
   readonly heartbeats: ReadonlyMap<string, number>;
-}
-
-export function heartbeatKey(path: string, seat: number): string {
-  return `${seat} ${path}`;
 }
 
 /** @param former - the model until now. Parts of it that are equal in `state` stay the same objects. */
@@ -52,20 +48,19 @@ export function applyChange({ state, heartbeats }: Model, change: DashboardChang
 
 /** When the leader's newest heartbeat was committed, by the dashboard's clock. */
 export function heartbeatOf({ heartbeats }: Model, path: string, leader: LeaderView): number | null {
-  return heartbeats.get(heartbeatKey(path, leader.seat)) ?? leader.heartbeatAt;
+  return heartbeats.get(path) ?? leader.heartbeatAt;
 }
 
 /** The state with the newest heartbeats in it. */
 export function snapshotOf(model: Model): DashboardState {
   const { state, heartbeats } = model;
   if (heartbeats.size === 0) return state;
-  const withHeartbeat = (path: string, leader: LeaderView | null) =>
-    leader === null ? null : { ...leader, heartbeatAt: heartbeatOf(model, path, leader) };
-  const elections = state.elections.map((election) => ({
-    ...election,
-    leader: withHeartbeat(election.path, election.leader),
-    leaders: election.leaders.map((leader) => withHeartbeat(election.path, leader)),
-  }));
+  const elections = state.elections.map((election) => {
+    const { path, leader } = election;
+    return leader === null
+      ? election
+      : { ...election, leader: { ...leader, heartbeatAt: heartbeatOf(model, path, leader) } };
+  });
   return { ...state, elections };
 }
 
@@ -76,10 +71,10 @@ function mergedHeartbeats(
 ): ReadonlyMap<string, number> {
   if (heartbeats.length === 0 && elections.length === 0 && removed.size === 0) return former;
   const merged = new Map(former);
-  // A new view contains its leaders' newest heartbeats, and may have other leaders than before.
-  const isOutdated = (path: string) => removed.has(path) || elections.some((view) => view.path === path);
-  for (const key of former.keys()) if (isOutdated(key.slice(key.indexOf(' ') + 1))) merged.delete(key);
-  for (const { path, seat, at } of heartbeats) merged.set(heartbeatKey(path, seat), at);
+  for (const path of removed) merged.delete(path);
+  // A new view contains its leader's newest heartbeat, and may have another leader than before.
+  for (const { path } of elections) merged.delete(path);
+  for (const { path, at } of heartbeats) merged.set(path, at);
   return merged;
 }
 

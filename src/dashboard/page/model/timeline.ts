@@ -20,19 +20,16 @@ export interface Gap {
   readonly to: number | null;
 }
 
-export interface SeatTimeline {
-  readonly seat: number;
+export interface Timeline {
   /** The oldest first. */
   readonly terms: readonly TermSpan[];
   readonly gaps: readonly Gap[];
 }
 
-/** Who led a seat when, and when no candidate did; the oldest first. */
-export function timelineOf(election: ElectionView, seat: number): SeatTimeline {
-  const known = election.terms
-    .filter((term) => term.seat === seat)
-    .sort((a, b) => a.from - b.from || a.term - b.term);
-  const isLed = (election.leaders[seat] ?? null) !== null;
+/** Who led when, and when no candidate did; the oldest first. */
+export function timelineOf(election: ElectionView): Timeline {
+  const known = [...election.terms].sort((a, b) => a.from - b.from || a.term - b.term);
+  const isLed = election.leader !== null;
   const terms = known.map((term, index): TermSpan => {
     const isLast = index === known.length - 1;
     // The dashboard may have missed a term's end. Then the term lasted until the next one at most.
@@ -46,11 +43,7 @@ export function timelineOf(election: ElectionView, seat: number): SeatTimeline {
     if (next !== undefined) return next.term.from > to ? [{ from: to, to: next.term.from }] : [];
     return isLed ? [] : [{ from: to, to: null }];
   });
-  return { seat, terms, gaps };
-}
-
-export function timelinesOf(election: ElectionView): SeatTimeline[] {
-  return Array.from({ length: Math.max(1, election.seats) }, (_, seat) => timelineOf(election, seat));
+  return { terms, gaps };
 }
 
 export function isShown({ from, to }: Gap): boolean {
@@ -66,11 +59,8 @@ export interface Range {
 const LEAST_RANGE_MS = 60_000;
 
 /** From the oldest known term until now, but no further back than `mostMs`. */
-export function rangeOf(timelines: readonly SeatTimeline[], now: number, mostMs: number): Range {
-  const oldest = Math.min(
-    now,
-    ...timelines.flatMap(({ terms }) => terms.slice(0, 1).map((t) => t.term.from)),
-  );
+export function rangeOf({ terms }: Timeline, now: number, mostMs: number): Range {
+  const oldest = Math.min(now, terms[0]?.term.from ?? now);
   return { from: Math.max(Math.min(oldest, now - LEAST_RANGE_MS), now - mostMs), to: now };
 }
 
@@ -110,7 +100,7 @@ function seconds(ms: number): number {
 }
 
 /** The terms as rows, the newest first. Each has the time without a leader before it, or `null` if that is unknown. */
-export function rowsOf({ terms }: SeatTimeline): { span: TermSpan; gapBeforeMs: number | null }[] {
+export function rowsOf({ terms }: Timeline): { span: TermSpan; gapBeforeMs: number | null }[] {
   return terms
     .map((span, index) => {
       const end = terms[index - 1]?.to ?? null;

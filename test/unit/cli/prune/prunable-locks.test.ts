@@ -53,10 +53,6 @@ describe('the path of a lock that no process uses', () => {
     ['with the record of an election', { data: serializeRecord({ state: 'vacant', term: 3 }), version: 2 }],
     ['with candidates that have not led yet', { children: [CANDIDATE] }],
     [
-      'with the number of seats of an election',
-      { data: serializeSeats(2), version: 1, children: ['seat-0', 'seat-1'] },
-    ],
-    [
       'with the list of a group of shards',
       { data: Buffer.from('{"format":"conclave.shards.1","count":2}'), version: 1 },
     ],
@@ -100,7 +96,7 @@ describe('the path of a lock that no process uses', () => {
       serializeRecord({ state: 'vacant', term: 1 }),
     );
     const children = fc.array(
-      fc.constantFrom(CONTENDER, READER, CANDIDATE, 'seat-0', 'cron', '_h_x', 'mine'),
+      fc.constantFrom(CONTENDER, READER, CANDIDATE, 'cron', '_h_x', 'mine'),
     );
     const count = fc.integer({ min: -2, max: 3 });
     const owner = fc.constantFrom(0n, 7n, CONTAINER);

@@ -5,7 +5,6 @@ import type { ReadNode } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { serializeLastRun } from '../../../../src/jobs/firing.js';
 import { takeoverDelayMs } from '../../../../src/lease/silence.js';
-import { serializeSeats } from '../../../../src/queue/seat-count-node.js';
 
 const HOUR_MS = 3_600_000;
 const NOW = 1000 * HOUR_MS;
@@ -25,11 +24,9 @@ function node(
 
 function election(given: Partial<ElectionNodes> = {}): ElectionNodes {
   const own = node('/e', serializeRecord(VACANT), { version: 7 });
-  return { election: own, children: [], seats: [], runLog: undefined, ...given };
+  return { election: own, children: [], runLog: undefined, ...given };
 }
 
-const seat = (number: number, record: typeof VACANT | typeof HELD) =>
-  node(`/e/seat-${number}`, serializeRecord(record), { version: number });
 const task = (ageMs: number) =>
   node('/e/cron/backup', serializeLastRun({ at: 1, id: 'x', token: '1' }), { ageMs, version: 4 });
 const noData = Buffer.alloc(0);
@@ -54,21 +51,18 @@ describe('an election that is pruned', () => {
     });
   });
 
-  it('goes with the records of its seats and with what was noted of its tasks, children first', () => {
+  it('goes with what was noted of its tasks, children first', () => {
     const nodes = election({
-      election: node('/e', serializeSeats(2)),
-      children: ['seat-1', 'cron', 'seat-0'],
-      seats: [seat(1, HELD), seat(0, VACANT)],
+      election: node('/e', serializeRecord(HELD)),
+      children: ['cron'],
       runLog: { parent: node('/e/cron', noData, { version: 0 }), tasks: [task(2 * HOUR_MS)] },
     });
     expect(decide(nodes, ANY_AGE)).toEqual({
       kind: 'removable',
-      term: 12,
+      term: 3,
       changedAtMs: NOW - 2 * HOUR_MS,
       waitMs: takeoverDelayMs(2000),
       parts: [
-        { kind: 'delete', path: '/e/seat-1', version: 1 },
-        { kind: 'delete', path: '/e/seat-0', version: 0 },
         { kind: 'delete', path: '/e/cron/backup', version: 4 },
         { kind: 'delete', path: '/e/cron', version: 0 },
         { kind: 'delete', path: '/e', version: 5 },
@@ -81,9 +75,11 @@ describe('an election that is pruned', () => {
     ['a heartbeat node', election({ children: ['_h_x'] }), 'it has candidates'],
     ['a node of another kind', election({ children: ['mine'] }), 'it has other nodes below it, mine for one'],
     [
-      'nodes below a seat',
-      election({ seats: [node('/e/seat-0', noData, { version: 0, numChildren: 1 })] }),
-      '/e/seat-0 has nodes below it',
+      'nodes below a task',
+      election({
+        runLog: { parent: node('/e/cron', noData), tasks: [node('/e/cron/x', noData, { numChildren: 1 })] },
+      }),
+      '/e/cron/x has nodes below it',
     ],
     [
       'an election where tasks would be noted',
@@ -98,11 +94,8 @@ describe('an election that is pruned', () => {
       '/e/cron is of another kind',
     ],
     [
-      'a seat whose record was deleted',
-      election({
-        election: node('/e', serializeSeats(1)),
-        seats: [node('/e/seat-0', Buffer.from('{"state":"deleted"}'))],
-      }),
+      'a record of another kind',
+      election({ election: node('/e', Buffer.from('mine')) }),
       "its record can't be read",
     ],
     [
@@ -115,7 +108,7 @@ describe('an election that is pruned', () => {
   });
 
   it('is as old as its newest change', () => {
-    const nodes = election({ seats: [node('/e/seat-0', serializeRecord(VACANT), { ageMs: 3 * HOUR_MS })] });
+    const nodes = election({ runLog: { parent: node('/e/cron', noData), tasks: [task(3 * HOUR_MS)] } });
     expect(decide(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS }).kind).toBe('removable');
     expect(decide(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS + 1 })).toMatchObject({
       kind: 'kept',
@@ -127,9 +120,7 @@ describe('an election that is pruned', () => {
   });
 
   it('is never removed with a child that is not deleted with it', () => {
-    const names = fc.array(
-      fc.constantFrom<string>(CANDIDATE, '_h_x', 'seat-0', 'seat-1', 'seat-x', 'cron', 'other'),
-    );
+    const names = fc.array(fc.constantFrom<string>(CANDIDATE, '_h_x', 'seat-0', 'cron', 'other'));
     const ages = fc.nat(20 * HOUR_MS);
     fc.assert(
       fc.property(names, ages, ages, (children, ageMs, olderThanMs) => {
@@ -137,7 +128,6 @@ describe('an election that is pruned', () => {
         const nodes = election({
           election: node('/e', serializeRecord(VACANT), { ageMs }),
           children,
-          seats: [0, 1].filter((number) => has(`seat-${number}`)).map((number) => seat(number, VACANT)),
           runLog: has('cron') ? { parent: node('/e/cron', noData), tasks: [] } : undefined,
         });
         const decision = decide(nodes, { nowMs: NOW, olderThanMs });

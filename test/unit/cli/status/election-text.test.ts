@@ -17,12 +17,12 @@ describe('an election in one line', () => {
   it('says who leads in which term, and how many candidates there are', () => {
     expect(electionLine(electionView())).toBe('/a  led  one term 7  2 candidates');
     expect(
-      electionLine(electionView({ path: '/a\n', candidates: [], leaders: [null], state: 'deserted' })),
+      electionLine(electionView({ path: '/a\n', candidates: [], leader: null, state: 'deserted' })),
     ).toBe('/a\\u000a  deserted  -  0 candidates');
   });
 
   it('does not change with the heartbeats', () => {
-    const later = electionView({ leaders: [{ ...LEADER, heartbeatAt: NOW }] });
+    const later = electionView({ leader: { ...LEADER, heartbeatAt: NOW } });
     expect(electionLine(later)).toBe(electionLine(electionView()));
   });
 
@@ -50,7 +50,7 @@ describe('an election in detail', () => {
   });
 
   it('says that there is no leader', () => {
-    expect(electionDetails(electionView({ leaders: [null] }))).toEqual([
+    expect(electionDetails(electionView({ leader: null }))).toEqual([
       'nobody leads',
       'waits  one  here',
       'waits  two',
@@ -61,7 +61,7 @@ describe('an election in detail', () => {
 describe('the table of elections', () => {
   it('shows leader, term, since when, what is left of the lease, and how many candidates there are', () => {
     const views = [
-      electionView({ path: '/b', state: 'deserted', leaders: [null], candidates: [] }),
+      electionView({ path: '/b', state: 'deserted', leader: null, candidates: [] }),
       electionView({ path: '/a' }),
     ];
     expect(electionTable(views, 200)).toEqual([
@@ -77,7 +77,7 @@ describe('the table of elections', () => {
     [{ heartbeatAt: NOW - 5000 }, 'over for 3s'],
     [{ heartbeatAt: NOW - 2000 }, '0.0s of 2.0s'],
   ])('says of a lease with %j: %s', (leader, text) => {
-    const [, row] = electionTable([electionView({ leaders: [{ ...LEADER, ...leader }] })], 200);
+    const [, row] = electionTable([electionView({ leader: { ...LEADER, ...leader } })], 200);
     expect(row).toContain(`  ${text}  `);
   });
 

@@ -14,15 +14,15 @@ function changeLines(isJson: boolean) {
   return { lines: new ChangeLines((line) => void printed.push(line), isJson), printed };
 }
 
-const vacant = electionView({ path: '/b', state: 'vacant', leaders: [null] });
+const vacant = electionView({ path: '/b', state: 'vacant', leader: null });
 
 describe('lines for changes', () => {
   it('are one for each election at first, and then one for each that has changed', () => {
     const { lines, printed } = changeLines(false);
     lines.show(shown([vacant, electionView()]));
-    lines.show(shown([electionView({ leaders: [{ ...LEADER, heartbeatAt: NOW }] }), vacant]));
+    lines.show(shown([electionView({ leader: { ...LEADER, heartbeatAt: NOW } }), vacant]));
     expect(printed).toEqual(['/a  led  one term 7  2 candidates', '/b  vacant  -  2 candidates']);
-    lines.show(shown([electionView(), electionView({ path: '/b', leaders: [{ ...LEADER, term: 8 }] })]));
+    lines.show(shown([electionView(), electionView({ path: '/b', leader: { ...LEADER, term: 8 } })]));
     lines.show(shown([electionView()]));
     lines.show(shown([electionView()]));
     expect(printed.slice(2)).toEqual(['/b  led  one term 8  2 candidates', '/b  removed']);

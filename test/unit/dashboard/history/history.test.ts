@@ -41,7 +41,7 @@ function setUp() {
   return { folder, clock, errors, file, open, read, lines, reaches };
 }
 
-const termOf = (term: number): TermView => ({ term, seat: 0, id: 'one', from: term, to: null, end: null });
+const termOf = (term: number): TermView => ({ term, id: 'one', from: term, to: null, end: null });
 const changeOf = (term: number, path = '/a') => ({
   elections: [{ path, terms: [termOf(term)] } as unknown as ElectionView],
 });

@@ -6,7 +6,7 @@ const at = fc.nat();
 const name = fc.option(fc.string());
 const path = fc.string().map((text) => `/${text}`);
 const term = fc.tuple(at, at, at, name, fc.boolean()).map(([number, from, length, id, isOver]) => ({
-  ...{ term: number, seat: 0, id, from },
+  ...{ term: number, id, from },
   ...(isOver ? { to: from + length, end: 'released' as const } : { to: null, end: null }),
 }));
 const row = fc.oneof(
@@ -58,7 +58,7 @@ describe('the lines of a history', () => {
   });
 
   it('say of a term what the last of them says, and give the newest first', () => {
-    const begun = { term: 1, seat: 0, id: 'one', from: 5, to: null, end: null };
+    const begun = { term: 1, id: 'one', from: 5, to: null, end: null };
     const over = { ...begun, to: 9, end: 'released' };
     const joined = (id: string) => ({
       kind: 'transition',

@@ -11,23 +11,19 @@ import type {
 const time = fc.integer({ min: 1_000, max: 2_000_000 });
 const name = fc.constantFrom('a', 'b', 'c', 'd', '✕', '<b>', '__proto__', '');
 
-function leader(seat: number): fc.Arbitrary<LeaderView | null> {
-  return fc.option(
-    fc.record({
-      id: name,
-      node: name,
-      term: fc.nat(5),
-      since: time,
-      seat: fc.constant(seat),
-      leaseMs: fc.constant(2_000),
-      heartbeatAt: fc.option(time),
-    }),
-  );
-}
+const leader: fc.Arbitrary<LeaderView | null> = fc.option(
+  fc.record({
+    id: name,
+    node: name,
+    term: fc.nat(5),
+    since: time,
+    leaseMs: fc.constant(2_000),
+    heartbeatAt: fc.option(time),
+  }),
+);
 
 const term: fc.Arbitrary<TermView> = fc.record({
   term: fc.nat(9),
-  seat: fc.nat(1),
   id: fc.option(name),
   from: time,
   to: fc.option(time),
@@ -36,18 +32,15 @@ const term: fc.Arbitrary<TermView> = fc.record({
 
 /** An election with its terms in the order of time, as the server sends them. The terms don't overlap. */
 function election(path: string): fc.Arbitrary<ElectionView> {
-  const leaders = fc.oneof(fc.tuple(leader(0)), fc.tuple(leader(0), leader(1)));
   const states = fc.constantFrom('led', 'vacant', 'taking-over', 'deserted', 'unreadable');
-  return fc.record({ leaders, state: states, terms: fc.array(term, { maxLength: 4 }) }).map((parts) => ({
-    path,
-    seats: parts.leaders.length,
-    leader: parts.leaders.find((each) => each !== null) ?? null,
-    leaders: parts.leaders,
-    state: parts.state,
-    candidates: [],
-    next: null,
-    terms: parts.terms,
-  }));
+  return fc.record({
+    path: fc.constant(path),
+    state: states,
+    leader,
+    candidates: fc.constant([]),
+    next: fc.constant(null),
+    terms: fc.array(term, { maxLength: 4 }),
+  });
 }
 
 function lock(path: string): fc.Arbitrary<LockView> {

@@ -23,26 +23,13 @@ const kind = (
 
 describe('what a node is', () => {
   it.each<[string, NodeKind, NodeKind]>([
-    ['an election by its record', kind(RECORD), { name: 'election', seats: 1, isSeated: false }],
+    ['an election by its record', kind(RECORD), { name: 'election' }],
+    ['an election by its first candidate', kind(NO_DATA, [CANDIDATE]), { name: 'election' }],
+    ['an election whose record can not be read', kind(Buffer.from('x'), [CANDIDATE]), { name: 'election' }],
     [
-      'an election by its first candidate',
-      kind(NO_DATA, [CANDIDATE]),
-      { name: 'election', seats: 1, isSeated: false },
-    ],
-    [
-      'an election whose record can not be read',
-      kind(Buffer.from('x'), [CANDIDATE]),
-      { name: 'election', seats: 1, isSeated: false },
-    ],
-    [
-      'an election with seats by a record',
-      kind(serializeSeats(3), ['seat-0']),
-      { name: 'election', seats: 3, isSeated: true },
-    ],
-    [
-      'an election with seats by a candidate',
+      'an election by a candidate at the path of a semaphore',
       kind(serializeSeats(3), [CANDIDATE]),
-      { name: 'election', seats: 3, isSeated: true },
+      { name: 'election' },
     ],
     ['a semaphore by its seats', kind(serializeSeats(3), [contender()]), { name: 'semaphore', capacity: 3 }],
     ['a lock by a contender', kind(NO_DATA, [contender()]), { name: 'lock', capacity: 1 }],
@@ -70,7 +57,7 @@ describe('what a node is', () => {
 
   it('stays what it was when its queue is empty, unless its data say something else', () => {
     const lock: NodeKind = { name: 'lock', capacity: 1 };
-    const election: NodeKind = { name: 'election', seats: 1, isSeated: false };
+    const election: NodeKind = { name: 'election' };
     expect(kind(NO_DATA, [], lock)).toEqual(lock);
     expect(kind(NO_DATA, [], election)).toEqual(election);
     expect(kind(NO_DATA, [contender()], election)).toEqual(lock);
@@ -79,10 +66,7 @@ describe('what a node is', () => {
   });
 
   it('is decided for any data and names', () => {
-    const name = fc.oneof(
-      fc.string(),
-      fc.constantFrom(CANDIDATE, HEARTBEAT, contender(), 'seat-0', 'members'),
-    );
+    const name = fc.oneof(fc.string(), fc.constantFrom(CANDIDATE, HEARTBEAT, contender(), 'members'));
     fc.assert(
       fc.property(fc.uint8Array(), fc.array(name), (data, names) => {
         const found = kind(Buffer.from(data), names);
@@ -95,9 +79,9 @@ describe('what a node is', () => {
   });
 
   it('leads to the other children, but for those of a queue or a group', () => {
-    const names = [CANDIDATE, HEARTBEAT, 'seat-0', 'nested', contender('read')];
-    expect(furtherNames({ name: 'election', seats: 2, isSeated: true }, names)).toEqual(['nested']);
-    expect(furtherNames({ name: 'lock', capacity: 1 }, names)).toEqual(['seat-0', 'nested']);
+    const names = [CANDIDATE, HEARTBEAT, 'nested', contender('read')];
+    expect(furtherNames({ name: 'election' }, names)).toEqual(['nested']);
+    expect(furtherNames({ name: 'lock', capacity: 1 }, names)).toEqual(['nested']);
     expect(furtherNames({ name: 'group' }, ['members', 'shards'])).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Beginning, ReadRecord } from '../../../../src/election/record/record.js';
 import { takeoverDelayMs } from '../../../../src/lease/silence.js';
-import { endOf, type SeatFacts, SeatTerms } from '../../../../src/overview/model/terms.js';
+import { endOf, type RecordFacts, Terms } from '../../../../src/overview/model/terms.js';
 
 const LEASE_MS = 1000;
 const nodeOf = (number: number) =>
@@ -30,17 +30,17 @@ describe('how a term has ended', () => {
   });
 });
 
-describe('the terms of a seat', () => {
-  const facts = (record: ReadRecord, at: number, more: Partial<SeatFacts> = {}): SeatFacts => ({
+describe('the terms of an election', () => {
+  const facts = (record: ReadRecord, at: number, more: Partial<RecordFacts> = {}): RecordFacts => ({
     ...{ record, at, isGone: false },
     id: record.state === 'held' ? (record.id ?? null) : null,
     ...more,
   });
 
   it('follow each other, with gaps where none leads, and say why each has ended', () => {
-    const seat = new SeatTerms(0);
-    const see = (record: ReadRecord, at: number, more?: Partial<SeatFacts>) =>
-      seat
+    const terms = new Terms();
+    const see = (record: ReadRecord, at: number, more?: Partial<RecordFacts>) =>
+      terms
         .see(facts(record, at, more), at)
         .map(({ kind, id, reason }) => [kind, id, reason].filter(Boolean).join(' '));
     expect(see(held(1), 1)).toEqual(['elected c1']);
@@ -51,7 +51,7 @@ describe('the terms of a seat', () => {
     expect(see(held(2), 3, { isGone: true })).toEqual([]);
     expect(see(held(3, 'failover'), 4)).toEqual(['elected c3']);
     expect(see(held(4, 'takeover'), 5)).toEqual(['ended c3 taken-over', 'elected c4']);
-    expect(seat.terms.map(({ term, from, to, end }) => [term, from, to, end])).toEqual([
+    expect(terms.all.map(({ term, from, to, end }) => [term, from, to, end])).toEqual([
       [1, 1, 2, 'released'],
       [2, 3, 3, 'session-ended'],
       [3, 4, 4, 'taken-over'],
@@ -60,24 +60,24 @@ describe('the terms of a seat', () => {
   });
 
   it('end, if they are taken over, when their lease was surely over: a margin before the claim', () => {
-    const seat = new SeatTerms(0);
-    seat.see(facts(held(1), 10_000), 10_000);
-    seat.see(facts(held(2, 'takeover'), 20_000), 20_000);
+    const terms = new Terms();
+    terms.see(facts(held(1), 10_000), 10_000);
+    terms.see(facts(held(2, 'takeover'), 20_000), 20_000);
     const marginMs = takeoverDelayMs(LEASE_MS) - LEASE_MS;
-    expect(seat.terms.map(({ from, to }) => [from, to])).toEqual([
+    expect(terms.all.map(({ from, to }) => [from, to])).toEqual([
       [10_000, 20_000 - marginMs],
       [20_000, null],
     ]);
   });
 
   it('go on with one from before that still lasts, and close one that does not', () => {
-    const past = [{ term: 3, seat: 0, id: 'c3', from: 7, to: null, end: null }];
-    const same = new SeatTerms(0, past);
+    const past = [{ term: 3, id: 'c3', from: 7, to: null, end: null }];
+    const same = new Terms(past);
     expect(same.see(facts(held(3), 7), 50)).toEqual([]);
-    expect(same.terms).toEqual(past);
-    const another = new SeatTerms(0, past);
+    expect(same.all).toEqual(past);
+    const another = new Terms(past);
     another.see(facts(held(9), 20), 50);
-    expect(another.terms.map(({ term, to, end }) => [term, to, end])).toEqual([
+    expect(another.all.map(({ term, to, end }) => [term, to, end])).toEqual([
       [3, 20, 'unknown'],
       [9, null, null],
     ]);
@@ -94,12 +94,12 @@ describe('the terms of a seat', () => {
     const step = fc.record({ record, isGone: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-        const seat = new SeatTerms(0);
+        const terms = new Terms();
         for (const [at, { isGone, record: read }] of steps.entries())
-          seat.see(facts(read, at, { isGone }), at);
-        expect(seat.terms.length).toBeLessThanOrEqual(100);
-        for (const [index, { from, to, end }] of seat.terms.entries()) {
-          const next = seat.terms[index + 1];
+          terms.see(facts(read, at, { isGone }), at);
+        expect(terms.all.length).toBeLessThanOrEqual(100);
+        for (const [index, { from, to, end }] of terms.all.entries()) {
+          const next = terms.all[index + 1];
           expect(to === null).toBe(end === null);
           if (next !== undefined) expect(to).not.toBeNull();
           expect(to ?? from).toBeGreaterThanOrEqual(from);

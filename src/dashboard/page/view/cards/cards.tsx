@@ -17,8 +17,6 @@ export interface CardKind<View> {
   readonly toneOf: (view: View) => Tone;
   /** A word or two beside the name. */
   readonly markOf: (view: View) => string;
-  /** Whether the card is as high as two cards. */
-  readonly isTall?: (view: View) => boolean;
   readonly Body: ComponentType<{ view: View }>;
 }
 
@@ -33,7 +31,7 @@ function CardFrame<View extends { readonly path: string }>(props: {
   isOpen: boolean;
 }) {
   const { of, view, isHidden, isOpen } = props;
-  const { kind, toneOf, markOf, isTall, Body } = of;
+  const { kind, toneOf, markOf, Body } = of;
   const { root } = usePage();
   const { path } = view;
   const content = useMemo(
@@ -53,7 +51,7 @@ function CardFrame<View extends { readonly path: string }>(props: {
     [kind, toneOf, markOf, Body, view, path, root],
   );
   return (
-    <li class="place" data-tall={isTall?.(view) === true} data-open={isOpen} hidden={isHidden}>
+    <li class="place" data-open={isOpen} hidden={isHidden}>
       {content}
     </li>
   );

@@ -1,36 +1,31 @@
 import { memo } from 'preact/compat';
 import { useMemo, useRef } from 'preact/hooks';
 import type { ElectionView, LeaderView } from '../../../api.js';
-import { electionTone, emptySeats, leaderlessSince } from '../../model/alarms.js';
+import { electionTone, leaderlessSince } from '../../model/alarms.js';
 import { ageText, countText, numberText, WHY_TEXT } from '../../model/format.js';
-import {
-  boxesOf,
-  isShown,
-  rangeOf,
-  type SeatTimeline,
-  timelinesOf,
-  viewBoxOf,
-} from '../../model/timeline.js';
+import { boxesOf, isShown, rangeOf, type Timeline, timelineOf, viewBoxOf } from '../../model/timeline.js';
 import { usePage, useTicks } from '../page-context.js';
 import { LeaseBar, Ticking } from '../parts/ticking.js';
 import { Foreign } from '../parts/untrusted-text.js';
 import type { CardKind } from './cards.js';
 
-const MOST_LEADERS = 5;
 const SHORT_WHY = { queue: 'by queue', priority: 'by priority', named: 'named' } as const;
 
 export const ELECTION_CARD: CardKind<ElectionView> = {
   kind: 'election',
   toneOf: electionTone,
   markOf,
-  isTall: ({ seats, leader }) => seats > 1 && leader !== null,
   Body,
 };
 
 function Body({ view: election }: { view: ElectionView }) {
   return (
     <>
-      <Leaders election={election} />
+      {election.leader === null ? (
+        <Leaderless election={election} />
+      ) : (
+        <Leader path={election.path} leader={election.leader} />
+      )}
       <p class="next">
         {election.next === null ? (
           <span class="quiet">{election.leader === null ? '' : 'none next'}</span>
@@ -49,38 +44,7 @@ function Body({ view: election }: { view: ElectionView }) {
   );
 }
 
-function Leaders({ election }: { election: ElectionView }) {
-  const { leaders, seats, path } = election;
-  if (seats > 1 && election.leader !== null)
-    return (
-      <ul class="leaders">
-        {leaders.slice(0, MOST_LEADERS).map((leader, seat) => (
-          <li key={seat} data-empty={leader === null}>
-            {leader === null ? (
-              <span class="leader none">no leader</span>
-            ) : (
-              <>
-                <p class="leader">
-                  <Foreign text={leader.id} />
-                </p>
-                <LeaseBar path={path} leader={leader} />
-              </>
-            )}
-          </li>
-        ))}
-        {leaders.length > MOST_LEADERS && (
-          <li class="quiet">{`and ${leaders.length - MOST_LEADERS} more`}</li>
-        )}
-      </ul>
-    );
-  return election.leader === null ? (
-    <Leaderless election={election} />
-  ) : (
-    <SingleLeader path={path} leader={election.leader} />
-  );
-}
-
-function SingleLeader({ path, leader }: { path: string; leader: LeaderView }) {
+function Leader({ path, leader }: { path: string; leader: LeaderView }) {
   return (
     <>
       <p class="leader">
@@ -125,18 +89,16 @@ function leaderlessText(election: ElectionView): string {
 }
 
 function markOf(election: ElectionView): string {
-  const empty = emptySeats(election);
   switch (election.state) {
     case 'led':
-      return election.seats > 1 ? `${election.seats} seats` : '';
+      return '';
     case 'taking-over':
       return 'taking over';
     case 'unreadable':
       return 'unreadable';
     case 'vacant':
     case 'deserted':
-      if (electionTone(election) === 'idle') return '';
-      return election.seats > 1 ? `✕ ${empty} of ${election.seats} seats` : '✕ no leader';
+      return electionTone(election) === 'idle' ? '' : '✕ no leader';
   }
 }
 
@@ -146,48 +108,35 @@ function waitingText({ candidates }: ElectionView): string {
 }
 
 const MOST_MS = 24 * 60 * 60 * 1_000;
-const MOST_SEATS = 4;
 
 /** The terms of the last day as a small picture. As time goes on, only its view box changes. */
 export const TimelineStrip = memo(({ election }: { election: ElectionView }) => {
   const { store } = usePage();
-  const element = useRef<HTMLDivElement>(null);
-  const timelines = useMemo(() => timelinesOf(election).slice(0, MOST_SEATS), [election]);
+  const picture = useRef<SVGSVGElement>(null);
+  const timeline = useMemo(() => timelineOf(election), [election]);
   const origin = election.terms[0]?.from ?? 0;
-  useTicks(() => {
-    const viewBox = viewBoxOf(rangeOf(timelines, store.now(), MOST_MS), origin);
-    for (const svg of element.current?.children ?? []) svg.setAttribute('viewBox', viewBox);
-  });
-  const gaps = timelines.reduce((sum, timeline) => sum + timeline.gaps.filter(isShown).length, 0);
-  const label = `${countText(election.terms.length, 'term')}, ${countText(gaps, 'gap')}`;
+  useTicks(() =>
+    picture.current?.setAttribute('viewBox', viewBoxOf(rangeOf(timeline, store.now(), MOST_MS), origin)),
+  );
+  const { terms } = timeline;
+  const gaps = timeline.gaps.filter(isShown);
+  const boxes = (spans: Timeline['terms']) => boxesOf(spans.map(spanOf), origin);
+  const ended = (tone: 0 | 1) =>
+    terms.filter((span) => span.tone === tone && !span.isUnsure && span.to !== null);
+  const label = `${countText(election.terms.length, 'term')}, ${countText(gaps.length, 'gap')}`;
   return (
-    <div class="strip" role="img" aria-label={label} ref={element}>
-      {timelines.map((timeline) => (
-        <SeatStrip key={timeline.seat} timeline={timeline} origin={origin} />
-      ))}
+    <div class="strip" role="img" aria-label={label}>
+      <svg preserveAspectRatio="none" viewBox="0 0 1 1" aria-hidden="true" ref={picture}>
+        <path class="term even" d={boxes(ended(0))} />
+        <path class="term odd" d={boxes(ended(1))} />
+        <path class="term now" d={boxes(terms.filter(({ to, isUnsure }) => to === null && !isUnsure))} />
+        <path class="term unsure" d={boxes(terms.filter(({ isUnsure }) => isUnsure))} />
+        <path class="gap" d={boxesOf(gaps, origin)} vector-effect="non-scaling-stroke" />
+      </svg>
     </div>
   );
 });
 
-function SeatStrip({ timeline: { terms, gaps }, origin }: { timeline: SeatTimeline; origin: number }) {
-  const boxes = (tone: 0 | 1) =>
-    boxesOf(
-      terms.filter((span) => span.tone === tone && !span.isUnsure && span.to !== null).map(spanOf),
-      origin,
-    );
-  const lasting = terms.filter(({ to, isUnsure }) => to === null && !isUnsure);
-  const unsure = terms.filter(({ isUnsure }) => isUnsure);
-  return (
-    <svg preserveAspectRatio="none" viewBox="0 0 1 1" aria-hidden="true">
-      <path class="term even" d={boxes(0)} />
-      <path class="term odd" d={boxes(1)} />
-      <path class="term now" d={boxesOf(lasting.map(spanOf), origin)} />
-      <path class="term unsure" d={boxesOf(unsure.map(spanOf), origin)} />
-      <path class="gap" d={boxesOf(gaps.filter(isShown), origin)} vector-effect="non-scaling-stroke" />
-    </svg>
-  );
-}
-
-function spanOf({ term, to }: SeatTimeline['terms'][number]) {
+function spanOf({ term, to }: Timeline['terms'][number]) {
   return { from: term.from, to };
 }

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import type { CandidateView, ElectionView, LeaderView, TransitionView } from '../../../api.js';
+import type { CandidateView, ElectionView, TransitionView } from '../../../api.js';
 import { electionTone } from '../../model/alarms.js';
 import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/format.js';
 import { usePage } from '../page-context.js';
@@ -23,17 +23,13 @@ export interface ElectionPanelProps {
 }
 
 export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
-  const { leaders, seats, path, next } = election;
+  const { path, next } = election;
   const own = transitions.filter((transition) => transition.path === path);
   return (
     <Panel path={path} tone={electionTone(election)} kind="Election">
-      <p class="state">
-        {`${seats > 1 ? `${countText(seats, 'seat')}; it ` : 'It '}${STATE_TEXT[election.state]}.`}
-      </p>
-      <Section title={seats > 1 ? 'Leaders' : 'Leader'}>
-        {Array.from({ length: Math.max(1, seats) }, (_, seat) => (
-          <Seat key={seat} election={election} seat={seat} leader={leaders[seat] ?? null} />
-        ))}
+      <p class="state">{`It ${STATE_TEXT[election.state]}.`}</p>
+      <Section title="Leader">
+        <Leader election={election} />
       </Section>
       <Section title="Next">
         {next === null ? (
@@ -60,29 +56,12 @@ export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
   );
 }
 
-function Seat({
-  election,
-  seat,
-  leader,
-}: {
-  election: ElectionView;
-  seat: number;
-  leader: LeaderView | null;
-}) {
+function Leader({ election: { path, leader } }: { election: ElectionView }) {
   const { store, ask } = usePage();
-  const { path, seats } = election;
-  const name = seats > 1 ? <span class="seat">{`seat ${seat}`}</span> : null;
-  if (leader === null)
-    return (
-      <div class="leader-row none">
-        {name}
-        <p class="leader none">no leader</p>
-      </div>
-    );
-  const target = { path, seat, leader: leader.id };
+  if (leader === null) return <p class="leader none">no leader</p>;
+  const target = { path, leader: leader.id };
   return (
-    <div class="leader-row">
-      {name}
+    <>
       <p class="leader">
         <Foreign isFull text={leader.id} />
       </p>
@@ -111,7 +90,7 @@ function Seat({
           </button>
         </p>
       )}
-    </div>
+    </>
   );
 }
 
@@ -159,10 +138,7 @@ function Candidate({ candidate, election }: { candidate: CandidateView; election
         {leads && <span class="badge leads">leads</span>}
         {isNext && <span class="badge next">{`next: ${WHY_TEXT[next.why]}`}</span>}
         {ask !== null && !leads && leader !== null && (
-          <button
-            type="button"
-            onClick={() => ask({ kind: 'hand-over', path, seat: leader.seat, leader: leader.id, to: id })}
-          >
+          <button type="button" onClick={() => ask({ kind: 'hand-over', path, leader: leader.id, to: id })}>
             Hand over…
           </button>
         )}

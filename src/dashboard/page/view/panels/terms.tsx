@@ -7,8 +7,8 @@ import {
   type Range,
   rangeOf,
   rowsOf,
-  type SeatTimeline,
-  timelinesOf,
+  type Timeline,
+  timelineOf,
 } from '../../model/timeline.js';
 import { usePage, useSecond } from '../page-context.js';
 import { Foreign } from '../parts/untrusted-text.js';
@@ -17,17 +17,14 @@ import { Foreign } from '../parts/untrusted-text.js';
 export function TermsTable({ election }: { election: ElectionView }) {
   const { store } = usePage();
   useSecond();
-  const timelines = timelinesOf(election).filter(({ terms }) => terms.length > 0);
-  if (timelines.length === 0) return null;
+  if (election.terms.length === 0) return null;
   const now = store.now();
-  const hasSeats = election.seats > 1;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: readers must be able to scroll it with keys.
     <section class="scroll" tabIndex={0} aria-label="Terms">
       <table>
         <thead>
           <tr>
-            {hasSeats && <th scope="col">Seat</th>}
             <th scope="col">Term</th>
             <th scope="col">Leader</th>
             <th scope="col">From</th>
@@ -37,21 +34,18 @@ export function TermsTable({ election }: { election: ElectionView }) {
           </tr>
         </thead>
         <tbody>
-          {timelines.flatMap((timeline) =>
-            rowsOf(timeline).map(({ span: { term, to }, gapBeforeMs }) => (
-              <tr key={`${term.seat} ${term.term} ${term.from}`}>
-                {hasSeats && <td>{term.seat}</td>}
-                <td class="number">{term.term}</td>
-                <td class="who">{term.id === null ? 'unknown' : <Foreign text={term.id} />}</td>
-                <td class="number">{timeText(term.from, now)}</td>
-                <td class="number">{durationText((to ?? now) - term.from)}</td>
-                <td>{term.end === null ? (to === null ? 'lasts' : 'not seen') : END_TEXT[term.end]}</td>
-                <td class="number" data-gap={gapBeforeMs !== null && isShown({ from: 0, to: gapBeforeMs })}>
-                  {gapBeforeMs === null ? '' : durationText(gapBeforeMs)}
-                </td>
-              </tr>
-            )),
-          )}
+          {rowsOf(timelineOf(election)).map(({ span: { term, to }, gapBeforeMs }) => (
+            <tr key={`${term.term} ${term.from}`}>
+              <td class="number">{term.term}</td>
+              <td class="who">{term.id === null ? 'unknown' : <Foreign text={term.id} />}</td>
+              <td class="number">{timeText(term.from, now)}</td>
+              <td class="number">{durationText((to ?? now) - term.from)}</td>
+              <td>{term.end === null ? (to === null ? 'lasts' : 'not seen') : END_TEXT[term.end]}</td>
+              <td class="number" data-gap={gapBeforeMs !== null && isShown({ from: 0, to: gapBeforeMs })}>
+                {gapBeforeMs === null ? '' : durationText(gapBeforeMs)}
+              </td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </section>
@@ -75,8 +69,8 @@ export function TimelineChart({ election }: { election: ElectionView }) {
   const [mostMs, setMost] = useState<number>(Number.POSITIVE_INFINITY);
   useSecond();
   const now = store.now();
-  const timelines = timelinesOf(election);
-  const range = rangeOf(timelines, now, mostMs);
+  const timeline = timelineOf(election);
+  const range = rangeOf(timeline, now, mostMs);
   if (election.terms.length === 0) return <p class="quiet">No term has been seen yet.</p>;
   return (
     <div class="chart">
@@ -90,9 +84,7 @@ export function TimelineChart({ election }: { election: ElectionView }) {
         ))}
       </fieldset>
       <div aria-hidden="true">
-        {timelines.map((timeline) => (
-          <Seat key={timeline.seat} timeline={timeline} range={range} now={now} />
-        ))}
+        <Lane timeline={timeline} range={range} now={now} />
         <div class="axis">
           <span>{timeText(range.from, now)}</span>
           <span>{timeText((range.from + range.to) / 2, now)}</span>
@@ -103,7 +95,7 @@ export function TimelineChart({ election }: { election: ElectionView }) {
   );
 }
 
-function Seat({ timeline, range, now }: { timeline: SeatTimeline; range: Range; now: number }) {
+function Lane({ timeline, range, now }: { timeline: Timeline; range: Range; now: number }) {
   return (
     <div class="lane">
       {timeline.terms.map((span) => {

@@ -1,7 +1,7 @@
 import { memo } from 'preact/compat';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { LeaderView } from '../../../api.js';
-import { heartbeatKey, heartbeatOf } from '../../model/apply-change.js';
+import { heartbeatOf } from '../../model/apply-change.js';
 import { usePage, useTicks } from '../page-context.js';
 
 /** Text that changes with time. Only the text node changes then. The page draws nothing again. */
@@ -41,7 +41,7 @@ export const LeaseBar = memo(({ path, leader }: { path: string; leader: LeaderVi
       animation.currentTime = elapsed;
     };
     show();
-    const end = store.subscribeHeartbeats(heartbeatKey(path, leader.seat), show);
+    const end = store.subscribeHeartbeats(path, show);
     return () => {
       end();
       animation.cancel();

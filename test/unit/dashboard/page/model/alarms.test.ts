@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { DashboardState, ElectionView, GroupView, LockView } from '../../../../../src/dashboard/api.js';
 import {
   electionTone,
-  emptySeats,
   groupTone,
   headlineOf,
   leaderlessSince,
@@ -14,7 +13,7 @@ import {
 import { anyElection, anyState } from '../arbitrary-views.js';
 
 const [anyOne] = fc.sample(anyState, 1) as [DashboardState];
-const term = { term: 1, seat: 0, id: 'x', from: 1, to: 5, end: 'released' } as const;
+const term = { term: 1, id: 'x', from: 1, to: 5, end: 'released' } as const;
 const election = (
   name: string,
   state: ElectionView['state'],
@@ -22,9 +21,7 @@ const election = (
 ): ElectionView => ({
   path: `/root/${name}`,
   state,
-  seats: 1,
   leader: null,
-  leaders: [null],
   candidates: [],
   next: null,
   terms: [],
@@ -82,15 +79,11 @@ describe('what is wrong', () => {
     expect(names.join('')).toBe('dcabe');
   });
 
-  it('is known since the first of the seats was left', () => {
-    const terms = [
-      { ...term, to: 5 },
-      { ...term, seat: 1, to: 3 },
-      { ...term, seat: 2, to: null, end: null },
-    ];
-    const view = election('a', 'vacant', { seats: 3, leaders: [null, null, null], terms });
-    expect(leaderlessSince(view)).toBe(3);
-    expect(emptySeats(view)).toBe(3);
+  it('is known since the last term has ended', () => {
+    expect(leaderlessSince(election('a', 'vacant', { terms: [term, { ...term, to: 7 }] }))).toBe(7);
+    expect(
+      leaderlessSince(election('a', 'vacant', { terms: [{ ...term, to: null, end: null }] })),
+    ).toBeNull();
     expect(leaderlessSince(election('a', 'vacant'))).toBeNull();
   });
 });

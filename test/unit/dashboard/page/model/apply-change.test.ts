@@ -9,7 +9,6 @@ import type {
 } from '../../../../../src/dashboard/api.js';
 import {
   applyChange,
-  heartbeatKey,
   type Model,
   modelOf,
   snapshotOf,
@@ -71,13 +70,11 @@ describe('the changes that the page applies', () => {
     fc.assert(
       fc.property(anyState, (state) => {
         const model = modelOf(state);
-        const led = state.elections.flatMap(({ path, leaders }) =>
-          leaders.flatMap((leader) => (leader === null ? [] : [{ path, seat: leader.seat, at }])),
-        );
+        const led = state.elections.flatMap(({ path, leader }) => (leader === null ? [] : [{ path, at }]));
         const after = applyChange(model, { now: 9, heartbeats: led });
         expect(after.state.elections).toBe(model.state.elections);
-        const seen = snapshotOf(after).elections.flatMap(({ leaders }) => leaders);
-        expect(seen.every((leader) => leader === null || leader.heartbeatAt === at)).toBe(true);
+        const seen = snapshotOf(after).elections;
+        expect(seen.every(({ leader }) => leader === null || leader.heartbeatAt === at)).toBe(true);
       }),
     );
   });
@@ -85,7 +82,7 @@ describe('the changes that the page applies', () => {
   it('take back the heartbeats of the leaders before, when another one leads', () => {
     fc.assert(
       fc.property(anyState, anyState, (former, next) => {
-        const heartbeats = former.elections.map(({ path }) => ({ path, seat: 0, at: 1 }));
+        const heartbeats = former.elections.map(({ path }) => ({ path, at: 1 }));
         const model = applyChange(modelOf(former), { now: 1, heartbeats });
         const after = applyChange(model, { ...changeBetween(former, next), elections: next.elections });
         expect(snapshotOf(after)).toEqual(next);
@@ -133,10 +130,5 @@ describe('the changes that the page applies', () => {
     expect(after.state.transitions.map(({ at }) => at)).toEqual(
       Array.from({ length: 200 }, (_, index) => 502 - index),
     );
-  });
-
-  it('tell the seats of one path apart', () => {
-    expect(heartbeatKey('/a', 1)).not.toBe(heartbeatKey('/a', 0));
-    expect(heartbeatKey('/1 /a', 0)).not.toBe(heartbeatKey('/a', 0));
   });
 });

@@ -8,7 +8,6 @@ import {
   rangeOf,
   rowsOf,
   timelineOf,
-  timelinesOf,
   viewBoxOf,
 } from '../../../../../src/dashboard/page/model/timeline.js';
 import { anyElection } from '../arbitrary-views.js';
@@ -18,7 +17,6 @@ const LEADER = {
   node: 'n',
   term: 1,
   since: 0,
-  seat: 0,
   leaseMs: 2_000,
   heartbeatAt: 0,
 } as const;
@@ -29,53 +27,47 @@ function election(spans: string, isLed: boolean): ElectionView {
   return {
     path: '/a',
     state: isLed ? 'led' : 'vacant',
-    seats: 1,
     leader,
-    leaders: [leader],
     candidates: [],
     next: null,
     terms: spans.split(' ').map((span, term): TermView => {
       const [from, to] = span.split('-').map((at) => (at === '' ? null : Number(at)));
-      return { term, seat: 0, id: 'x', from: from ?? 0, to: to ?? null, end: to == null ? null : 'released' };
+      return { term, id: 'x', from: from ?? 0, to: to ?? null, end: to == null ? null : 'released' };
     }),
   };
 }
 
 describe('the timeline of terms', () => {
   it('has a gap between two terms, and one that lasts while no candidate leads', () => {
-    const { gaps } = timelineOf(election('0-10 30-40 40-50', false), 0);
+    const { gaps } = timelineOf(election('0-10 30-40 40-50', false));
     expect(gaps).toEqual([
       { from: 10, to: 30 },
       { from: 50, to: null },
     ]);
-    expect(timelineOf(election('0-10 30-', true), 0).gaps).toEqual([{ from: 10, to: 30 }]);
+    expect(timelineOf(election('0-10 30-', true)).gaps).toEqual([{ from: 10, to: 30 }]);
   });
 
   it('ends a term whose end was missed where the next one begins', () => {
-    const { terms, gaps } = timelineOf(election('0- 30-', true), 0);
+    const { terms, gaps } = timelineOf(election('0- 30-', true));
     expect(terms.map(({ to }) => to)).toEqual([30, null]);
     expect(gaps).toEqual([]);
   });
 
   it('is unsure of a term that the record still has while nobody is known to lead', () => {
-    expect(timelineOf(election('0-', true), 0).terms[0]?.isUnsure).toBe(false);
-    expect(timelineOf(election('0-', false), 0).terms[0]?.isUnsure).toBe(true);
-    expect(timelineOf({ ...election('0-', true), state: 'taking-over' }, 0).terms[0]?.isUnsure).toBe(true);
+    expect(timelineOf(election('0-', true)).terms[0]?.isUnsure).toBe(false);
+    expect(timelineOf(election('0-', false)).terms[0]?.isUnsure).toBe(true);
+    expect(timelineOf({ ...election('0-', true), state: 'taking-over' }).terms[0]?.isUnsure).toBe(true);
   });
 
-  it('has terms in the order of time, each seat its own, and no gap that ends before it begins', () => {
+  it('has terms in the order of time, and no gap that ends before it begins', () => {
     fc.assert(
       fc.property(anyElection, (any) => {
-        const timelines = timelinesOf(any);
-        expect(timelines).toHaveLength(any.seats);
-        for (const { seat, terms, gaps } of timelines) {
-          const ofSeat = any.terms.filter((term) => term.seat === seat);
-          expect(new Set(terms.map(({ term }) => term))).toEqual(new Set(ofSeat));
-          const begun = terms.map(({ term }) => term.from);
-          expect(begun).toEqual([...begun].sort((a, b) => a - b));
-          for (const { from, to } of gaps) expect(to ?? Number.POSITIVE_INFINITY).toBeGreaterThan(from);
-          expect(terms.filter(({ to }) => to === null).length).toBeLessThanOrEqual(1);
-        }
+        const { terms, gaps } = timelineOf(any);
+        expect(new Set(terms.map(({ term }) => term))).toEqual(new Set(any.terms));
+        const begun = terms.map(({ term }) => term.from);
+        expect(begun).toEqual([...begun].sort((a, b) => a - b));
+        for (const { from, to } of gaps) expect(to ?? Number.POSITIVE_INFINITY).toBeGreaterThan(from);
+        expect(terms.filter(({ to }) => to === null).length).toBeLessThanOrEqual(1);
       }),
     );
   });
@@ -86,7 +78,7 @@ describe('the timeline of terms', () => {
   });
 
   it('lists its terms with the newest first, and the gap before each', () => {
-    const rows = rowsOf(timelineOf(election('0-10 30-40', false), 0));
+    const rows = rowsOf(timelineOf(election('0-10 30-40', false)));
     expect(rows.map(({ span, gapBeforeMs }) => [span.term.term, gapBeforeMs])).toEqual([
       [1, 20],
       [0, null],
@@ -102,10 +94,10 @@ describe('the place of a term', () => {
         fc.integer({ min: 2_000_000, max: 9_000_000 }),
         fc.nat(3_000_000),
         (any, now, most) => {
-          const timelines = timelinesOf(any);
-          const range = rangeOf(timelines, now, Math.max(1, most));
+          const timeline = timelineOf(any);
+          const range = rangeOf(timeline, now, Math.max(1, most));
           expect(range.to - range.from).toBeLessThanOrEqual(Math.max(1, most));
-          for (const { term, to } of timelines.flatMap(({ terms }) => terms)) {
+          for (const { term, to } of timeline.terms) {
             const place = placeOf(
               { from: term.from, to: to === null ? null : Math.max(to, term.from) },
               range,
@@ -121,9 +113,9 @@ describe('the place of a term', () => {
   });
 
   it('shows a minute at least, and begins with the oldest term', () => {
-    expect(rangeOf([], 100_000, 1e9)).toEqual({ from: 40_000, to: 100_000 });
-    expect(rangeOf(timelinesOf(election('1000-', true)), 100_000, 1e9).from).toBe(1_000);
-    expect(rangeOf(timelinesOf(election('1000-', true)), 100_000, 5_000).from).toBe(95_000);
+    expect(rangeOf({ terms: [], gaps: [] }, 100_000, 1e9)).toEqual({ from: 40_000, to: 100_000 });
+    expect(rangeOf(timelineOf(election('1000-', true)), 100_000, 1e9).from).toBe(1_000);
+    expect(rangeOf(timelineOf(election('1000-', true)), 100_000, 5_000).from).toBe(95_000);
   });
 
   it('is null outside, and cut off at the sides', () => {
