@@ -48,7 +48,7 @@ Examples:
   conclave dev-server &
   export ZOOKEEPER=127.0.0.1:2181
   conclave run /elections/scheduler -- node scheduler.mjs &
-  conclave status --root / --watch`;
+  conclave status --watch`;
 
 /** The `conclave` command. Subcommands whose exit code isn't always 0 call `setExitCode`. */
 function makeProgram(setExitCode: (code: number) => void): Command {

@@ -119,7 +119,7 @@ export class PathGuard {
       throw error;
     }
     const entry = acl.openEntry(access, acl.PERMISSION.delete | acl.PERMISSION.admin);
-    // When a client with access has deleted the path, as `conclave prune --locks` does, any client may create it in its own way.
+    // When a client with access has deleted the path, as `conclave prune` does, any client may create it in its own way.
     if (entry === undefined)
       return acl.openEntry(access, acl.PERMISSION.create) === undefined ? 'for-good' : 'while-used';
     const [shown, shownParent] = [this.#operations.absolute(path), this.#operations.absolute(parent)];

@@ -20,7 +20,7 @@ export function withCandidacy(command: Command): Command {
       'name of this candidate (default: host name, process id, a random part)',
       checked((text) => checkId('id', text)),
     )
-    .option('--data <text>', 'text that other processes see with status and observe')
+    .option('--data <text>', 'text that other processes see with status')
     .addOption(
       new Option(
         '--priority <number>',

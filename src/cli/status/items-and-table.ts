@@ -1,8 +1,7 @@
 import type { OverviewState } from '../../overview/model/views.js';
 import { byPath } from '../../platform/zookeeper-paths.js';
 import { electionItem } from './election-text.js';
-import { groupItem } from './group-text.js';
-import { lockItem } from './lock-text.js';
+import { groupItem, lockItem } from './lock-and-group-text.js';
 import type { ShownItem } from './shown-item.js';
 import { type Column, textTable } from './text-table.js';
 

@@ -98,7 +98,7 @@ export class ChangeLines implements Presentation {
 
   show({ items, connected }: Shown): void {
     if (!connected) {
-      // Whoever reads the lines must not take the last leader for the leader.
+      // A program that reads the lines must not take the last leader for the present one.
       if (this.#isConnected) this.#print(this.#isJson ? '{"connected":false}' : 'not connected to a server');
       this.#isConnected = false;
       this.#items.clear();
