@@ -9,21 +9,10 @@ export {
   type SessionGuardianEvents,
   type SessionGuardianOptions,
 } from './cluster/dead-children/session-guardian.js';
-export type {
-  CleanupAttempt,
-  CleanupDecision,
-  CleanupHook,
-  SessionLoss,
-  TermLoss,
-} from './cluster/supervisor/cleanup-hook.js';
+export type { CleanupHook, SessionLoss } from './cluster/supervisor/cleanup-hook.js';
 export type { Health } from './cluster/supervisor/health.js';
 export { type HealthSource, healthHandler } from './cluster/supervisor/health-handler.js';
-export type {
-  Shutdown,
-  ShutdownLimits,
-  ShutdownOptions,
-  ShutdownTime,
-} from './cluster/supervisor/signal-shutdown.js';
+export type { Shutdown, ShutdownOptions } from './cluster/supervisor/signal-shutdown.js';
 export { ElectionSupervisor } from './cluster/supervisor/supervisor.js';
 export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor/supervisor-events.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor/supervisor-options.js';
@@ -92,7 +81,6 @@ export {
 export { currentTerm, withTerm } from './lease/current-term.js';
 export type { GuardedTransaction } from './lease/guarded-transaction.js';
 export type { HeldTerm } from './lease/held-term.js';
-export { heldTerm, type TermHandle, type TermOfHandle } from './lease/term-handle.js';
 export { DistributedLock } from './lock/distributed-lock.js';
 export type {
   AcquireOptions,
@@ -103,7 +91,7 @@ export type {
 } from './lock/lock.js';
 export type { LockHold } from './lock/lock-hold.js';
 export type { MultiHold } from './lock/multi-lock/multi-hold.js';
-export { type Locks, MultiLock } from './lock/multi-lock/multi-lock.js';
+export { MultiLock } from './lock/multi-lock/multi-lock.js';
 export type { QueueLock } from './lock/queue-lock.js';
 export { ReadWriteLock } from './lock/read-write-lock.js';
 export { Semaphore } from './lock/semaphore.js';
@@ -113,7 +101,6 @@ export type { Environment } from './platform/injected-environment.js';
 export type { Logger } from './platform/logging/logger.js';
 export type { RetryOptions } from './platform/retry/backoff.js';
 export type { Clock, LeaseInstant, Timer, TimerOptions } from './platform/time/clock.js';
-export type { Purpose } from './queue/names-and-order.js';
 export type { QueuePosition } from './queue/turn-wait.js';
 export type { Credentials } from './session/connection/connection.js';
 export type { Reply } from './session/connection/reply.js';
@@ -126,11 +113,11 @@ export { Session } from './session/session.js';
 export type { CloseOptions, SessionOptions } from './session/session-options.js';
 export type { SessionEvents, SessionState } from './session/session-state.js';
 export type { SessionSource } from './session/successive-sessions.js';
-export type { OwnerChanges, ShardMember } from './shards/observer/group-view.js';
+export type { ShardMember } from './shards/observer/group-view.js';
 export type { ShardObserverEvents, ShardObserverOptions } from './shards/observer/observer.js';
 export { ShardObserver } from './shards/observer/observer.js';
 export type { Shard } from './shards/ownership/shard.js';
-export { type PlanInput, type PlanMember, plan } from './shards/planner/plan.js';
+export { type PlanInput, plan } from './shards/planner/plan.js';
 export { shardOf } from './shards/shard-of.js';
 export type { ComingShard } from './shards/supervisor/prepare-hook-calls.js';
 export type { ShardHealth } from './shards/supervisor/shard-health.js';
@@ -140,7 +127,6 @@ export {
   ShardSupervisor,
 } from './shards/supervisor/shard-supervisor.js';
 export type {
-  LostShards,
   ShardCleanupHook,
   ShardLoss,
   ShardSupervisorEvents,

@@ -1,6 +1,6 @@
 /**
  * `conclave/held-term`: for worker threads that act in a term which another thread of the process holds. It loads nothing of the session.
- * Its names are those of `conclave`.
+ * Its errors are those of `conclave`.
  */
 export {
   ConclaveError,

@@ -11,7 +11,7 @@ import { LeaseCell } from './lease-in-shared-memory.js';
 
 /**
  * A handle of a term, for other threads of this process: a frozen plain object, which `postMessage`, `workerData` and `structuredClone`
- * take. Get one by {@link HeldTerm.handle}, and give it to {@link heldTerm} in the other thread.
+ * take. Get one by `handle()` of the term, and give it to {@link heldTerm} in the other thread.
  */
 export interface TermHandle {
   /** The term's number. */
@@ -73,7 +73,7 @@ export function handleOf(cell: LeaseCell, about: AboutTerm): TermHandle {
  *
  * `conclave/held-term` has this function alone, with the errors that it throws. So a worker loads nothing of the session.
  *
- * @param handle - from {@link HeldTerm.handle}, in any thread of this process
+ * @param handle - from `handle()` of the term, in any thread of this process
  * @throws InvalidOptionError unless it is a handle of this process. A copy made by JSON isn't one, because JSON has no shared memory
  */
 export function heldTerm(handle: TermHandle): TermOfHandle {

@@ -1,6 +1,5 @@
 import { InvalidOptionError, LockTimeoutError } from '../errors.js';
 import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../platform/checks.js';
-import type { Purpose } from '../queue/names-and-order.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { type Access, checkAccess } from '../session/protocol/acl.js';
 import { DOWNGRADED, REVOKE } from './grant-with-holds.js';
@@ -65,7 +64,7 @@ export interface QueuedContender {
   /** The number of its node, from a signed 32-bit counter that wraps round. Don't use it as a fencing token. */
   readonly sequence: number;
   /** How the contender wants to hold the lock: `read` is shared with other readers; `lock` and `write` are exclusive. */
-  readonly purpose: Purpose;
+  readonly purpose: 'lock' | 'write' | 'read';
 }
 
 /** The interface that all locks have in common. For the errors see {@link QueueLock}. */

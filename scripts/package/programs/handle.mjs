@@ -1,7 +1,8 @@
 /** Runs an election on the embedded server, and a worker thread with a handle of the term. Argument: the file of the thread. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { heldTerm, LeaderElector, Session } from 'conclave';
+import { LeaderElector, Session } from 'conclave';
+import { heldTerm } from 'conclave/held-term';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 
 async function main() {

@@ -46,12 +46,11 @@ export interface TermLoss {
 /** The loss, as the clean-up hook gets it. */
 export interface SessionLoss extends TermLoss, CleanupAttempt {}
 
-/** The hook's decision: to take part again, or to stop. If it returns nothing, that means `restart`. */
-export type CleanupDecision = 'restart' | 'stop';
-
-/** @see {@link ElectionSupervisorOptions.cleanup} */
-// biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
-export type CleanupHook = (loss: SessionLoss) => Promise<CleanupDecision | void> | CleanupDecision | void;
+/** Decides whether to take part again, or to stop. If it returns nothing, that means `restart`. @see {@link ElectionSupervisorOptions.cleanup} */
+export type CleanupHook = (
+  loss: SessionLoss,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
+) => Promise<'restart' | 'stop' | void> | 'restart' | 'stop' | void;
 
 /** One call of the hook, when it has ended. */
 export interface EndedAttempt {
@@ -78,7 +77,7 @@ export interface CleanupCall<L extends object> {
  *
  * @throws CleanupFailedError if the last attempt has failed
  */
-export async function callCleanup<L extends object>(call: CleanupCall<L>): Promise<CleanupDecision> {
+export async function callCleanup<L extends object>(call: CleanupCall<L>): Promise<'restart' | 'stop'> {
   const { policy, environment, onFailure, stop, timeoutMs } = call;
   const { clock } = environment;
   let endAt = Number.POSITIVE_INFINITY;
@@ -109,7 +108,7 @@ async function attemptCleanup<L extends object>(
   { hook, loss, environment, stop, onAttempt }: CleanupCall<L>,
   attempt: number,
   limitMs: number,
-): Promise<CleanupDecision> {
+): Promise<'restart' | 'stop'> {
   const { signal, late, end } = limit(environment.clock, limitMs, stop);
   const known = { ...loss, attempt, signal, stopping: stop.aborted };
   const beganAt = environment.clock.now();

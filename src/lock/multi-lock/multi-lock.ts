@@ -7,9 +7,6 @@ import { QueueLock } from '../queue-lock.js';
 import { runUnder } from '../reentrancy.js';
 import { MultiHold } from './multi-hold.js';
 
-/** The locks of a {@link MultiLock}. */
-export type Locks = readonly (Lock | MultiLock)[];
-
 /**
  * Several locks as one: a caller holds all of them or none. They are acquired in the order of their paths, whatever the order in
  * which you give them. So two callers that want the same locks never wait for each other. If one lock can't be acquired, those
@@ -28,9 +25,9 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
   readonly #locks: readonly QueueLock[];
 
   /** @throws InvalidOptionError if `locks` isn't a list of locks, or if two of them have the same path in one session */
-  constructor(locks: Locks) {
+  constructor(locks: readonly (Lock | MultiLock)[]) {
     if (!Array.isArray(locks) || locks.length === 0) throw wrong(locks, 'a list of one lock or more');
-    this.#locks = (locks as Locks).flatMap(single).sort(byPath);
+    this.#locks = locks.flatMap(single).sort(byPath);
     for (const [index, lock] of this.#locks.entries()) {
       const { path, session } = lock;
       if (this.#locks.slice(0, index).some((other) => other.path === path && other.session === session))

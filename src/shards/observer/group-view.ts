@@ -17,9 +17,6 @@ export interface ShardMember {
   readonly data?: string;
 }
 
-/** Shards whose owner has changed, by their ids. `undefined`: the owner is no longer known. */
-export type OwnerChanges = ReadonlyMap<string, ShardMember | undefined>;
-
 /** What is known of one member. */
 interface Viewed {
   /** `undefined`: its node wasn't read yet, or says nothing that can be read. */
@@ -127,7 +124,7 @@ export class GroupView {
   }
 
   /** Settles who owns what by all that was told since the last call. @returns what has changed by that */
-  settle(): OwnerChanges {
+  settle(): ReadonlyMap<string, ShardMember | undefined> {
     const changes = this.#list === this.#settledList ? this.#settleTouched() : this.#settleAll();
     this.#touched.clear();
     this.#settledList = this.#list;

@@ -15,7 +15,7 @@ import { type SessionOptions, WITHIN_SESSION } from '../../session/session-optio
 import { EnsembleHistory, type SessionSource } from '../../session/successive-sessions.js';
 import { shardOf } from '../shard-of.js';
 import { GroupPaths } from '../stored/paths.js';
-import type { GroupView, OwnerChanges, ShardMember } from './group-view.js';
+import type { GroupView, ShardMember } from './group-view.js';
 import { GroupWatch } from './group-watch.js';
 
 /** Options of a `ShardObserver`. */
@@ -64,7 +64,7 @@ export interface ShardObserverEvents {
    * Shards have other owners, or none that is known (`undefined`): by the ids of the shards, only the shards
    * that have changed. A member that joins again is another owner, even with the same id.
    */
-  change(changes: OwnerChanges): void;
+  change(changes: ReadonlyMap<string, ShardMember | undefined>): void;
   /** Something went wrong: a server refused, and the observer tries again; or a listener threw. */
   error(error: Error): void;
 }
@@ -267,7 +267,7 @@ export class ShardObserver extends ReportingEmitter<ShardObserverEvents> impleme
   }
 
   /** @param isFirst - the first read: iterators wait for it, whatever it has shown */
-  #tell(changes: OwnerChanges, isFirst: boolean): void {
+  #tell(changes: ReadonlyMap<string, ShardMember | undefined>, isFirst: boolean): void {
     if (changes.size === 0 && !isFirst) return;
     for (const iterator of this.#iterators) iterator.push(this.owners);
     if (changes.size > 0) this.emit('change', changes);

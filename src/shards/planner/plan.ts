@@ -1,19 +1,16 @@
 import { InvalidOptionError } from '../../errors.js';
 
-/** One that can own shards. */
-export interface PlanMember {
-  /** The member's id. */
-  readonly id: string;
-  /** Its share of the shards, in proportion to the other members' weights: a number over 0. */
-  readonly weight: number;
-}
-
 /** The input of {@link plan}. Names in the maps of shards and members that are no longer there are ignored. */
 export interface PlanInput {
   /** The ids of all shards, in their order. */
   readonly shards: readonly string[];
   /** The members that can own shards. */
-  readonly members: readonly PlanMember[];
+  readonly members: readonly {
+    /** The member's id. */
+    readonly id: string;
+    /** Its share of the shards, in proportion to the other members' weights: a number over 0. */
+    readonly weight: number;
+  }[];
   /** By shard, the id of the member that owns it, or is to own it by the former plan. */
   readonly owners?: ReadonlyMap<string, string>;
   /** By shard, the id of the member that owned it before it left for a while: it gets that back when it returns. */
@@ -21,6 +18,8 @@ export interface PlanInput {
   /** By shard, the id of the member that must own it, however many shards the others have. */
   readonly pins?: ReadonlyMap<string, string>;
 }
+
+export type PlanMember = PlanInput['members'][number];
 
 const NONE = -1;
 

@@ -1,4 +1,4 @@
-import type { CleanupAttempt, CleanupDecision } from '../../cluster/supervisor/cleanup-hook.js';
+import type { CleanupAttempt, CleanupHook } from '../../cluster/supervisor/cleanup-hook.js';
 import type { Restart } from '../../cluster/supervisor/supervisor-events.js';
 import type { ShardEndReason } from '../../errors.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
@@ -60,9 +60,8 @@ export interface LostShards {
 /** What was lost, for the clean-up hook of a `ShardSupervisor`. */
 export interface ShardLoss extends LostShards, CleanupAttempt {}
 
-/** @see {@link ShardSupervisorOptions.cleanup} */
-// biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
-export type ShardCleanupHook = (loss: ShardLoss) => Promise<CleanupDecision | void> | CleanupDecision | void;
+/** Decides as a `CleanupHook` does. @see {@link ShardSupervisorOptions.cleanup} */
+export type ShardCleanupHook = (loss: ShardLoss) => ReturnType<CleanupHook>;
 
 const LOSSES: Readonly<Record<ShardEndReason, boolean>> = {
   'lease-expired': true,

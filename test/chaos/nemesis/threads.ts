@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { TermHandle } from '../../../src/index.js';
+import type { TermHandle } from '../../../src/held-term/index.js';
 import type { ActingThreadData, ToActingThread } from './acting-thread.js';
 import type { ConnectionThreadData, FailMessage } from './connection-thread.js';
 
