@@ -26,8 +26,6 @@ export interface DashboardState extends OverviewState {
   readonly root: string;
   /** Whether this visitor may act (POST). */
   readonly mayAct: boolean;
-  /** The time from which the terms and transitions are known. */
-  readonly historySince: number;
 }
 
 /** The event `change`: the views that have changed. Each view replaces the one with its path. */

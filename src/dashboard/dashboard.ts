@@ -6,20 +6,13 @@ import type { Clock } from '../platform/time/clock.js';
 import { type ActionError, actionErrorOf, actOnElection, actOnGroup, bodyOf, NO_SERVER } from './actions.js';
 import type { DashboardState } from './api.js';
 import {
+  type Access,
   type DashboardOptions,
   type ResolvedDashboardOptions,
   resolveDashboardOptions,
 } from './dashboard-options.js';
 import { EventStreams, MOST_STREAMS } from './event-streams.js';
-import { History, noHistory } from './history/history.js';
-import {
-  type Authorizer,
-  authorizer,
-  hostRefusal,
-  originRefusal,
-  type Visit,
-  visitOf,
-} from './request-guards.js';
+import { accessOf, hostRefusal, originRefusal, type Visit, visitOf } from './request-guards.js';
 import { eventStream, failure, json, page } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
 
@@ -37,7 +30,7 @@ export interface DashboardHandler {
  * It begins to read at once, and shows events since then. Many visitors cost the ZooKeeper servers no more than one.
  *
  * **Security.** Without `authorize` it is read-only, and answers only visitors on this machine. An action is a POST request from the
- * dashboard's own origin that `authorize` allows. See docs/operations/dashboard.md.
+ * dashboard's own origin for which `authorize` returns `'act'`. See docs/operations/dashboard.md.
  *
  * @throws InvalidOptionError if an option is wrong
  *
@@ -54,7 +47,7 @@ export function dashboard(options: DashboardOptions): DashboardHandler {
 }
 
 /** Facts about a visitor that aren't in its request. */
-export interface Visitor {
+interface Visitor {
   /**
    * The address at the other end of its connection. Without it the name of the host that it has asked for says whether it is on this
    * machine.
@@ -71,9 +64,7 @@ export class DashboardServer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #overview: Overview;
-  readonly #history: Pick<History, 'since' | 'begin' | 'take' | 'close'>;
   readonly #streams: EventStreams;
-  readonly #authorizer: Authorizer;
   /** Resolves when all was read once, or can't be. Never rejects. */
   readonly #begun: Promise<void>;
   readonly #closing = new AbortController();
@@ -81,26 +72,18 @@ export class DashboardServer {
 
   constructor(options: ResolvedDashboardOptions) {
     this.#options = options;
-    const { from, overview, history: file } = options;
+    const { from, overview } = options;
     this.#clock = options.clock;
     this.#logger = resolveLogger(overview.logger ?? overview.session?.logger);
-    const onError = (error: unknown) => this.#warn(error, "the history of the dashboard can't be written");
-    const history = file === undefined ? noHistory(this.#now) : History.open(file, this.#clock, onError);
-    this.#history = history;
-    this.#overview = new Overview(from, { ...overview, past: history.past });
-    this.#overview.on('change', (change) => {
-      this.#history.take(change);
-      this.#streams.send('change', { now: this.#now, ...change });
-    });
+    this.#overview = new Overview(from, overview);
+    this.#overview.on('change', (change) => this.#streams.send('change', { now: this.#now, ...change }));
     this.#streams = new EventStreams(this.#clock, () => this.#overview.attend());
-    this.#authorizer = authorizer(options, (error) => this.#warn(error, 'authorize has failed'));
     this.#begun = this.#begin();
   }
 
   async #begin(): Promise<void> {
     try {
       await this.#overview.start();
-      this.#history.begin(this.#overview.state);
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#warn(error, "the dashboard can't read");
     }
@@ -136,7 +119,6 @@ export class DashboardServer {
     this.#closing.abort();
     this.#streams.close();
     await this.#overview.stop();
-    await this.#history.close();
   }
 
   async #answer(request: Request, visit: Visit): Promise<Response> {
@@ -154,20 +136,24 @@ export class DashboardServer {
     }
     if (isAction(route)) return await this.#act(route, request, visit);
     if (route.name === 'healthz') return this.#health();
-    const unread = await this.#authorizer.readRefusal(request, visit);
-    if (unread !== undefined) return unread;
+    const access = await accessOf(request, visit, this.#options.authorize);
+    if (access === false) return this.#refused();
     if (route.name === 'page') return page();
     await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
-    return await this.#show(route, request);
+    return this.#show(route, request, access);
   }
 
-  async #show(route: Route, request: Request): Promise<Response> {
+  #refused(): Response {
+    return failure(403, this.#options.authorize === undefined ? NOT_LOCAL : NOT_AUTHORIZED);
+  }
+
+  #show(route: Route, request: Request, access: Access): Response {
     const { state } = this.#overview;
+    const mayAct = access === 'act';
     switch (route.name) {
       case 'state':
-        return json(200, this.#stateFor(await this.#authorizer.mayAct(request)));
+        return json(200, this.#stateFor(mayAct));
       case 'events': {
-        const mayAct = await this.#authorizer.mayAct(request);
         if (this.#closing.signal.aborted)
           return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
         if (this.#streams.areFull) return failure(503, TOO_MANY_STREAMS);
@@ -203,17 +189,19 @@ export class DashboardServer {
 
   #stateFor(mayAct: boolean): DashboardState {
     const { root, state } = this.#overview;
-    return { now: this.#now, root, mayAct, historySince: this.#history.since, ...state };
+    return { now: this.#now, root, mayAct, ...state };
   }
 
   async #act(route: ActionRoute, request: Request, visit: Visit): Promise<Response> {
-    const foreign = originRefusal(request.headers, visit, this.#options.origins);
+    const foreign = originRefusal(request.headers, visit);
     if (foreign !== undefined) return failure(403, foreign);
-    const refused = await this.#authorizer.actRefusal(request);
-    if (refused !== undefined) return refused;
+    const own = request.clone(); // `authorize` may read the body.
+    const access = await accessOf(request, visit, this.#options.authorize);
+    if (access === false) return this.#refused();
+    if (access === 'read') return failure(403, READ_ONLY);
     try {
       const signal = AbortSignal.any([request.signal, this.#closing.signal]);
-      const body = await bodyOf(request, signal);
+      const body = await bodyOf(own, signal);
       await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
       const { elections, groups } = this.#overview.state;
       const isGroup = route.name === 'group-action';
@@ -243,4 +231,10 @@ const TOO_MANY_STREAMS = {
   code: 'TOO_MANY_STREAMS',
   message: `${MOST_STREAMS} visitors already follow the events, and no more can at the same time`,
 };
+const NOT_LOCAL = {
+  code: 'NOT_LOCAL',
+  message: 'without the option authorize, the dashboard answers only visitors on its own machine',
+};
+const NOT_AUTHORIZED = { code: 'NOT_AUTHORIZED', message: 'this visitor is not authorized' };
+const READ_ONLY = { code: 'READ_ONLY', message: 'this visitor may read, and not act' };
 const NOT_FOUND = { code: 'NOT_FOUND', message: 'not found' };

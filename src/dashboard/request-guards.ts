@@ -1,5 +1,5 @@
-import type { ResolvedDashboardOptions } from './dashboard-options.js';
-import { failure } from './responses.js';
+import { describe } from '../errors.js';
+import type { Access, ResolvedDashboardOptions } from './dashboard-options.js';
 
 /** Why a request is refused; `undefined`: it isn't. */
 export type Refusal = { readonly code: string; readonly message: string } | undefined;
@@ -61,7 +61,7 @@ export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusa
   if (isLoopbackHost(host) || allowed.includes(host) || allowed.includes(nameOf(host))) return undefined;
   return {
     code: 'HOST_NOT_ALLOWED',
-    message: `The dashboard doesn't answer to the host ${JSON.stringify(host.slice(0, 256))}: its option hosts lists the hosts that it answers to.`,
+    message: `The dashboard doesn't answer to the host ${shown(host)}: its option hosts lists the hosts that it answers to.`,
   };
 }
 
@@ -70,11 +70,7 @@ export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusa
  * also says whether the page has the same origin (`Sec-Fetch-Site`). No page can change these headers. Other clients have to name an
  * origin, too.
  */
-export function originRefusal(
-  headers: Headers,
-  { host, scheme }: Visit,
-  allowed: readonly string[],
-): Refusal {
+export function originRefusal(headers: Headers, { host, scheme }: Visit): Refusal {
   const origin = headers.get('origin')?.toLowerCase();
   const site = headers.get('sec-fetch-site');
   if (origin === undefined) {
@@ -84,15 +80,18 @@ export function originRefusal(
       message: 'An action needs the header Origin with the origin of this dashboard.',
     };
   }
-  if (allowed.includes(origin)) return undefined;
   // A proxy that ends TLS was asked by another scheme than this server. Then only the browser knows whether the scheme is the same.
   const schemes = site === null ? [scheme] : ['http:', 'https:'];
   const isOwn = schemes.some((each) => originOf(each, host) === origin);
   if (isOwn && (site ?? 'same-origin') === 'same-origin') return undefined;
   return {
     code: 'ORIGIN_NOT_ALLOWED',
-    message: `Pages from ${JSON.stringify(origin.slice(0, 256))} may not act here: the option origins lists the origins that may.`,
+    message: `Pages from ${shown(origin)} may not act here: the request names the host ${shown(host)}. A proxy has to pass on the header Host.`,
   };
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 256));
 }
 
 /** Without the port if it is the scheme's own. */
@@ -101,58 +100,28 @@ function originOf(scheme: string, host: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
-/** Decides who may see and who may act. No call rejects. */
-export interface Authorizer {
-  mayAct(request: Request): Promise<boolean>;
-  /** The answer to a visitor that may not read; `undefined`: it may. */
-  readRefusal(request: Request, visit: Visit): Promise<Response | undefined>;
-  /** The answer to a visitor that may not act; `undefined`: it may. */
-  actRefusal(request: Request): Promise<Response | undefined>;
+/**
+ * What a visitor may do. Without `authorize` a visitor on this machine may read.
+ * @throws Error if `authorize` throws, rejects, or returns something else
+ */
+export async function accessOf(
+  request: Request,
+  visit: Visit,
+  authorize: ResolvedDashboardOptions['authorize'],
+): Promise<Access> {
+  if (authorize === undefined) return isLocal(visit) ? 'read' : false;
+  let access: unknown;
+  try {
+    access = await authorize(request);
+  } catch (error) {
+    throw new Error(`authorize has failed: ${describe(error)}`, { cause: error });
+  }
+  if (access === 'read' || access === 'act' || access === false) return access;
+  throw new Error(`authorize returned ${nameOfWrong(access)}: expected 'read', 'act' or false`);
 }
 
-type Options = Pick<ResolvedDashboardOptions, 'authorize' | 'authorizeReads' | 'challenge'>;
-
-/** @param onError - `authorize` has thrown, or has given something else than true or false: that refuses */
-export function authorizer(
-  { authorize, authorizeReads, challenge }: Options,
-  onError: (error: unknown) => void,
-): Authorizer {
-  const mayAct = async (request: Request): Promise<boolean> => {
-    if (authorize === undefined) return false;
-    try {
-      // A body that it reads is to be read again.
-      const answer: unknown = await authorize(request.body === null ? request : request.clone());
-      if (typeof answer === 'boolean') return answer;
-      throw new TypeError(`authorize returned ${typeof answer} instead of true or false`);
-    } catch (error) {
-      onError(error);
-      return false;
-    }
-  };
-  const refused = () => {
-    const error = { code: 'NOT_AUTHORIZED', message: 'this visitor is not authorized' };
-    return challenge === undefined
-      ? failure(403, error)
-      : failure(401, error, { 'www-authenticate': challenge });
-  };
-  return {
-    mayAct,
-    readRefusal: async (request, visit) => {
-      if (!authorizeReads && isLocal(visit)) return undefined;
-      if (authorize === undefined)
-        return failure(403, {
-          code: 'NOT_LOCAL',
-          message: 'without the option authorize, the dashboard answers only visitors on its own machine',
-        });
-      return (await mayAct(request)) ? undefined : refused();
-    },
-    actRefusal: async (request) => {
-      if (authorize === undefined)
-        return failure(403, {
-          code: 'READ_ONLY',
-          message: 'without the option authorize, the dashboard is read-only',
-        });
-      return (await mayAct(request)) ? undefined : refused();
-    },
-  };
+/** Without what a text or an object says: it may be a token. */
+function nameOfWrong(value: unknown): string {
+  if (value === null || ['boolean', 'number', 'undefined'].includes(typeof value)) return String(value);
+  return typeof value === 'string' ? 'another text' : `a value of the type ${typeof value}`;
 }

@@ -13,7 +13,7 @@ import { type ObserverSource, resolveSource } from '../session/observers/observe
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import { EnsembleHistory, type SessionSource } from '../session/successive-sessions.js';
-import { NO_PAST, OverviewModel, type Past } from './model/overview-model.js';
+import { OverviewModel } from './model/overview-model.js';
 import { ServerClock } from './model/server-clock.js';
 import type { OverviewChange, OverviewState } from './model/views.js';
 import { SessionReading } from './with-one-session.js';
@@ -26,17 +26,14 @@ export interface OverviewOptions {
   readonly session?: Omit<SessionOptions, 'signal'>;
   /** Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL */
   readonly logger?: Logger;
-  /** The history that is known from before. @default no history */
-  readonly past?: Past;
 }
 
 interface ResolvedOverviewOptions extends ObserverSource {
   readonly root: string;
-  readonly past: Past;
   readonly clock: Clock;
 }
 
-const KNOWN = ['root', 'session', 'logger', 'past'] as const;
+const KNOWN = ['root', 'session', 'logger'] as const;
 
 /** @param onError - receives the errors of the sessions that the overview has opened. @throws InvalidOptionError */
 export function resolveOverviewOptions(
@@ -45,11 +42,11 @@ export function resolveOverviewOptions(
   onError: (error: unknown) => void,
 ): ResolvedOverviewOptions {
   const options = checkOptions<OverviewOptions>('overview', given, KNOWN, WITHIN_SESSION);
-  const { root = '/', past = NO_PAST } = options;
+  const { root = '/' } = options;
   if (root !== '/') checkPath('root', root);
   const source = resolveSource(from, options, { onError, supervisor: 'a supervisor' });
   const environment = from instanceof Session ? from.environment : options.session?.environment;
-  return { root, past, clock: (environment ?? systemEnvironment).clock, ...source };
+  return { root, clock: (environment ?? systemEnvironment).clock, ...source };
 }
 
 /** The events of an `Overview`. */
@@ -111,9 +108,9 @@ export class Overview extends ReportingEmitter<OverviewEvents> {
   ) {
     super();
     this.#options = resolveOverviewOptions(session, options, (error) => this.report(error));
-    const { root, past, clock } = this.#options;
+    const { root, clock } = this.#options;
     this.root = root;
-    this.#model = new OverviewModel(past, {
+    this.#model = new OverviewModel({
       now: () => clock.date().getTime(),
       onDirty: () => this.#batchSoon(),
       onReadAll: () => {

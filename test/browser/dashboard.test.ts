@@ -151,7 +151,7 @@ describe('the page of a dashboard of an ensemble', () => {
     const root = '/proxied';
     await lead(`${root}/a b/billing`, 'first');
     elect(`${root}/a b/billing`, 'second');
-    const { port } = await startDashboard({ root, authorize: () => true });
+    const { port } = await startDashboard({ root, authorize: () => 'act' });
     const url = await startRewritingProxy(port, '/ops/conclave');
     const path = `${root}/a b/billing`;
     const page = await open(url + hashOf({ open: { kind: 'election', path }, query: '' }));

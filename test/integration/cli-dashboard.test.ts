@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execaNode } from 'execa';
@@ -64,6 +65,17 @@ describe('conclave dashboard', () => {
       401,
       'Basic realm="Conclave", charset="UTF-8"',
     ]);
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(401);
+    expect(await post(`${url}api/elections/%2Felections%2Fa/resign`, {})).toMatchObject({ status: 401 });
+    expect((await fetch(`${url}healthz`)).status).toBe(200);
+    // A page of another site must not make a browser ask for the token.
+    const { hostname, port } = new URL(url);
+    const foreign = await new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { host: 'evil.example' };
+      get({ hostname, port, headers, agent: false }, resolve).on('error', reject);
+    });
+    foreign.resume();
+    expect([foreign.statusCode, foreign.headers['www-authenticate']]).toEqual([403, undefined]);
     const basic = { authorization: `Basic ${Buffer.from(`ops:${TOKEN}`).toString('base64')}` };
     const state = (await (await fetch(`${url}api/state`, { headers: basic })).json()) as DashboardState;
     expect(state.mayAct).toBe(true);

@@ -1,9 +1,7 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect as connectTo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
@@ -218,7 +216,7 @@ describe('visitors of the dashboard', () => {
     for (const host of ['evil.example', 'evil.example:80', `127.0.0.1.evil.example:${port}`])
       expect(await statusWith(`${url}api/state`, { host })).toBe(403);
     const other = await open({
-      authorize: (request) => request.headers.get('x-token') === 't',
+      authorize: (request) => request.headers.get('x-token') === 't' && 'read',
       hosts: ['ops.example'],
     });
     expect(await statusWith(`${other.url}api/state`, { host: 'ops.example', 'x-token': 't' })).toBe(200);
@@ -253,10 +251,7 @@ describe('visitors of the dashboard', () => {
       body: { error: { code: 'READ_ONLY' } },
     });
     const { url } = await open({
-      authorize: (request) => {
-        if (request.headers.has('x-throw')) throw new Error('no');
-        return request.headers.get('authorization') === 'Bearer secret';
-      },
+      authorize: (request) => request.headers.get('authorization') === 'Bearer secret' && 'act',
     });
     const right = { authorization: 'Bearer secret' };
     const codeOf = async (headers: Record<string, string>, body: unknown = {}) => {
@@ -265,7 +260,6 @@ describe('visitors of the dashboard', () => {
     };
     expect(await codeOf({})).toEqual([403, 'NOT_AUTHORIZED']);
     expect(await codeOf({ authorization: 'Bearer wrong' })).toEqual([403, 'NOT_AUTHORIZED']);
-    expect(await codeOf({ ...right, 'x-throw': '1' })).toEqual([403, 'NOT_AUTHORIZED']);
     expect(await codeOf({ ...right, origin: 'http://evil.example' })).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
     expect(await codeOf({ ...right, origin: new URL(url).origin.replace('http', 'https') })).toEqual([
       403,
@@ -295,7 +289,7 @@ describe('visitors of the dashboard', () => {
   it('hand a term over to the candidate that they name, and are told if there is none like that', async () => {
     const { join, open } = await setUp();
     for (const id of ['one', 'two', 'three']) await join(id);
-    const { url } = await open({ authorize: () => true });
+    const { url } = await open({ authorize: () => 'act' });
     const path = `${url}api/elections/${ENCODED}`;
     expect(await post(`${path}/hand-over`, { to: 'nobody' })).toMatchObject({
       status: 409,
@@ -311,7 +305,7 @@ describe('visitors of the dashboard', () => {
   it('are told when a leader refuses', async () => {
     const { join, open } = await setUp();
     await join('one', PATH, { onRevoke: () => false });
-    const { url } = await open({ authorize: () => true });
+    const { url } = await open({ authorize: () => 'act' });
     const path = `api/elections/${ENCODED}`;
     expect(await post(`${url}${path}/revoke`, { by: 'ops' })).toMatchObject({
       status: 409,
@@ -319,16 +313,64 @@ describe('visitors of the dashboard', () => {
     });
   });
 
-  it('are refused with a challenge if there is one, reading too if that is so wanted', async () => {
-    const { open } = await setUp();
+  it('may do what authorize says, on this machine too, and read without acting', async () => {
+    const { join, open } = await setUp();
+    const one = await join('one');
+    const asked: string[] = [];
     const { url } = await open({
-      authorize: () => false,
-      authorizeReads: true,
-      challenge: 'Basic realm="x"',
+      authorize: async (request) => {
+        asked.push(`${request.method} ${new URL(request.url).pathname}`);
+        if (request.method === 'POST') await request.text(); // The dashboard reads the body, too.
+        const access = request.headers.get('x-access');
+        return access === 'read' || access === 'act' ? access : false;
+      },
     });
-    const response = await fetch(url);
-    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="x"']);
+    const path = `api/elections/${ENCODED}/resign`;
+    const codeOf = async (access: string) => {
+      const headers = { 'x-access': access };
+      const read = await fetch(`${url}api/state`, { headers });
+      const state = (await read.json()) as DashboardState & { error?: { code: string } };
+      const { status, body } = await post(url + path, {}, headers);
+      return [
+        read.status,
+        state.error?.code ?? state.mayAct,
+        status,
+        (body.error as typeof state.error)?.code,
+      ];
+    };
+    expect(await codeOf('none')).toEqual([403, 'NOT_AUTHORIZED', 403, 'NOT_AUTHORIZED']);
+    expect((await fetch(url)).status).toBe(403);
+    expect((await fetch(url)).headers.has('www-authenticate')).toBe(false);
     expect((await fetch(`${url}healthz`)).status).toBe(200);
+    expect(asked).not.toContain('GET /healthz');
+    expect(await codeOf('read')).toEqual([200, false, 403, 'READ_ONLY']);
+    expect(one.term).toBeDefined();
+    expect(await codeOf('act')).toEqual([200, true, 200, undefined]);
+    const { states } = await follow(`${url}api/events`, { 'x-access': 'read' });
+    expect(states).toMatchObject([{ mayAct: false }]);
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ['throws', () => assert.fail('no key'), 'authorize has failed: no key'],
+    ['rejects', () => Promise.reject(new Error('no store')), 'authorize has failed: no store'],
+    ['returns true', () => true, "authorize returned true: expected 'read', 'act' or false"],
+    ['returns nothing', () => undefined, 'authorize returned undefined'],
+    ['resolves with a text', async () => 'admin', 'authorize returned another text'],
+    ['returns an object', () => ({ act: true }), 'authorize returned a value of the type object'],
+  ])('may do nothing if authorize %s, which the log names', async (_, authorize, cause) => {
+    const { join, open } = await setUp();
+    const one = await join('one');
+    const causes: unknown[] = [];
+    const warn = (fields: unknown, message?: string) =>
+      message === 'a request to the dashboard has failed' && causes.push((fields as { cause: string }).cause);
+    const { url } = await open({ authorize: authorize as () => false, logger: { ...SILENT, warn } });
+    for (const path of ['', 'api/state', 'api/events']) {
+      const response = await fetch(url + path);
+      expect([response.status, await response.json()]).toMatchObject([500, { error: { code: 'INTERNAL' } }]);
+    }
+    expect(await post(`${url}api/elections/${ENCODED}/resign`, {})).toMatchObject({ status: 500 });
+    expect(one.term).toBeDefined();
+    expect(causes).toEqual(Array(4).fill(expect.stringContaining(cause)));
   });
 });
 
@@ -351,7 +393,7 @@ it('shards on the dashboard are moved, pinned and unpinned, and what can not be 
   };
   const [one, two] = [await start('one'), await start('two')];
   await until(() => one.owned.size === 2 && two.owned.size === 2, 'the even shares');
-  const { url } = await open({ root: '/shards', authorize: () => true });
+  const { url } = await open({ root: '/shards', authorize: () => 'act' });
   const { states, changes } = await follow(`${url}api/events`);
   expect(states[0]?.groups).toMatchObject([
     { path: group, state: 'owned', members: [{ id: 'one' }, { id: 'two' }] },
@@ -384,40 +426,6 @@ it('shards on the dashboard are moved, pinned and unpinned, and what can not be 
   expect(await codeOf('unpin', {})).toBe(400);
 });
 
-it('what the dashboard has seen is kept in a file, also behind a torn line, and shown by the next process', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-dashboard-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const history = join(folder, 'history.jsonl');
-  const { join: joinElection, open } = await setUp({ history });
-  const one = await joinElection('one');
-  const first = await open();
-  await getJson(`${first.url}api/state`);
-  const two = await joinElection('two');
-  await one.stop();
-  const leads = async (url: string, id: string) =>
-    until(async () => (await getJson<DashboardState>(`${url}api/state`)).elections[0]?.leader?.id === id);
-  await leads(first.url, 'two');
-  const { historySince } = await getJson<DashboardState>(`${first.url}api/state`);
-  await first.handler.close();
-  appendFileSync(history, '{"kind":"term","path":"/ele');
-  await joinElection('three');
-  await two.stop();
-  const second = await open();
-  await leads(second.url, 'three');
-  const state = await getJson<DashboardState>(`${second.url}api/state`);
-  expect(state.historySince).toBe(historySince);
-  expect(state.elections[0]?.terms.map(({ id, end }) => [id, end])).toEqual([
-    ['one', expect.stringMatching(/^(released|handed-over)$/)], // Depends on what the leader knew of the queue.
-    ['two', 'unknown'],
-    ['three', null],
-  ]);
-  expect(state.transitions).toContainEqual(expect.objectContaining({ kind: 'ended', id: 'one' }));
-  await second.handler.close();
-  const lines = readFileSync(history, 'utf8').trimEnd().split('\n');
-  expect(lines.filter((line) => line === '{"kind":"term","path":"/ele')).toHaveLength(1);
-  expect(() => JSON.parse(lines.at(-1) ?? '') as unknown).not.toThrow();
-});
-
 it('a dashboard of a supervisor uses its sessions, and needs no others', async () => {
   const { connect, server } = await setUp();
   const supervisor = new ElectionSupervisor({
@@ -444,10 +452,8 @@ describe('the options of a dashboard', () => {
     ['a wrong root', { connect: 'a', root: 'elections' }],
     ['an unknown option', { connect: 'a', nonsense: 1 }],
     ['hosts without authorize', { connect: 'a', hosts: ['b'] }],
-    ['a host that is a URL', { connect: 'a', authorize: () => true, hosts: ['http://b'] }],
-    ['an origin without a scheme', { connect: 'a', authorize: () => true, origins: ['b'] }],
+    ['a host that is a URL', { connect: 'a', authorize: () => 'act', hosts: ['http://b'] }],
     ['authorize that is no function', { connect: 'a', authorize: 'yes' }],
-    ['a history that is a folder', { connect: 'a', history: '/' }],
   ])('are refused: %s', (_, options) => {
     expect(() => dashboard(options as DashboardOptions)).toThrow(InvalidOptionError);
   });

@@ -45,7 +45,6 @@ const ROOMS = [
   ['overview/model'],
   ['overview/reading'],
   ['overview'],
-  ['dashboard/history'],
   ['dashboard'],
   ['dashboard/page/model'],
   ['dashboard/page/browser'],

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Command, Option } from 'commander';
+import type { DashboardHandler, dashboard as openDashboard } from '../../dashboard/index.js';
 import { describe } from '../../errors.js';
 import { wholeNumber } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
@@ -15,7 +16,6 @@ interface DashboardOptions extends ConnectionOptions {
   readonly port: number;
   readonly tokenFile?: string;
   readonly allowHost?: readonly string[];
-  readonly history?: string;
 }
 
 const LAST_PORT = 65_535;
@@ -63,7 +63,6 @@ export function addDashboard(program: Command): void {
         'another name, as host or host:port, under which visitors may reach the page, besides the names of this machine. May be given several times',
       ).argParser((value, before: readonly string[] = []) => [...before, value]),
     )
-    .option('--history <file>', 'keep past terms and events in this file, and show them after the next start')
     .addHelpText('after', MORE_HELP)
     .action(serve);
 }
@@ -83,8 +82,7 @@ async function serve(options: DashboardOptions): Promise<void> {
     import('node:http'),
     import('../../dashboard/index.js'),
   ]);
-  const settings = settingsOf(options);
-  const handler = orUserError(() => dashboard(settings));
+  const handler = orUserError(() => openWith(dashboard, options));
   try {
     const server = await listening(createServer, toNodeListener(handler), { host, port });
     console.log(urlOf(server.address() as AddressInfo));
@@ -97,20 +95,36 @@ async function serve(options: DashboardOptions): Promise<void> {
   }
 }
 
-function settingsOf({ root, history, tokenFile, host, allowHost = [], ...connection }: DashboardOptions) {
-  const { connect, session } = targetOf(connection);
-  const common = { connect, session, root, ...(history !== undefined && { history }) };
-  if (tokenFile === undefined) return common;
+/** @param dashboard - the function of conclave/dashboard */
+function openWith(dashboard: typeof openDashboard, options: DashboardOptions): DashboardHandler {
+  const { root, tokenFile } = options;
+  const { connect, session } = targetOf(options);
+  if (tokenFile === undefined) return dashboard({ connect, session, root });
   const token = readToken(tokenFile);
-  const isAny = host === '0.0.0.0' || host === '::';
-  const own = host.includes(':') ? `[${host}]` : host;
-  return {
-    ...common,
-    hosts: isAny ? allowHost : [own, ...allowHost],
-    authorize: (request: Request) => showsToken(request.headers.get('authorization'), token),
-    authorizeReads: true,
-    challenge: 'Basic realm="Conclave", charset="UTF-8"',
+  const refused = new WeakSet<Request>();
+  const authorize = (request: Request) => {
+    if (showsToken(request.headers.get('authorization'), token)) return 'act';
+    refused.add(request);
+    return false;
   };
+  const handler = dashboard({ connect, session, root, hosts: hostsOf(options), authorize });
+  const answer = async (...[request, visitor]: Parameters<DashboardHandler>) => {
+    const response = await handler(request, visitor);
+    return refused.has(request) ? withChallenge(response) : response;
+  };
+  return Object.assign(answer, { close: handler.close });
+}
+
+/** The names by which visitors reach the page, besides those of this machine. */
+function hostsOf({ host, allowHost = [] }: DashboardOptions): readonly string[] {
+  if (host === '0.0.0.0' || host === '::') return allowHost;
+  return [host.includes(':') ? `[${host}]` : host, ...allowHost];
+}
+
+/** Makes a browser ask for the token. The dashboard refuses without a challenge, as an application that has a login needs it. */
+function withChallenge({ body, headers }: Response): Response {
+  const challenge = { 'www-authenticate': 'Basic realm="Conclave", charset="UTF-8"' };
+  return new Response(body, { status: 401, headers: { ...Object.fromEntries(headers), ...challenge } });
 }
 
 /** @throws UserError if the port isn't available */

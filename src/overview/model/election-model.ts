@@ -5,7 +5,7 @@ import type { ReadRecord } from '../../election/record/record.js';
 import type { QueueEntry } from '../../queue/names-and-order.js';
 import { shownData, shownId } from './read-limits.js';
 import { Terms } from './terms.js';
-import type { CandidateView, ElectionView, LeaderView, NextView, TermView, TransitionView } from './views.js';
+import type { CandidateView, ElectionView, LeaderView, NextView, TransitionView } from './views.js';
 
 /** A record as it was read. */
 export interface DatedRecord {
@@ -37,16 +37,14 @@ const NO_FACTS: ElectionFacts = {
 export class ElectionModel {
   readonly path: string;
   #facts = NO_FACTS;
-  readonly #terms: Terms;
+  readonly #terms = new Terms();
   /** By the names of leaders' nodes, when their newest heartbeat was committed. */
   readonly #heartbeats = new Map<string, number>();
   #isUnreadable = false;
   #view: ElectionView | undefined;
 
-  /** @param past - the terms that are known from before the overview began */
-  constructor(path: string, past: readonly TermView[] = []) {
+  constructor(path: string) {
     this.path = path;
-    this.#terms = new Terms(past);
   }
 
   /**

@@ -15,7 +15,7 @@ export interface GroupFacts {
 }
 
 const MOST_MOVES = 100;
-const NOTHING_READ = { shards: [], members: [], owners: [], pins: [], state: 'deserted' } as const;
+const NOTHING_READ = { shards: [], members: [], owners: [], pins: [], moves: [], state: 'deserted' } as const;
 
 /** What is known of one group, over all sessions that have read it. Reads nothing itself. */
 export class GroupModel {
@@ -25,10 +25,9 @@ export class GroupModel {
   readonly #lastOwners = new Map<string, string>();
   #hasRead = false;
 
-  /** @param moves - the moves that are known from before the overview began, the newest first */
-  constructor(path: string, moves: readonly MoveView[] = []) {
+  constructor(path: string) {
     this.path = path;
-    this.#view = { path, ...NOTHING_READ, moves: moves.slice(0, MOST_MOVES) };
+    this.#view = { path, ...NOTHING_READ };
   }
 
   get view(): GroupView {
@@ -49,6 +48,7 @@ export class GroupModel {
     const index = new Map([...facts.members.values()].map((member, at) => [member, at]));
     const { shards = [] } = facts;
     const isSame = same(former.shards, shards);
+    if (!isSame && facts.shards !== undefined) this.#forgetAllBut(shards);
     const owners = shards.map((shard) => index.get(facts.ownerOf(shard) as ShardMember) ?? -1);
     const next: GroupView = {
       path: this.path,
@@ -90,6 +90,11 @@ export class GroupModel {
       if (this.#hasRead) moves.push({ at: now, shard, from, to });
     }
     return moves;
+  }
+
+  #forgetAllBut(shards: readonly string[]): void {
+    const kept = new Set(shards);
+    for (const shard of this.#lastOwners.keys()) if (!kept.has(shard)) this.#lastOwners.delete(shard);
   }
 }
 

@@ -10,11 +10,9 @@ import type {
   GroupView,
   LeaderView,
   LockView,
-  MoveView,
   OverviewChange,
   OverviewState,
   ServerView,
-  TermView,
   TransitionView,
 } from './views.js';
 
@@ -38,18 +36,6 @@ export interface TreeListener {
 }
 
 const MOST_TRANSITIONS = 200;
-
-/** The history that is known from before the overview began. */
-export interface Past {
-  /** By the paths of elections, the oldest first. */
-  readonly terms: ReadonlyMap<string, readonly TermView[]>;
-  /** By the paths of groups, the newest first. */
-  readonly moves: ReadonlyMap<string, readonly MoveView[]>;
-  /** The newest first. */
-  readonly transitions: readonly TransitionView[];
-}
-
-export const NO_PAST: Past = { terms: new Map(), moves: new Map(), transitions: [] };
 
 /** What has changed since the last batch. */
 interface Batch {
@@ -85,7 +71,6 @@ function emptyBatch(): Batch {
  * read until the next session has read it, too. The difference is then a change like any other. It reads nothing itself.
  */
 export class OverviewModel implements TreeListener {
-  readonly #past: Past;
   readonly #now: () => number;
   readonly #onDirty: () => void;
   readonly #onReadAll: () => void;
@@ -97,11 +82,11 @@ export class OverviewModel implements TreeListener {
   readonly #sent = new Map<string, ElectionView | LockView>();
   #servers: readonly ServerView[] = [];
   #limits: readonly string[] = [];
-  #transitions: readonly TransitionView[];
+  #transitions: readonly TransitionView[] = [];
   #connection: { readonly connected: boolean; readonly disconnectedSince: number | null };
   #batch = emptyBatch();
-  /** Those that the present session has read. */
-  readonly #read = new Set<string>();
+  /** Those that a former session has read, and the present one hasn't yet. */
+  #unread = new Set<string>();
   #hasReadAll = false;
 
   /**
@@ -110,21 +95,16 @@ export class OverviewModel implements TreeListener {
    * @param how.onReadAll - called when a session has read everything below the root
    * @param how.onFailed - called when reading has failed, and has to begin anew
    */
-  constructor(
-    past: Past,
-    how: {
-      now: () => number;
-      onDirty: () => void;
-      onReadAll: () => void;
-      onFailed: (error: unknown) => void;
-    },
-  ) {
-    this.#past = past;
+  constructor(how: {
+    now: () => number;
+    onDirty: () => void;
+    onReadAll: () => void;
+    onFailed: (error: unknown) => void;
+  }) {
     this.#now = how.now;
     this.#onDirty = how.onDirty;
     this.#onReadAll = how.onReadAll;
     this.#onFailed = how.onFailed;
-    this.#transitions = past.transitions.slice(0, MOST_TRANSITIONS);
     this.#connection = { connected: false, disconnectedSince: how.now() };
   }
 
@@ -144,7 +124,7 @@ export class OverviewModel implements TreeListener {
   election(path: string, facts: ElectionFacts): void {
     this.#found(path, this.#elections);
     const known = this.#elections.get(path);
-    const model = known ?? new ElectionModel(path, this.#past.terms.get(path));
+    const model = known ?? new ElectionModel(path);
     this.#elections.set(path, model);
     const events = model.read(facts, this.#now());
     if (known !== undefined || this.#hasReadAll) this.#happened(events);
@@ -161,7 +141,7 @@ export class OverviewModel implements TreeListener {
 
   group(path: string, facts: GroupFacts): void {
     this.#found(path, this.#groups);
-    if (!this.#groups.has(path)) this.#groups.set(path, new GroupModel(path, this.#past.moves.get(path)));
+    if (!this.#groups.has(path)) this.#groups.set(path, new GroupModel(path));
     this.#batch.groupFacts.set(path, facts);
     this.#onDirty();
   }
@@ -174,7 +154,7 @@ export class OverviewModel implements TreeListener {
   }
 
   refused(path: string): void {
-    this.#read.add(path);
+    this.#unread.delete(path);
     this.#elections.get(path)?.refused();
     this.#groups.get(path)?.refused();
     if (this.#elections.has(path)) this.#batch.elections.add(path);
@@ -184,10 +164,11 @@ export class OverviewModel implements TreeListener {
   }
 
   removed(path: string): void {
+    this.#unread.delete(path);
     const existed = [this.#elections, this.#locks, this.#groups].map((kind) => kind.delete(path));
     if (!existed.includes(true)) return;
-    const { elections, locks, groups, groupFacts } = this.#batch;
-    for (const set of [elections, locks, groups, groupFacts, this.#sent]) set.delete(path);
+    const { elections, locks, groups, groupFacts, heartbeats } = this.#batch;
+    for (const each of [elections, locks, groups, groupFacts, heartbeats, this.#sent]) each.delete(path);
     this.#batch.removed.add(path);
     this.#happened([{ at: this.#now(), path, kind: 'removed', id: null }]);
     this.#onDirty();
@@ -201,13 +182,12 @@ export class OverviewModel implements TreeListener {
 
   /** A session begins to read. */
   begin(): void {
-    this.#read.clear();
+    this.#unread = new Set([...this.#elections.keys(), ...this.#locks.keys(), ...this.#groups.keys()]);
     if (this.#limits.length > 0) this.limited([]);
   }
 
   readAll(): void {
-    for (const kind of [this.#elections, this.#locks, this.#groups])
-      for (const path of [...kind.keys()]) if (!this.#read.has(path)) this.removed(path);
+    for (const path of this.#unread) this.removed(path);
     const isFirst = !this.#hasReadAll;
     this.#hasReadAll = true;
     if (isFirst) this.takeBatch(); // The state has these changes already.
@@ -257,7 +237,6 @@ export class OverviewModel implements TreeListener {
 
   /** The changes since the last call; `undefined` if there are none. Before everything was read once, it reports no changes. */
   takeBatch(): OverviewChange | undefined {
-    if (!this.#hasReadAll) return undefined;
     this.#readGroups();
     const batch = this.#batch;
     this.#batch = emptyBatch();
@@ -276,7 +255,7 @@ export class OverviewModel implements TreeListener {
     const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
     const { connection, servers, limits } = batch;
     const change = { ...connection, ...(servers && { servers }), ...(limits && { limits }), ...filled };
-    return Object.keys(change).length > 0 ? change : undefined;
+    return this.#hasReadAll && Object.keys(change).length > 0 ? change : undefined;
   }
 
   #readGroups(): void {
@@ -302,7 +281,7 @@ export class OverviewModel implements TreeListener {
 
   /** The node is of this kind. Before, it may have been of another kind. */
   #found(path: string, kind: ReadonlyMap<string, unknown>): void {
-    this.#read.add(path);
+    this.#unread.delete(path);
     this.#batch.removed.delete(path);
     if (kind.has(path)) return;
     this.removed(path);

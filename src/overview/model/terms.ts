@@ -51,13 +51,8 @@ interface OpenTerm {
 
 /** The terms of one election, from the reads that show them. */
 export class Terms {
-  #terms: TermView[];
+  #terms: TermView[] = [];
   #open: OpenTerm | undefined;
-
-  /** @param past - the terms that are known from before the overview began, the oldest first */
-  constructor(past: readonly TermView[] = []) {
-    this.#terms = past.slice(-MOST_TERMS);
-  }
 
   /** The oldest first. */
   get all(): readonly TermView[] {
@@ -82,8 +77,6 @@ export class Terms {
       this.#open = undefined;
     }
     if (record.state === 'held') events.push(...this.#begin(facts, now));
-    // Known from before the overview began, and over by now.
-    else if (this.#last?.end === null) events.push(...this.#close('unknown', at));
     return events;
   }
 
@@ -102,15 +95,9 @@ export class Terms {
     const { term, node, leaseMs } = record;
     const id = facts.id === null ? null : shownId(facts.id);
     this.#open = { term, node, leaseMs };
-    const last = this.#last;
-    const isKnown = last !== undefined && last.term === term && last.end === null;
-    const events: TermEvent[] = last?.end === null && !isKnown ? this.#close('unknown', at) : [];
-    if (!isKnown) {
-      this.#terms = [...this.#terms, { term, id, from: at, to: null, end: null }];
-      this.#terms = this.#terms.slice(-MOST_TERMS);
-      events.push({ at, kind: 'elected', id, term });
-    }
-    return isGone ? [...events, ...this.#close('session-ended', now)] : events;
+    this.#terms = [...this.#terms, { term, id, from: at, to: null, end: null }].slice(-MOST_TERMS);
+    const elected: TermEvent = { at, kind: 'elected', id, term };
+    return isGone ? [elected, ...this.#close('session-ended', now)] : [elected];
   }
 
   /** A term that has ended no longer changes. */

@@ -20,7 +20,6 @@ export function stateOf(parts: Partial<DashboardState> = {}): DashboardState {
     connected: true,
     disconnectedSince: null,
     mayAct: false,
-    historySince: now - 6 * 60 * MINUTE,
     elections: [],
     locks: [],
     groups: [],

@@ -40,10 +40,10 @@ export async function post(
 }
 
 /** A visitor's stream of events, until the test has ended. */
-export async function follow(url: string) {
+export async function follow(url: string, headers: Readonly<Record<string, string>> = {}) {
   const gone = new AbortController();
   onTestFinished(() => gone.abort());
-  const response = await fetch(url, { signal: gone.signal });
+  const response = await fetch(url, { headers, signal: gone.signal });
   if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
   const states: DashboardState[] = [];
   const changes: DashboardChange[] = [];

@@ -101,13 +101,12 @@ describe('a visitor', () => {
 
 describe('the origin of an action', () => {
   const refused = (headers: Record<string, string>, url = 'http://ops.example:8080') =>
-    originRefusal(new Headers(headers), visitOf(new Request(url)), ['https://proxy.example'])?.code;
+    originRefusal(new Headers(headers), visitOf(new Request(url)))?.code;
 
   it.each([
     [{ origin: 'http://ops.example:8080' }, undefined],
     [{ origin: 'HTTP://OPS.example:8080' }, undefined],
-    [{ origin: 'https://proxy.example' }, undefined],
-    [{ origin: 'https://proxy.example', 'sec-fetch-site': 'cross-site' }, undefined],
+    [{ origin: 'https://proxy.example' }, 'ORIGIN_NOT_ALLOWED'],
     [{ 'sec-fetch-site': 'same-origin' }, undefined],
     [{}, 'ORIGIN_MISSING'],
     [{ 'sec-fetch-site': 'none' }, 'ORIGIN_MISSING'],

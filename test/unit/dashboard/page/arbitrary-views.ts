@@ -81,7 +81,6 @@ export const anyState: fc.Arbitrary<DashboardState> = fc.record({
   connected: fc.boolean(),
   disconnectedSince: fc.option(time),
   mayAct: fc.constant(false),
-  historySince: fc.constant(0),
   elections: someOf('election', election),
   locks: someOf('lock', lock),
   groups: someOf('group', group),

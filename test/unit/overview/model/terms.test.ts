@@ -70,19 +70,6 @@ describe('the terms of an election', () => {
     ]);
   });
 
-  it('go on with one from before that still lasts, and close one that does not', () => {
-    const past = [{ term: 3, id: 'c3', from: 7, to: null, end: null }];
-    const same = new Terms(past);
-    expect(same.see(facts(held(3), 7), 50)).toEqual([]);
-    expect(same.all).toEqual(past);
-    const another = new Terms(past);
-    another.see(facts(held(9), 20), 50);
-    expect(another.all.map(({ term, to, end }) => [term, to, end])).toEqual([
-      [3, 20, 'unknown'],
-      [9, null, null],
-    ]);
-  });
-
   it('never overlap, are at most 100, and only the last one lasts, whatever is read', () => {
     const record = fc.oneof(
       fc.integer({ min: 0, max: 9 }).map((term) => vacant(term)),
