@@ -3,14 +3,8 @@ import { Readable } from 'node:stream';
 import { describe } from '../errors.js';
 import type { DashboardHandler } from './dashboard.js';
 
-/** Requests and answers of node:http, and of what builds on it: Express, Fastify's `raw`, Nest, Connect. */
-export type NodeListener = (
-  request: IncomingMessage & { originalUrl?: string },
-  response: ServerResponse,
-) => void;
-
 /**
- * A dashboard as a listener for `http.createServer`, or as Express's middleware. A visitor that goes away ends its stream, and one that
+ * A dashboard as a listener for `http.createServer`, or for what builds on it: Express, Fastify's `raw`, Nest, Connect. A visitor that goes away ends its stream, and one that
  * reads too slowly loses its connection. HTTP/2 of `node:http2` isn't served: such a request gets the status 505.
  *
  * @example
@@ -18,7 +12,9 @@ export type NodeListener = (
  * createServer(toNodeListener(dashboard({ connect: 'zk1:2181' }))).listen(7070, '127.0.0.1');
  * ```
  */
-export function toNodeListener(handler: DashboardHandler): NodeListener {
+export function toNodeListener(
+  handler: DashboardHandler,
+): (request: IncomingMessage, response: ServerResponse) => void {
   return (incoming, outgoing) => {
     void answer(handler, incoming, outgoing); // Never rejects.
   };
