@@ -1,3 +1,5 @@
+import type { GroupView } from '../../api.js';
+
 /** Paul Tol's qualitative palettes `muted` and `light`, which people with any common color blindness can tell apart. */
 const ON_LIGHT = [
   '#332288',
@@ -33,6 +35,32 @@ export function memberStyle(slot: number, isDark: boolean): MemberStyle {
   const palette = isDark ? ON_DARK : ON_LIGHT;
   const color = palette[slot % palette.length] as string;
   return { color, pattern: PATTERNS[Math.floor(slot / palette.length) % PATTERNS.length] ?? 'plain' };
+}
+
+/** The numbers of the members of all groups, for their colors: those of a group are kept as long as there is that group. */
+export class MemberSlots {
+  readonly #ofGroups = new Map<string, ReadonlyMap<string, number>>();
+
+  /** How many groups have numbers. */
+  get size(): number {
+    return this.#ofGroups.size;
+  }
+
+  /** By the ids of the members. */
+  of({ path, members }: Pick<GroupView, 'path' | 'members'>): ReadonlyMap<string, number> {
+    const ids = members.map(({ id }) => id);
+    const known = this.#ofGroups.get(path);
+    if (known?.size === ids.length && ids.every((id) => known.has(id))) return known;
+    const assigned = assignSlots(known ?? new Map(), ids);
+    this.#ofGroups.set(path, assigned);
+    return assigned;
+  }
+
+  /** Forgets all other groups. */
+  keep(groups: readonly Pick<GroupView, 'path'>[]): void {
+    const paths = new Set(groups.map(({ path }) => path));
+    for (const path of this.#ofGroups.keys()) if (!paths.has(path)) this.#ofGroups.delete(path);
+  }
 }
 
 /**
