@@ -51,7 +51,6 @@ describe('conclave status --root', () => {
       {
         election: `${root}/b`,
         state: 'led',
-        seats: 1,
         leader: { id: 'one', term: 1, heartbeatAt: expect.any(Number) },
         candidates: [{ id: 'one', leads: true, data: 'here' }, { id: 'two' }],
         next: { id: 'two', why: 'queue' },
