@@ -30,7 +30,7 @@ export default {
     ...unionOf('index.ElectorState', ['name', 'term', 'reason']),
     ...unionOf('index.SessionState', ['name', 'sinceMs']),
     ...unionOf('index.TransactionPart', ['kind', 'path', 'version', 'data', 'mode']),
-    ...unionOf('dashboard.DashboardChange.heartbeats', ['path', 'seat', 'at']),
+    ...unionOf('dashboard.DashboardChange.heartbeats', ['path', 'at']),
   ],
   // Names that only shorten a declaration; callers never need them.
   intentionallyNotExported: [

@@ -1,4 +1,4 @@
-// Imports more than 20 modules: 25, half of them for types. It connects the queue, which knows nothing of elections, with the records.
+// Imports more than 20 modules: 24, half of them for types. It connects the queue, which knows nothing of elections, with the record.
 
 import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../platform/async/promises.js';

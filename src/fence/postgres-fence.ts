@@ -75,7 +75,7 @@ export class PostgresFence {
 
   /**
    * @param query - runs a statement *outside* of any transaction, so that it is one of its own: a pool, a client, or a function
-   * @param resource - what is protected: a name for each election, for each of its seats, for each shard
+   * @param resource - what is protected: a name for each election and for each shard
    * @throws InvalidOptionError
    */
   constructor(query: Query, resource: string, options?: PostgresFenceOptions) {

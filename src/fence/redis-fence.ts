@@ -58,7 +58,7 @@ export class RedisFence {
   readonly #key: string;
 
   /**
-   * @param key - of the fence: one for each election, for each of its seats, for each shard
+   * @param key - of the fence: one for each election and for each shard
    * @throws InvalidOptionError
    */
   constructor(client: RedisClient, key: string) {

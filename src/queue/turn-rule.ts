@@ -13,7 +13,7 @@ export interface TurnRule {
   readonly outdated?: Abortable;
 }
 
-/** All contenders ahead must be gone: a lock, or an election with one leader. */
+/** All contenders ahead must be gone: a lock, or an election. */
 export const EXCLUSIVE: TurnRule = { blocks: () => true, capacity: 0 };
 
 /**

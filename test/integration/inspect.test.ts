@@ -38,8 +38,8 @@ describe('what is printed, and written as JSON,', () => {
   it('of a term says whether it is held, and the token', async () => {
     const { clock, session } = await world();
     const { elector, term } = await elect(session);
-    expect(plain(term)).toEqual({ number: 1, seat: 0, token: String(term.token), held: true });
-    expect(inspect(term)).toBe(`Term { number: 1, seat: 0, token: ${term.token}n, held: true }`);
+    expect(plain(term)).toEqual({ number: 1, token: String(term.token), held: true });
+    expect(inspect(term)).toBe(`Term { number: 1, token: ${term.token}n, held: true }`);
     expect(inspect({ deep: { down: { in: term } } })).toContain('[Term]');
     expect(plain({ elector })).toEqual({
       elector: { id: 'me', path: '/elections/one', state: 'leading', term: plain(term) },

@@ -32,8 +32,6 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
   readonly elector: LeaderElector;
   /** The term that was lost. Known once its work has settled. */
   #lost: TermLoss | undefined;
-  /** Whether the session ended, or the elector couldn't go on, before the supervisor was stopped. */
-  #hasEndedByItself = false;
 
   constructor(
     session: Session,
@@ -63,7 +61,7 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
     const term = this.#lost?.term;
     if (ended.reason instanceof SessionExpiredError) return { term, reason: 'session-expired' };
     if (this.#lost !== undefined) return this.#lost;
-    return ended.aborted || this.#hasEndedByItself ? { term, reason: 'stopped' } : undefined;
+    return ended.aborted ? { term, reason: 'stopped' } : undefined;
   }
 
   /** Resolves once it has a place in the queue. @throws as `LeaderElector.start` does */
@@ -76,8 +74,7 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
   }
 
   /**
-   * Resolves when the session has ended, when a term is lost and its work has settled, when the elector has stopped by itself
-   * since it can't take part in this election, or at `stop`.
+   * Resolves when the session has ended, when a term is lost and its work has settled, or at `stop`.
    *
    * If the term was lost with no server in reach, the next server says whether the session has expired as well. A supervisor
    * that is stopped doesn't wait for that.
@@ -92,7 +89,6 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
     for (const each of unsubscribe) each();
     if (this.#lost !== undefined && session.state.name === 'suspended')
       await abortable(session.whenConnected(), session.ended, stop).catch(ignore); // `loss` says what has come of it.
-    this.#hasEndedByItself = !stop.aborted;
   }
 
   #relay(cooldown: Cooldown, { emit, report }: CandidacyPort): void {

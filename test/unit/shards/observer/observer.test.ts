@@ -380,7 +380,7 @@ describe('the sessions of an observer of shards', () => {
     expect(() => new ShardObserver('zk1:x', GROUP)).toThrow(InvalidOptionError);
     expect(() => new ShardObserver(session, 'group')).toThrow(InvalidOptionError);
     expect(() => new ShardObserver(session, GROUP, { session: {} })).toThrow(InvalidOptionError);
-    expect(() => new ShardObserver(session, GROUP, { seat: 1 } as never)).toThrow(InvalidOptionError);
+    expect(() => new ShardObserver(session, GROUP, { sesion: {} } as never)).toThrow(InvalidOptionError);
     expect(() => new ShardObserver(7 as never, GROUP)).toThrow(
       'session is 7: expected a Session, a connect string or a supervisor',
     );
