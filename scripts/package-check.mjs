@@ -7,6 +7,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { installations } from './package/beside.mjs';
 import { bundles } from './package/bundles.mjs';
 import { runChecks } from './package/checks.mjs';
 import { compilations } from './package/compilers.mjs';
@@ -30,6 +31,7 @@ try {
     ...counts(join(installed, 'node_modules/conclave')),
     ...compilations(installed, folderFor),
     ...bundles(installed, folderFor),
+    ...installations(tarball, folderFor),
   ];
   process.exitCode = (await runChecks(checks, console.log)) > 0 ? 1 : 0;
 } finally {

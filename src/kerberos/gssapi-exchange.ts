@@ -88,7 +88,7 @@ export class GssapiExchange implements SaslExchange {
     if (!token) throw new AuthenticationError(NO_OFFER);
     const offer = await ofServer('offer', () => client.unwrap(token.toString('base64')));
     const answer = answerToOffer(decode(offer));
-    return decode(await client.wrap(answer.toString('base64')));
+    return decode(await client.wrap(answer.toString('base64'), {}));
   }
 }
 

@@ -18,8 +18,8 @@ export interface KerberosClient {
   step(challenge: string): Promise<string>;
   /** The message within the server's token. */
   unwrap(challenge: string): Promise<string>;
-  /** A token with a message. */
-  wrap(challenge: string): Promise<string>;
+  /** A token with a message. Before version 7 of the package, the options must be given. */
+  wrap(challenge: string, options: object): Promise<string>;
 }
 
 /** @throws InvalidOptionError */
@@ -29,6 +29,6 @@ export function checkModule(value: unknown): KerberosModule {
   throw new InvalidOptionError(
     'module',
     value,
-    "the npm package kerberos: give all of it, as import * as krb5 from 'kerberos' does",
+    "the npm package kerberos 1.1 or later: give all of it, as import * as krb5 from 'kerberos' does",
   );
 }

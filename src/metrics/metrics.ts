@@ -15,7 +15,7 @@ import {
   Spans,
   type Tracer,
 } from './export/open-telemetry.js';
-import { type PromClientRegistry, registerWith } from './export/prom-client.js';
+import { awaitsValues, type PromClientRegistry, registerWith } from './export/prom-client.js';
 import { CONTENT_TYPE, prometheusText } from './export/prometheus-text.js';
 import type { Collector, CollectorPort } from './model/collector.js';
 import { merged, type Snapshot } from './model/measurements.js';
@@ -25,7 +25,7 @@ export type MetricsSource = ElectionSupervisor | LeaderElector | ShardSupervisor
 
 /** The parts of OpenTelemetry to measure with. Give at least one of the two. */
 export interface Instrumentation {
-  /** A meter of `@opentelemetry/api`. It exports the metrics that this process measures itself, without those of its workers. */
+  /** A meter of `@opentelemetry/api` 1.3 or later. It exports the metrics that this process measures itself, without those of its workers. */
   readonly meter?: Meter;
   /** A tracer of `@opentelemetry/api`. It gets a span for each term, each call of a clean-up hook and each takeover. */
   readonly tracer?: Tracer;
@@ -69,15 +69,20 @@ export class Metrics {
    * when a supervisor replaces one that has stopped: the registry gets each metric only once. A second call with the same registry
    * changes nothing.
    *
-   * @throws InvalidOptionError if `registry` isn't a registry of prom-client
+   * @throws InvalidOptionError if `registry` isn't a registry of prom-client 13 or later
    * @throws InvalidStateError after `close()`
    * @throws the registry's error if the registry has another metric with one of these names. Then this method registers none.
    */
   register(registry: PromClientRegistry): void {
     this.#checkOpen();
-    checkMethods('registry', registry, ['registerMetric', 'getSingleMetric', 'removeSingleMetric'], {
-      expected: 'a Registry of prom-client',
-    });
+    const expected = 'a Registry of prom-client 13 or later';
+    checkMethods('registry', registry, REGISTRY_METHODS, { expected });
+    if (!awaitsValues(registry))
+      throw new InvalidOptionError(
+        'registry',
+        registry,
+        `${expected}, and this one is of an earlier version`,
+      );
     this.#closing.push(registerWith(registry, this.#gathered));
   }
 
@@ -99,7 +104,7 @@ export class Metrics {
       throw new InvalidOptionError('instrument', instrumentation, 'an object with a meter, a tracer or both');
     const what = 'of @opentelemetry/api';
     if (meter !== undefined)
-      checkMethods('instrument.meter', meter, METER_METHODS, { expected: `a Meter ${what}` });
+      checkMethods('instrument.meter', meter, METER_METHODS, { expected: `a Meter ${what} 1.3 or later` });
     if (tracer !== undefined)
       checkMethods('instrument.tracer', tracer, ['startSpan'], { expected: `a Tracer ${what}` });
     if (meter !== undefined && !this.#meters.has(meter))
@@ -177,6 +182,12 @@ export class Metrics {
   }
 }
 
+const REGISTRY_METHODS = [
+  'registerMetric',
+  'getSingleMetric',
+  'getSingleMetricAsString',
+  'removeSingleMetric',
+];
 const METER_METHODS = [
   'createObservableGauge',
   'createObservableCounter',

@@ -72,7 +72,7 @@ class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
  * needs in a later hook than `onModuleDestroy`: `beforeApplicationShutdown` or `onApplicationShutdown`. Nest stops several elections one
  * after the other.
  *
- * Give each election but one a `name`. Nest 10 takes two modules without a name for one, and Nest 11 and 12 start two supervisors, of which
+ * Give each election but one a `name`. Up to Nest 10, two modules without a name are one. Nest 11 and 12 start two supervisors, of which
  * they inject one.
  *
  * @example

@@ -18,7 +18,7 @@ export interface LeaderHealth {
  * A health indicator for `HealthCheckService.check` of @nestjs/terminus 11 and 12: `up` while `supervisor.health().live`, or `ready`. A
  * waiting candidate is ready as well as a leader.
  *
- * Not for terminus 10, which answers with 200 although an indicator returns `down`. Use `healthHandler` there.
+ * Not for terminus 8 to 10, which answer with 200 although an indicator returns `down`. Use `healthHandler` there.
  *
  * @param supervisor - an `ElectionSupervisor` or a `ShardSupervisor`
  * @param which - `live`: restart the process if it is down; `ready`: route no requests to it

@@ -9,10 +9,14 @@ import { connectString, uniquePath } from '../support/conclave/sessions.js';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
-const FOLDERS = ['@nestjs/common', '@nestjs/core', '@nestjs/schedule', '@nestjs/terminus'];
+const FOLDERS = [
+  ...['@nestjs/common', '@nestjs/core', '@nestjs/schedule', '@nestjs/terminus'],
+  ...['reflect-metadata', 'rxjs'],
+];
 
 /** How the template of each version of Nest compiles. `node10` finds the subpaths of conclave by `typesVersions` alone. */
 const VERSIONS = [
+  { nest: 8, type: 'commonjs', module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' },
   { nest: 10, type: 'commonjs', module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' },
   { nest: 11, type: 'commonjs', module: 'nodenext', moduleResolution: 'nodenext' },
   { nest: 12, type: 'module', module: 'nodenext', moduleResolution: 'nodenext' },
@@ -33,7 +37,7 @@ async function compileWith({ nest, type, ...resolution }: (typeof VERSIONS)[numb
   copyConsumer(installed, folder);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'application', private: true, type }));
   for (const name of FOLDERS) link(folder, name, folderOf(nest, name));
-  for (const name of ['@types/node', 'reflect-metadata', 'rxjs']) link(folder, name);
+  link(folder, '@types/node');
   copyFileSync(join(import.meta.dirname, 'nest/application.ts'), join(folder, 'application.ts'));
   const compilerOptions = {
     ...resolution,

@@ -5,6 +5,7 @@ import { countOf, type Labels, merged, type Series, type Snapshot } from '../mod
 export interface PromClientRegistry {
   registerMetric(metric: never): void;
   getSingleMetric(name: string): unknown;
+  getSingleMetricAsString(name: string): Promise<string>;
   removeSingleMetric(name: string): void;
 }
 
@@ -44,6 +45,24 @@ const NOT_ADDED_UP: ReadonlySet<FamilyName> = new Set([
 ] as const);
 
 const bridges = new WeakMap<PromClientRegistry, Bridge>();
+
+/**
+ * Whether the registry awaits the values of a metric. Before prom-client 13 it took a promise for the values, and each scrape failed. The metric
+ * that this asks for is the registry's only for the call, so that neither Conclave nor the application collects anything.
+ */
+export function awaitsValues(registry: PromClientRegistry): boolean {
+  const name = 'conclave_probe';
+  const none = { name, help: 'a probe', type: 'gauge', values: [] };
+  const probe = { ...none, aggregator: 'sum', get: async () => none, reset: () => undefined };
+  registry.registerMetric(probe as never);
+  try {
+    return typeof registry.getSingleMetricAsString(name)?.then === 'function';
+  } catch {
+    return false;
+  } finally {
+    registry.removeSingleMetric(name);
+  }
+}
 
 /**
  * Registers the metrics with prom-client's registry, which shows the values of `source` from now on. One registry takes any number

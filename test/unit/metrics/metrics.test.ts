@@ -298,11 +298,32 @@ describe('what is measured', () => {
     expect(() => metrics(foreign)).toThrow('an ElectionSupervisor of another copy of conclave (0.0.1)');
     const none = metrics([]);
     expect(await none.text()).toBe('');
-    expect(() => none.register({} as never)).toThrow('a Registry of prom-client');
+    expect(() => none.register({} as never)).toThrow('a Registry of prom-client 13 or later');
     expect(() => none.instrument({})).toThrow('a meter, a tracer or both');
-    expect(() => none.instrument({ meter: {} as never })).toThrow('a Meter of @opentelemetry/api');
+    expect(() => none.instrument({ meter: {} as never })).toThrow(
+      'a Meter of @opentelemetry/api 1.3 or later',
+    );
     expect(() => none.instrument({ tracer: {} as never })).toThrow('a Tracer of @opentelemetry/api');
   });
+});
+
+it('a registry that does not await the values of its metrics is refused, and stays as it was', async () => {
+  const registered = new Map<string, { get(): { name: string } }>();
+  // As of prom-client 12, which looks for the name in the promise of the values.
+  const registry = {
+    registerMetric: (metric: { name: string; get(): { name: string } }) =>
+      void registered.set(metric.name, metric),
+    getSingleMetric: (name: string) => registered.get(name),
+    getSingleMetricAsString: (name: string) => registered.get(name)?.get().name.replaceAll('\\', ''),
+    removeSingleMetric: (name: string) => void registered.delete(name),
+  };
+  using measured = metrics([]);
+  const refused = 'a Registry of prom-client 13 or later, and this one is of an earlier version';
+  expect(() => measured.register(registry as never)).toThrow(refused);
+  expect(registered.size).toBe(0);
+  const fillsIn = { ...registry, getSingleMetricAsString: () => '# HELP ' };
+  expect(() => measured.register(fillsIn as never)).toThrow(refused);
+  expect(registered.size).toBe(0);
 });
 
 describe('the metrics of a group of shards', () => {
