@@ -28,7 +28,7 @@ import type { Term } from './term/term.js';
  * leader's work has settled before the term is given back. See {@link Term} for how to act as a leader.
  *
  * If the servers hear nothing from a leader for a lease, that leader can't give its term back: the next candidate
- * takes over, see `takeover`. If the former leader's session lives, it joins the queue again when its work has
+ * takes over, see `takeoverDelayMs`. If the former leader's session lives, it joins the queue again when its work has
  * settled. If a candidate loses its lease within two leases of the beginning of a term, twice in a row, it stays out
  * of the election for 12 to 15 s. After each further loss of this kind in a row it stays out for 24 to 30 s.
  *
