@@ -300,7 +300,7 @@ describe('the reader', () => {
   it.each(['light', 'dark'] as const)('has no serious findings of axe-core in %s', async (colorScheme) => {
     const dashboard = await FakeDashboard.start({ ...afternoon({ alarm: true }), mayAct: true });
     const page = await open(dashboard.url, { colorScheme });
-    await expect.poll(() => page.locator('.card').count()).toBe(16);
+    await expect.poll(() => page.locator('.card').count()).toBe(15);
     expect(await seriousFindings(page)).toEqual([]);
     for (const hash of [
       opening('election', 'payments/settlement'),
