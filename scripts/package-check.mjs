@@ -1,6 +1,6 @@
 /**
  * Checks the package as users get it. Packs it, checks the tarball with publint and attw, installs it into folders outside of this
- * project, counts its exports, options and commands, compiles programs against its declarations as users do, and bundles and runs programs.
+ * project, counts its exports, options and commands, compiles programs against its declarations as users do, and bundles and runs programs. npm installs it beside old and new packages.
  *
  *     node scripts/package-check.mjs [FOLDER]     the package's folder, by default this project
  */
