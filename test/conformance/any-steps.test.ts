@@ -72,25 +72,14 @@ const question: fc.Arbitrary<Question> = fc.oneof(
   { weight: 10, arbitrary: read },
   {
     weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('getAcl' as const, 'count' as const, 'sync' as const, 'ephemerals' as const),
-      path,
-    }),
+    arbitrary: fc.record({ kind: fc.constantFrom('getAcl' as const, 'sync' as const), path }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constant('addWatch' as const),
+      kind: fc.constant('removeWatches' as const),
       path,
-      mode: fc.integer({ min: -1, max: 2 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('removeWatches' as const, 'checkWatches' as const),
-      path,
-      mode: fc.integer({ min: 0, max: 6 }),
+      type: fc.integer({ min: 0, max: 3 }),
     }),
   },
   {
@@ -98,7 +87,7 @@ const question: fc.Arbitrary<Question> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('setWatches' as const),
       age: fc.nat(6),
-      paths: fc.array(fc.array(path, { maxLength: 3 }), { minLength: 5, maxLength: 5 }),
+      paths: fc.array(fc.array(path, { maxLength: 3 }), { minLength: 3, maxLength: 3 }),
     }),
   },
   {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Writer } from '../support/wire/jute.mjs';
 import {
-  ADD_WATCH,
-  addWatch,
   check,
   create,
   create2,
@@ -10,11 +8,9 @@ import {
   createTtl,
   exists,
   getAcl,
-  getAllChildrenNumber,
   getChildren,
   getChildren2,
   getData,
-  getEphemerals,
   MODE,
   OPEN,
   type Operation,
@@ -64,7 +60,6 @@ forEachServer((server) => {
       ['setACL', (path) => setAcl(path, OPEN)],
       ['delete', (path) => remove(path)],
       ['delete with a version', (path) => remove(path, 3)],
-      ['getAllChildrenNumber', getAllChildrenNumber],
     ])('%s of a missing node is NO_NODE', async (_name, operation) => {
       const client = await server.connect();
       expect(await client.errorOf(operation(freshPath()))).toBe(ERROR.noNode);
@@ -351,40 +346,11 @@ forEachServer((server) => {
       expect(await client.do(sync(`${path}/missing`))).toBe(`${path}/missing`);
     });
 
-    it('for the number of all below count every generation', async () => {
-      const { client, path } = await server.withPath();
-      for (const below of ['', '/a', '/b', '/a/1', '/a/1/x']) await client.do(create(path + below));
-      expect(await client.do(getAllChildrenNumber(path))).toBe(4);
-      expect(await client.do(getAllChildrenNumber(`${path}/a`))).toBe(2);
-      expect(await client.do(getAllChildrenNumber(`${path}/b`))).toBe(0);
-    });
-
-    it('for ephemeral nodes list those of this session below a prefix', async () => {
-      const client = await server.connect();
-      const other = await server.connect();
-      const path = freshPath();
-      await client.do(create(path));
-      await client.do(create(`${path}/kept`));
-      for (const name of ['mine-1', 'mine-2', 'my'])
-        await client.do(create(`${path}/${name}`, { mode: MODE.ephemeral }));
-      await other.do(create(`${path}/mine-3`, { mode: MODE.ephemeral }));
-      expect((await client.do(getEphemerals(`${path}/mine`))).sort()).toEqual([
-        `${path}/mine-1`,
-        `${path}/mine-2`,
-      ]);
-      expect((await client.do(getEphemerals('/'))).sort()).toEqual([
-        `${path}/mine-1`,
-        `${path}/mine-2`,
-        `${path}/my`,
-      ]);
-      expect(await client.do(getEphemerals(freshPath()))).toEqual([]);
-    });
-
-    it('to remove or to add a watch take no zxid', async () => {
+    it('to remove a watch take no zxid', async () => {
       const client = await server.connect();
       const { zxid } = await client.ask(create(freshPath()));
       const path = freshPath();
-      await client.do(addWatch(path, ADD_WATCH.persistent));
+      await client.errorOf(exists(path, true));
       await client.do(removeWatches(path, WATCH.any));
       expect((await client.ask(exists('/'))).zxid).toBe(zxid);
     });

@@ -7,7 +7,6 @@ import {
   exists,
   getChildren,
   getData,
-  getEphemerals,
   MODE,
   ping,
   remove,
@@ -146,7 +145,6 @@ forEachServer(
         await client.do(create(path, { mode: MODE.ephemeral }));
         expect((await other.do(setData(path, 'x'))).ephemeralOwner).toBe(client.id);
         expect(await other.errorOf(remove(path))).toBe(ERROR.none);
-        expect(await client.do(getEphemerals(path))).toEqual([]);
       });
 
       it('that were deleted and made again by another session stay with that one', async () => {

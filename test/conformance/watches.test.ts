@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  ADD_WATCH,
-  addWatch,
   auth,
   CREATOR_ALL,
-  checkWatches,
   create,
   exists,
   getChildren,
@@ -21,7 +18,6 @@ import {
   setAcl,
   setData,
   setWatches,
-  setWatches2,
   WATCH,
   world,
 } from '../support/wire/operations.js';
@@ -437,103 +433,6 @@ forEachServer((server) => {
     });
   });
 
-  describe('added watches', () => {
-    it('that are persistent fire again and again, for data and for children', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      expect(await watcher.do(addWatch(path, ADD_WATCH.persistent))).toBe(0);
-      await writer.do(setData(path, 'a'));
-      await writer.do(create(`${path}/child`));
-      await writer.do(setData(path, 'b'));
-      await writer.do(remove(`${path}/child`));
-      await writer.do(remove(path));
-      await writer.do(create(path));
-      expect(await watcher.eventsByNow()).toEqual([
-        `changed ${path}`,
-        `children ${path}`,
-        `changed ${path}`,
-        `children ${path}`,
-        `deleted ${path}`,
-        `created ${path}`,
-      ]);
-    });
-
-    it('that are persistent hear nothing of what is below the children', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await writer.do(create(`${path}/child`));
-      await watcher.do(addWatch(path, ADD_WATCH.persistent));
-      await writer.do(setData(`${path}/child`, 'x'));
-      await writer.do(create(`${path}/child/grandchild`));
-      expect(await watcher.eventsByNow()).toEqual([]);
-    });
-
-    it('that are recursive fire for everything below, but report no changes of children', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(addWatch(path, ADD_WATCH.recursive));
-      await writer.do(create(`${path}/child`));
-      await writer.do(create(`${path}/child/grandchild`));
-      await writer.do(setData(`${path}/child/grandchild`, 'x'));
-      await writer.do(remove(`${path}/child/grandchild`));
-      await writer.do(remove(`${path}/child`));
-      await writer.do(setData(path, 'y'));
-      await writer.do(remove(path));
-      expect(await watcher.eventsByNow()).toEqual([
-        `created ${path}/child`,
-        `created ${path}/child/grandchild`,
-        `changed ${path}/child/grandchild`,
-        `deleted ${path}/child/grandchild`,
-        `deleted ${path}/child`,
-        `changed ${path}`,
-        `deleted ${path}`,
-      ]);
-    });
-
-    it('that are recursive hear nothing of nodes whose name only begins alike', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(addWatch(path, ADD_WATCH.recursive));
-      await writer.do(create(`${path}more`));
-      expect(await watcher.eventsByNow()).toEqual([]);
-    });
-
-    it('may be set on a missing node', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
-      expect(await watcher.do(addWatch(path, ADD_WATCH.persistent))).toBe(0);
-      await writer.do(create(path));
-      expect(await watcher.eventsByNow()).toEqual([`created ${path}`]);
-    });
-
-    // ZOOKEEPER-4466.
-    const modesAreSeparate = server.isSince('3.9.0');
-    it(`that are persistent ${modesAreSeparate ? 'stay beside' : 'give way to'} one that a read sets, for data and for children apart`, async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(addWatch(path, ADD_WATCH.persistent));
-      await watcher.do(getChildren(path, true));
-      for (const name of ['a', 'b']) await writer.do(create(`${path}/${name}`));
-      for (const data of ['a', 'b']) await writer.do(setData(path, data));
-      await watcher.do(ping());
-      const children = modesAreSeparate ? [`children ${path}`, `children ${path}`] : [`children ${path}`];
-      expect(watcher.events).toEqual([...children, `changed ${path}`, `changed ${path}`]);
-    });
-
-    it('come back with setWatches2 after a reconnect', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      const below = freshPath();
-      await writer.do(create(below));
-      await watcher.do(setWatches2({ seenZxid: 0n, persistent: [path], recursive: [below] }));
-      for (const data of ['a', 'b']) await writer.do(setData(path, data));
-      await writer.do(create(`${below}/child`));
-      expect(await watcher.eventsByNow()).toEqual([
-        `changed ${path}`,
-        `changed ${path}`,
-        `created ${below}/child`,
-      ]);
-    });
-
-    it('with an unknown mode are a MARSHALLING_ERROR', async () => {
-      const client = await server.connect();
-      expect(await client.errorOf(addWatch(freshPath(), 9))).toBe(ERROR.marshalling);
-    });
-  });
-
   describe('removed watches', () => {
     it('of data fire no more', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
@@ -563,28 +462,6 @@ forEachServer((server) => {
       expect(await watcher.eventsByNow()).toEqual([]);
     });
 
-    it('that are persistent fire no more', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(addWatch(path, ADD_WATCH.persistent));
-      await writer.do(setData(path, 'x'));
-      await watcher.do(removeWatches(path, WATCH.any));
-      await writer.do(setData(path, 'y'));
-      expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
-    });
-
-    // ZOOKEEPER-4471.
-    it(`that are persistent are ${server.isSince('3.9.0') ? '' : 'not '}distinguished from those of a read`, async () => {
-      const { watcher, path } = await watcherAndWriter(server);
-      await watcher.do(addWatch(path, ADD_WATCH.persistent));
-      const separate = server.isSince('3.9.0');
-      expect(await watcher.errorOf(removeWatches(path, WATCH.persistent))).toBe(
-        separate ? ERROR.none : ERROR.marshalling,
-      );
-      expect(await watcher.errorOf(removeWatches(path, WATCH.data))).toBe(
-        separate ? ERROR.noWatcher : ERROR.none,
-      );
-    });
-
     it('that were never set are NO_WATCHER', async () => {
       const { watcher, path } = await watcherAndWriter(server);
       for (const kind of [WATCH.children, WATCH.data, WATCH.any])
@@ -606,30 +483,9 @@ forEachServer((server) => {
       expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
-    const findsOthers = !server.isSince('3.9.0');
-    it(`are found by checkWatches if ${findsOthers ? 'any client' : 'the asking client'} watches the path`, async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.noWatcher);
-      await watcher.do(getData(path, true));
-      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(
-        findsOthers ? ERROR.none : ERROR.noWatcher,
-      );
-      expect(await writer.errorOf(checkWatches(path, WATCH.children))).toBe(ERROR.noWatcher);
-    });
-
     it('of an unknown kind are a MARSHALLING_ERROR', async () => {
       const { watcher, path } = await watcherAndWriter(server);
       expect(await watcher.errorOf(removeWatches(path, 9))).toBe(ERROR.marshalling);
-      expect(await watcher.errorOf(checkWatches(path, 0))).toBe(ERROR.marshalling);
-    });
-
-    it('are found by checkWatches before, and not after', async () => {
-      const { watcher, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      expect(await watcher.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.none);
-      expect(await watcher.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.none);
-      await watcher.do(removeWatches(path, WATCH.data));
-      expect(await watcher.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.noWatcher);
     });
   });
 });

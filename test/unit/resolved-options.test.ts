@@ -294,7 +294,7 @@ describe('what a supervisor goes by', () => {
   it('is what the documentation says unless options say otherwise', () => {
     const { connect, ...resolved } = resolveSupervisorOptions(least);
     expect(connect.value).toEqual({ servers: [{ host: 'zk1', port: 2181 }], chroot: '' });
-    const retry = { factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: true };
+    const retry = { minTimeout: 100, maxTimeout: 5000 };
     expect(resolved).toEqual({
       path: least.path,
       id: expect.stringMatching(/^.+-\d+-[0-9a-f]{8}$/),

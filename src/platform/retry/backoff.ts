@@ -1,21 +1,17 @@
 import { InvalidOptionError } from '../../errors.js';
 import { checkMs, checkOptions } from '../checks.js';
 
-/** How often and how soon to try again. The names and the arithmetic are those of p-retry. Times are in milliseconds. */
+/**
+ * How often and how soon to try again. The names are those of p-retry. Each pause is twice as long as the one before, up to the longest, and
+ * longer by a random time of up to its own length. If the longest leaves no room for that, pauses are spread over its upper half.
+ */
 export interface RetryOptions {
   /** How many times to try again after the first try; may be `Infinity`. @default Infinity for restarts, 4 for the clean-up hook */
   readonly retries?: number;
-  /** How many times as long each pause is as the one before; 1 or more. @default 2 */
-  readonly factor?: number;
   /** The first pause, in milliseconds. @default 100 */
   readonly minTimeout?: number;
   /** The longest pause, in milliseconds; at least `minTimeout`. @default 5000, or `minTimeout` if that is longer */
   readonly maxTimeout?: number;
-  /**
-   * Whether to make each pause longer by a random time of up to its own length. If `maxTimeout` leaves no room for that, pauses
-   * are spread over its upper half. @default true
-   */
-  readonly randomize?: boolean;
 }
 
 export type RetryPolicy = Required<RetryOptions>;
@@ -23,7 +19,7 @@ export type RetryPolicy = Required<RetryOptions>;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 /** The names of {@link RetryOptions}. */
-export const RETRY_OPTIONS = ['retries', 'factor', 'minTimeout', 'maxTimeout', 'randomize'] as const;
+export const RETRY_OPTIONS = ['retries', 'minTimeout', 'maxTimeout'] as const;
 
 /** @param name - the option's name, for the error */
 export function resolveRetryOptions(given: unknown, retries: number, name = 'retry'): RetryPolicy {
@@ -31,29 +27,20 @@ export function resolveRetryOptions(given: unknown, retries: number, name = 'ret
   const minTimeout = checkMs(`${name}.minTimeout`, options.minTimeout) ?? FIRST_PAUSE_MS;
   const policy = {
     retries: checkRetries(`${name}.retries`, options.retries) ?? retries,
-    factor: checkFactor(`${name}.factor`, options.factor) ?? 2,
     minTimeout,
     maxTimeout: checkMs(`${name}.maxTimeout`, options.maxTimeout) ?? Math.max(LONGEST_PAUSE_MS, minTimeout),
-    randomize: options.randomize === undefined ? true : options.randomize,
   };
   if (policy.maxTimeout < minTimeout) {
     const expected = `at least ${name}.minTimeout, which is ${minTimeout}`;
     throw new InvalidOptionError(`${name}.maxTimeout`, policy.maxTimeout, expected);
   }
-  if (typeof policy.randomize !== 'boolean')
-    throw new InvalidOptionError(`${name}.randomize`, policy.randomize, 'true or false');
   return policy;
 }
 
 /** The pause after the `attempt`th attempt (from 1) has failed, in milliseconds. `random` is evenly distributed over [0, 1). */
-export function backoffMs(
-  attempt: number,
-  { factor, minTimeout, maxTimeout, randomize }: RetryPolicy,
-  random: number,
-): number {
-  if (!randomize) return exponentialPauseMs(attempt, minTimeout, maxTimeout, factor);
+export function backoffMs(attempt: number, { minTimeout, maxTimeout }: RetryPolicy, random: number): number {
   // If even the shortest pause were over half the longest, all clients would end up with the same pause.
-  const shortest = Math.max(minTimeout, exponentialPauseMs(attempt, minTimeout, maxTimeout / 2, factor));
+  const shortest = Math.max(minTimeout, exponentialPauseMs(attempt, minTimeout, maxTimeout / 2));
   return Math.min(shortest * (1 + random), maxTimeout);
 }
 
@@ -78,11 +65,4 @@ function checkRetries(name: string, value: unknown): number | undefined {
   if (!Number.isInteger(value) || (value as number) < 0)
     throw new InvalidOptionError(name, value, 'a whole number, 0 or more, or Infinity');
   return value as number;
-}
-
-function checkFactor(name: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 1)
-    throw new InvalidOptionError(name, value, 'a number, 1 or more');
-  return value;
 }

@@ -78,10 +78,6 @@ export function identitiesBody(identities: readonly Identity[]): Body {
   return (out) => out.vector(identities, (each) => out.string(each.scheme).string(userName(each)));
 }
 
-export function numberBody(value: number): Body {
-  return (out) => out.int32(value);
-}
-
 export function stringBody(value: string): Body {
   return (out) => out.string(value);
 }

@@ -104,16 +104,13 @@ export interface SetWatches {
   readonly data: readonly string[];
   readonly exist: readonly string[];
   readonly children: readonly string[];
-  readonly persistent: readonly string[];
-  readonly recursive: readonly string[];
 }
 export type ReadOperation =
   | NodeRead
   | Watched<'exists'>
-  | { readonly kind: 'getACL' | 'sync' | 'getEphemerals' | 'getAllChildrenNumber'; readonly path: string }
+  | { readonly kind: 'getACL' | 'sync'; readonly path: string }
   | { readonly kind: 'multiRead'; readonly parts: readonly NodeRead[] }
-  | { readonly kind: 'checkWatches' | 'removeWatches'; readonly path: string; readonly type: number }
-  | { readonly kind: 'addWatch'; readonly path: string; readonly mode: number }
+  | { readonly kind: 'removeWatches'; readonly path: string; readonly type: number }
   | { readonly kind: 'ping' | 'whoAmI' }
   | SetWatches;
 
@@ -165,28 +162,18 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
   [OP.getACL, reads('getACL', (reader) => ({ kind: 'getACL', path: reader.string() }))],
   [OP.sync, reads('sync', (reader) => ({ kind: 'sync', path: reader.string() }))],
   [
-    OP.getEphemerals,
-    reads('getEphemerals', (reader) => ({ kind: 'getEphemerals', path: reader.nullableString() ?? '' })),
-  ], // A null prefix fits all paths.
-  [
-    OP.getAllChildrenNumber,
-    reads('getAllChildrenNumber', (reader) => ({ kind: 'getAllChildrenNumber', path: reader.string() })),
-  ],
-  [
     OP.multiRead,
     reads('multiRead', (reader) => ({ kind: 'multiRead', parts: readParts(reader, readReadPart) })),
   ],
-  [OP.checkWatches, reads('checkWatches', (reader) => ({ kind: 'checkWatches', ...readWatchType(reader) }))],
   [
     OP.removeWatches,
-    reads('removeWatches', (reader) => ({ kind: 'removeWatches', ...readWatchType(reader) })),
-  ],
-  [
-    OP.addWatch,
-    reads('addWatch', (reader) => ({ kind: 'addWatch', path: reader.string(), mode: reader.int32() })),
+    reads('removeWatches', (reader) => ({
+      kind: 'removeWatches',
+      path: reader.string(),
+      type: reader.int32(),
+    })),
   ],
   [OP.setWatches, reads('setWatches', readSetWatches)],
-  [OP.setWatches2, reads('setWatches', readSetWatches)],
   [OP.ping, reads('ping', () => ({ kind: 'ping' }))],
   [OP.whoAmI, reads('whoAmI', () => ({ kind: 'whoAmI' }))],
   [OP.auth, reads('auth', readAuthentication)],
@@ -277,20 +264,13 @@ function readGetChildren(reader: WireReader, opCode: number): GetChildren {
   return { kind: 'getChildren', ...readWatched(reader), withStat: opCode === OP.getChildren2 };
 }
 
-function readWatchType(reader: WireReader) {
-  return { path: reader.string(), type: reader.int32() };
-}
-
-function readSetWatches(reader: WireReader, opCode: number): SetWatches {
-  const more = opCode === OP.setWatches2;
+function readSetWatches(reader: WireReader): SetWatches {
   return {
     kind: 'setWatches',
     sinceZxid: reader.int64(),
     data: reader.strings(),
     exist: reader.strings(),
     children: reader.strings(),
-    persistent: more ? reader.strings() : [],
-    recursive: more ? reader.strings() : [],
   };
 }
 

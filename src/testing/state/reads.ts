@@ -1,10 +1,9 @@
-import { ERROR_CODES, ErrorReply, fail, OP } from '../protocol/op-codes.js';
+import { ErrorReply, fail, OP } from '../protocol/op-codes.js';
 import {
   aclBody,
   type Body,
   dataBody,
   identitiesBody,
-  numberBody,
   type PartReply,
   partsBody,
   statBody,
@@ -14,7 +13,7 @@ import {
 import type { NodeRead, ReadOperation, SetWatches } from '../protocol/requests.js';
 import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
 import type { Client } from './session-table.js';
-import type { Watches, WatchMode } from './watch-table.js';
+import type { Watches } from './watch-table.js';
 import { existing, type Znode, type ZnodeTree } from './znode-tree.js';
 import type { Traits } from './zookeeper-release.js';
 
@@ -39,27 +38,18 @@ export function read(from: Readable, operation: ReadOperation, client: Client): 
       if (traits.existsNeedsRead)
         requireAccess(tree.get(operation.path)?.acl ?? OPEN_ACL, 'read', client.identities);
       // Also where there is no node: then the watch waits for its creation.
-      if (operation.watch) watches.data.add(operation.path, client, 'once');
+      if (operation.watch) watches.data.add(operation.path, client);
       return statBody(existing(tree, operation.path).stat());
     case 'getACL':
       return readAcl(existing(tree, operation.path), client);
-    case 'getEphemerals':
-      return stringsBody(ephemerals(tree, client, operation.path));
-    case 'getAllChildrenNumber':
-      requireAccess(existing(tree, operation.path).acl, 'read', client.identities);
-      return numberBody(tree.countBelow(operation.path));
     case 'whoAmI':
       return identitiesBody(client.identities);
     case 'sync':
       return stringBody(operation.path);
     case 'ping':
       return undefined;
-    case 'addWatch':
-      return addWatch(watches, operation.path, operation.mode, client);
-    case 'checkWatches':
-      return checkWatches(from, operation.path, operation.type, client);
     case 'removeWatches':
-      return removeWatches(from, operation.path, operation.type, client);
+      return removeWatches(watches, operation.path, operation.type, client);
     case 'setWatches':
       return setWatches(from, operation, client);
   }
@@ -70,10 +60,10 @@ function readNode({ tree, watches }: Readable, operation: NodeRead, client: Clie
   const node = existing(tree, path);
   requireAccess(node.acl, 'read', client.identities);
   if (operation.kind === 'getData') {
-    if (watch) watches.data.add(path, client, 'once');
+    if (watch) watches.data.add(path, client);
     return dataBody(node.data, node.stat());
   }
-  if (watch) watches.children.add(path, client, 'once');
+  if (watch) watches.children.add(path, client);
   // ZooKeeper promises no order. The latest first: so tests show when a program relies on the order of creation.
   return stringsBody([...(node.children ?? [])].reverse(), operation.withStat ? node.stat() : undefined);
 }
@@ -95,56 +85,25 @@ function readAcl(node: Znode, { identities }: Client): Body {
   return aclBody(mayChange ? node.acl : masked(node.acl), node.stat());
 }
 
-function ephemerals(tree: ZnodeTree, client: Client, prefix: string): string[] {
-  const all = client.session === undefined ? [] : [...tree.ephemeralsOf(client.session.id)];
-  const isForAll = prefix.trim() === '' || prefix.trim() === '/';
-  return isForAll ? all : all.filter((path) => path.startsWith(prefix));
+const WATCH_TYPES = { children: 1, data: 2, any: 3 } as const;
+
+function removeWatches(watches: Watches, path: string, type: number, client: Client): undefined {
+  const removed = tablesOf(watches, type).map((table) => table.remove(path, client));
+  if (!removed.includes(true)) fail('NO_WATCHER');
 }
 
-const PERSISTENT_MODES = ['persistent', 'recursive'] as const;
-
-function addWatch(watches: Watches, path: string, mode: number, client: Client): Body {
-  const name = PERSISTENT_MODES[mode];
-  if (name === undefined) fail('MARSHALLING_ERROR');
-  watches.addPersistent(path, client, name);
-  return numberBody(ERROR_CODES.OK);
-}
-
-const WATCH_TYPES = { children: 1, data: 2, any: 3, persistent: 4, recursive: 5 } as const;
-
-/** The tables that hold watches of a type, and the mode of those watches; without a mode, all. */
-function watchesOf({ watches, traits }: Readable, type: number) {
-  const separate = traits.separateWatchModes;
-  const both = [watches.children, watches.data];
-  const once: { mode?: WatchMode } = separate ? { mode: 'once' } : {};
+/** The tables that hold watches of a type. */
+function tablesOf({ children, data }: Watches, type: number) {
   switch (type) {
     case WATCH_TYPES.children:
-      return { tables: [watches.children], ...once };
+      return [children];
     case WATCH_TYPES.data:
-      return { tables: [watches.data], ...once };
+      return [data];
     case WATCH_TYPES.any:
-      return { tables: both };
-    case WATCH_TYPES.persistent:
-    case WATCH_TYPES.recursive:
-      if (!separate) return fail('MARSHALLING_ERROR');
-      return { tables: both, mode: type === WATCH_TYPES.persistent ? 'persistent' : 'recursive' } as const;
+      return [children, data];
     default:
       return fail('MARSHALLING_ERROR');
   }
-}
-
-function checkWatches(from: Readable, path: string, type: number, client: Client): undefined {
-  const { tables, mode } = watchesOf(from, type);
-  // ZooKeeper 3.8 finds the watches of all clients: it looks at the path alone.
-  const { separateWatchModes } = from.traits;
-  if (!tables.some((table) => (separateWatchModes ? table.hasOf(path, client, mode) : table.has(path))))
-    fail('NO_WATCHER');
-}
-
-function removeWatches(from: Readable, path: string, type: number, client: Client): undefined {
-  const { tables, mode } = watchesOf(from, type);
-  const removed = tables.map((table) => table.remove(path, client, mode));
-  if (!removed.includes(true)) fail('NO_WATCHER');
 }
 
 /** The watches of a client's former connection: those whose nodes have changed meanwhile are triggered now. */
@@ -153,18 +112,16 @@ function setWatches({ tree, watches }: Readable, asked: SetWatches, client: Clie
     const node = tree.get(path);
     if (node === undefined) client.notify({ type: 'deleted', path });
     else if (node.mzxid > asked.sinceZxid) client.notify({ type: 'changed', path });
-    else watches.data.add(path, client, 'once');
+    else watches.data.add(path, client);
   }
   for (const path of asked.exist) {
     if (tree.get(path) !== undefined) client.notify({ type: 'created', path });
-    else watches.data.add(path, client, 'once');
+    else watches.data.add(path, client);
   }
   for (const path of asked.children) {
     const node = tree.get(path);
     if (node === undefined) client.notify({ type: 'deleted', path });
     else if (node.pzxid > asked.sinceZxid) client.notify({ type: 'children', path });
-    else watches.children.add(path, client, 'once');
+    else watches.children.add(path, client);
   }
-  for (const path of asked.persistent) watches.addPersistent(path, client, 'persistent');
-  for (const path of asked.recursive) watches.addPersistent(path, client, 'recursive');
 }

@@ -138,16 +138,6 @@ export class ZnodeTree {
     });
   }
 
-  /** How many nodes are below a path, at any depth. */
-  countBelow(path: string): number {
-    const node = this.get(path);
-    if (node === undefined) return 0;
-    const prefix = path === '/' ? '' : path;
-    let count = node.numChildren;
-    for (const name of node.children ?? []) count += this.countBelow(`${prefix}/${name}`);
-    return count;
-  }
-
   /** @param count - how many children the parent will have had, by the count of the transaction */
   create(path: string, content: ZnodeContent, count: number, stamp: Stamp): Undo {
     const parent = this.#parent(path);

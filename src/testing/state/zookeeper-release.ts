@@ -27,12 +27,6 @@ export interface Traits extends KeeperTraits {
   /** `exists` is refused to a client that may not read the node (ZOOKEEPER-2590, 3.8.4 and 3.9.2). */
   readonly existsNeedsRead: boolean;
   /**
-   * One connection may have a one-shot, a persistent and a recursive watch at one path: each is removed and looked up by
-   * its kind (ZOOKEEPER-4466, -4471 and -4475, 3.9.0). Otherwise a later watch replaces an earlier one, and `checkWatches`
-   * finds the watches of all clients.
-   */
-  readonly separateWatchModes: boolean;
-  /**
    * Within a transaction a creation keeps its operation (ZOOKEEPER-4667, 3.9.0): `create2` is answered with the new node's
    * stat, and a mode that the operation can't have is refused before any part is carried out.
    */
@@ -54,15 +48,11 @@ const KEEPER: KeeperTraits = {
   resumesSessions: false,
   readsKeepSessions: false,
   answersCloseSession: false,
-  // `multiRead` is one of the features that an operator can turn off. `removeWatches` and `addWatch` came with 26.1.
+  // `multiRead` is one of the features that an operator can turn off. `removeWatches` came with 26.1.
   unknownOperations: new Set([
     'multiRead',
-    'checkWatches',
     'removeWatches',
-    'addWatch',
     'setWatches',
-    'getEphemerals',
-    'getAllChildrenNumber',
     'whoAmI',
     'sasl',
     'deleteContainer',
@@ -75,7 +65,6 @@ export const TRAITS: Readonly<Record<Dialect, Traits>> = {
     version: `3.8.0-${SUFFIX}`,
     zxidInEvents: false,
     existsNeedsRead: false,
-    separateWatchModes: false,
     typedCreatesInMulti: false,
     checkOnlyInMulti: false,
   },
@@ -84,7 +73,6 @@ export const TRAITS: Readonly<Record<Dialect, Traits>> = {
     version: `3.9.5-${SUFFIX}`,
     zxidInEvents: true,
     existsNeedsRead: true,
-    separateWatchModes: true,
     typedCreatesInMulti: true,
     checkOnlyInMulti: true,
   },
@@ -93,7 +81,6 @@ export const TRAITS: Readonly<Record<Dialect, Traits>> = {
     version: `v25.8-${SUFFIX}`,
     zxidInEvents: false,
     existsNeedsRead: false,
-    separateWatchModes: false,
     typedCreatesInMulti: false,
     checkOnlyInMulti: false,
   },

@@ -26,12 +26,8 @@ export type Question =
   | { readonly kind: 'delete' | 'check'; readonly path: string; readonly version: number }
   | { readonly kind: 'setAcl'; readonly path: string; readonly acl: Acl; readonly version: number }
   | { readonly kind: Read; readonly path: string; readonly watch: boolean }
-  | { readonly kind: 'getAcl' | 'count' | 'sync' | 'ephemerals'; readonly path: string }
-  | {
-      readonly kind: 'addWatch' | 'removeWatches' | 'checkWatches';
-      readonly path: string;
-      readonly mode: number;
-    }
+  | { readonly kind: 'getAcl' | 'sync'; readonly path: string }
+  | { readonly kind: 'removeWatches'; readonly path: string; readonly type: number }
   | { readonly kind: 'setWatches'; readonly age: number; readonly paths: readonly (readonly string[])[] }
   | { readonly kind: 'multi' | 'multiRead'; readonly parts: readonly Question[] }
   | { readonly kind: 'auth'; readonly user: string }
@@ -63,11 +59,6 @@ const READS = {
   getChildren: ops.getChildren,
   getChildren2: ops.getChildren2,
 } as const;
-const WATCHING = {
-  addWatch: ops.addWatch,
-  removeWatches: ops.removeWatches,
-  checkWatches: ops.checkWatches,
-} as const;
 const TRANSACTIONS = { multi: ops.multi, multiRead: ops.multiRead } as const;
 
 function toOperation(question: Question, at: (path: string) => string, zxid: bigint): ops.Operation<unknown> {
@@ -91,23 +82,13 @@ function toOperation(question: Question, at: (path: string) => string, zxid: big
       return READS[question.kind](at(question.path), question.watch);
     case 'getAcl':
       return ops.getAcl(at(question.path));
-    case 'count':
-      return ops.getAllChildrenNumber(at(question.path));
     case 'sync':
       return ops.sync(at(question.path));
-    case 'ephemerals':
-      return ops.getEphemerals(at(question.path));
-    case 'addWatch':
     case 'removeWatches':
-    case 'checkWatches':
-      return WATCHING[question.kind](at(question.path), question.mode);
+      return ops.removeWatches(at(question.path), question.type);
     case 'setWatches': {
-      const [data, exist, child, persistent, recursive] = question.paths.map((paths) => paths.map(at));
-      return ops.setWatches2({
-        seenZxid: zxid - BigInt(question.age),
-        ...{ data: data ?? [], exist: exist ?? [], child: child ?? [] },
-        ...{ persistent: persistent ?? [], recursive: recursive ?? [] },
-      });
+      const [data = [], exist = [], child = []] = question.paths.map((paths) => paths.map(at));
+      return ops.setWatches({ seenZxid: zxid - BigInt(question.age), data, exist, child });
     }
     case 'multi':
     case 'multiRead':

@@ -14,7 +14,6 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
 import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
-import org.apache.curator.framework.recipes.cache.CuratorCache;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
@@ -23,7 +22,6 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
-import org.apache.curator.framework.recipes.nodes.GroupMember;
 import org.apache.curator.framework.recipes.nodes.PersistentNode;
 import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.retry.ExponentialBackoffRetry;
@@ -58,8 +56,6 @@ public class CuratorRecipes {
     recipes.put("DistributedBarrier", CuratorRecipes::barrier);
     recipes.put("DistributedDoubleBarrier", CuratorRecipes::doubleBarrier);
     recipes.put("PersistentNode", CuratorRecipes::persistentNode);
-    recipes.put("GroupMember", CuratorRecipes::groupMember);
-    recipes.put("CuratorCache", CuratorRecipes::cache);
     recipes.put("transaction", CuratorRecipes::transaction);
     boolean failed = false;
     for (Map.Entry<String, Recipe> each : recipes.entrySet()) {
@@ -289,33 +285,6 @@ public class CuratorRecipes {
     until(() -> two.checkExists().forPath(path) != null, "not created again");
     node.close();
     until(() -> two.checkExists().forPath(path) == null, "not deleted");
-  }
-
-  private static void groupMember(String path) throws Exception {
-    CuratorFramework two = open();
-    GroupMember first = new GroupMember(open(), path, "one");
-    GroupMember second = new GroupMember(two, path, "two");
-    first.start();
-    second.start();
-    until(() -> first.getCurrentMembers().size() == 2, "not two members");
-    two.close();
-    until(() -> first.getCurrentMembers().size() == 1, "not one member");
-    first.close();
-  }
-
-  private static void cache(String path) throws Exception {
-    CuratorFramework one = open();
-    one.create().creatingParentsIfNeeded().forPath(path + "/a/b", new byte[] {1});
-    CuratorCache cache = CuratorCache.build(open(), path);
-    cache.start();
-    until(() -> cache.get(path + "/a/b").isPresent(), "not cached");
-    one.create().forPath(path + "/a/c", new byte[] {2});
-    until(() -> cache.get(path + "/a/c").isPresent(), "no notice of a creation");
-    one.setData().forPath(path + "/a/c", new byte[] {3});
-    until(() -> cache.get(path + "/a/c").get().getData()[0] == 3, "no notice of a change");
-    one.delete().deletingChildrenIfNeeded().forPath(path + "/a");
-    until(() -> cache.size() == 1, "no notice of a deletion");
-    cache.close();
   }
 
   private static void transaction(String path) throws Exception {

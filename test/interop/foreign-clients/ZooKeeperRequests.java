@@ -8,7 +8,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.apache.zookeeper.AddWatchMode;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Op;
@@ -76,7 +75,6 @@ public class ZooKeeperRequests {
     requests.put("data", ZooKeeperRequests::data);
     requests.put("children", ZooKeeperRequests::children);
     requests.put("watches", ZooKeeperRequests::watches);
-    requests.put("persistent_watches", ZooKeeperRequests::persistentWatches);
     requests.put("multi", ZooKeeperRequests::multi);
     requests.put("multi_read", ZooKeeperRequests::multiRead);
     requests.put("sync", ZooKeeperRequests::sync);
@@ -156,10 +154,6 @@ public class ZooKeeperRequests {
       names.sort(null);
       check(names.equals(List.of("a", "b", "c", "d")), "children: " + names);
       check(stat.getNumChildren() == 4 && stat.getCversion() == 4, "another stat: " + stat);
-      check(client.zk.getAllChildrenNumber(path) == 5, "another number of nodes below");
-      List<String> own = new ArrayList<>(client.zk.getEphemerals(path));
-      own.sort(null);
-      check(own.equals(List.of(path + "/a", path + "/b", path + "/c")), "ephemerals: " + own);
     }
   }
 
@@ -179,29 +173,12 @@ public class ZooKeeperRequests {
       one.expect(EventType.NodeDeleted, path + "/child");
       Watcher never = event -> one.events.add(event);
       one.zk.getData(path, never, null);
-      one.zk.removeWatches(path, never, Watcher.WatcherType.Data, false);
+      one.zk.removeAllWatches(path, Watcher.WatcherType.Data, false);
       one.zk.setData(path, bytes("2"), -1);
       refused(KeeperException.Code.NOWATCHER,
-          ignored -> one.zk.removeWatches(path, never, Watcher.WatcherType.Data, false));
+          ignored -> one.zk.removeAllWatches(path, Watcher.WatcherType.Data, false));
       one.zk.exists(path, false);
       check(one.events.stream().noneMatch(event -> event.getType() == EventType.NodeDataChanged), "notified");
-    }
-  }
-
-  private static void persistentWatches(String path) throws Exception {
-    try (Client one = new Client(); Client two = new Client()) {
-      two.create(path, CreateMode.PERSISTENT);
-      one.zk.addWatch(path, AddWatchMode.PERSISTENT_RECURSIVE);
-      two.create(path + "/a", CreateMode.PERSISTENT);
-      two.create(path + "/a/b", CreateMode.PERSISTENT);
-      two.zk.setData(path + "/a/b", bytes("1"), -1);
-      two.zk.setData(path + "/a/b", bytes("2"), -1);
-      two.zk.delete(path + "/a/b", -1);
-      one.expect(EventType.NodeCreated, path + "/a");
-      one.expect(EventType.NodeCreated, path + "/a/b");
-      one.expect(EventType.NodeDataChanged, path + "/a/b");
-      one.expect(EventType.NodeDataChanged, path + "/a/b");
-      one.expect(EventType.NodeDeleted, path + "/a/b");
     }
   }
 

@@ -22,8 +22,7 @@ export const MODE = {
 
 export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16, all: 31 } as const;
 
-export const WATCH = { children: 1, data: 2, any: 3, persistent: 4, recursive: 5 } as const;
-export const ADD_WATCH = { persistent: 0, recursive: 1 } as const;
+export const WATCH = { children: 1, data: 2, any: 3 } as const;
 
 export const ANY_VERSION = -1;
 
@@ -270,57 +269,23 @@ interface WatchedPaths {
   readonly child?: readonly string[];
 }
 
-function watchedPathsBody({ seenZxid, data = [], exist = [], child = [] }: WatchedPaths): Writer {
+/** Sets watches again after a reconnect, with the last zxid that this client has seen. */
+export function setWatches({
+  seenZxid,
+  data = [],
+  exist = [],
+  child = [],
+}: WatchedPaths): Operation<undefined> {
   const writer = new Writer().long(seenZxid);
   for (const paths of [data, exist, child]) writer.vector(paths, (item) => writer.string(item));
-  return writer;
+  return { type: OPERATION.setWatches, xid: XID.setWatches, body: writer.done(), decode: nothing };
 }
 
-/** Sets watches again after a reconnect, with the last zxid that this client has seen. */
-export function setWatches(paths: WatchedPaths): Operation<undefined> {
+export function removeWatches(where: string, kind: number): Operation<undefined> {
   return {
-    type: OPERATION.setWatches,
-    xid: XID.setWatches,
-    body: watchedPathsBody(paths).done(),
-    decode: nothing,
-  };
-}
-
-export function setWatches2({
-  persistent = [],
-  recursive = [],
-  ...paths
-}: WatchedPaths & { persistent?: readonly string[]; recursive?: readonly string[] }): Operation<undefined> {
-  const writer = watchedPathsBody(paths);
-  for (const more of [persistent, recursive]) writer.vector(more, (item) => writer.string(item));
-  return { type: OPERATION.setWatches2, xid: XID.setWatches, body: writer.done(), decode: nothing };
-}
-
-export function addWatch(where: string, mode: number): Operation<number> {
-  const body = new Writer().string(where).int(mode).done();
-  return { type: OPERATION.addWatch, body, decode: (reader) => reader.int() };
-}
-
-function aboutWatches(type: number) {
-  return (where: string, kind: number): Operation<undefined> => ({
-    type,
+    type: OPERATION.removeWatches,
     body: new Writer().string(where).int(kind).done(),
     decode: nothing,
-  });
-}
-
-export const removeWatches = aboutWatches(OPERATION.removeWatches);
-export const checkWatches = aboutWatches(OPERATION.checkWatches);
-
-export function getEphemerals(prefix: string): Operation<string[]> {
-  return { type: OPERATION.getEphemerals, body: new Writer().string(prefix).done(), decode: strings };
-}
-
-export function getAllChildrenNumber(where: string): Operation<number> {
-  return {
-    type: OPERATION.getAllChildrenNumber,
-    body: new Writer().string(where).done(),
-    decode: (reader) => reader.int(),
   };
 }
 

@@ -88,10 +88,8 @@ describe('a wrong option is refused at once, by its name and value', () => {
   it.each([
     ['retries', -1],
     ['retries', 1.5],
-    ['factor', 0],
     ['minTimeout', -1],
     ['maxTimeout', 50],
-    ['randomize', 'yes'],
   ])('retry: %s %j', (option, value) => {
     expect(refusal(() => resolveRetryOptions({ [option]: value }, 1))).toMatchObject({
       option: `retry.${option}`,
@@ -111,7 +109,6 @@ describe('a wrong option is refused at once, by its name and value', () => {
     expect(refusal(() => supervisor({ session: { logger: {} }, logger })).option).toBe('session.logger');
     expect(refusal(() => supervisor({ session: { environment: null } })).option).toBe('environment');
     expect(refusal(() => session({ environment: 5 })).option).toBe('environment');
-    expect(refusal(() => resolveRetryOptions({ randomize: null }, 1)).option).toBe('retry.randomize');
   });
 
   it.each([undefined, null, {}, 'session'])('also %j for a session', (value) => {

@@ -95,9 +95,7 @@ describe('the path of a lock that no process uses', () => {
       serializeSeats(1),
       serializeRecord({ state: 'vacant', term: 1 }),
     );
-    const children = fc.array(
-      fc.constantFrom(CONTENDER, READER, CANDIDATE, 'cron', '_h_x', 'mine'),
-    );
+    const children = fc.array(fc.constantFrom(CONTENDER, READER, CANDIDATE, 'cron', '_h_x', 'mine'));
     const count = fc.integer({ min: -2, max: 3 });
     const owner = fc.constantFrom(0n, 7n, CONTAINER);
     fc.assert(

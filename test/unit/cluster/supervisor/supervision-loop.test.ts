@@ -65,7 +65,7 @@ describe('the start of a supervisor', () => {
       server.failWith('QUOTA_EXCEEDED', { operation: 'create' }),
       server.failWith('QUOTA_EXCEEDED', { operation: 'multi' }),
     ];
-    const { supervisor, errors } = supervise({ retry: { minTimeout: 2000, randomize: false } });
+    const { supervisor, errors } = supervise({ retry: { minTimeout: 2000 } });
     let tries = 0;
     supervisor.on('restarting', () => void tries++);
     const starting = supervisor.start();

@@ -7,12 +7,6 @@ describe('the back-off of restarts', () => {
   const pauses = (options: object, random: number) =>
     [1, 2, 3, 4, 5, 2000].map((attempt) => backoffMs(attempt, resolveRetryOptions(options, 4), random));
 
-  it('doubles from minTimeout up to maxTimeout', () => {
-    const options = { minTimeout: 100, maxTimeout: 700, randomize: false };
-    expect(pauses(options, 0.7)).toEqual([100, 200, 400, 700, 700, 700]);
-    expect(pauses({ ...options, factor: 1 }, 0.7)).toEqual([100, 100, 100, 100, 100, 100]);
-  });
-
   it('spreads also the longest pauses by chance: sessions that lost the servers together must not come back together', () => {
     const options = { minTimeout: 100, maxTimeout: 700 };
     expect(pauses(options, 0)).toEqual([100, 200, 350, 350, 350, 350]);
@@ -27,27 +21,20 @@ describe('the back-off of restarts', () => {
 });
 
 describe('the pause before the next try', () => {
-  const policy = { retries: 9, factor: 3, minTimeout: 100, maxTimeout: 5000, randomize: false };
-
-  it('gets longer by the factor each time, up to the longest', () => {
-    const pauses = [1, 2, 3, 4, 5, 6].map((attempt) => backoffMs(attempt, policy, 0.7));
-    expect(pauses).toEqual([100, 300, 900, 2700, 5000, 5000]);
-  });
+  const policy = { retries: 9, minTimeout: 100, maxTimeout: 5000 };
 
   it('is made longer by chance, by less than its own length, and never longer than the longest', () => {
-    const random = { ...policy, randomize: true };
-    expect([0, 0.5].map((chance) => backoffMs(2, random, chance))).toEqual([300, 450]);
-    expect([0, 0.5].map((chance) => backoffMs(4, random, chance))).toEqual([2500, 3750]);
-    expect(backoffMs(1, { ...random, maxTimeout: 120 }, 0.9)).toBe(120);
+    expect([0, 0.5].map((chance) => backoffMs(2, policy, chance))).toEqual([200, 300]);
+    expect([0, 0.5].map((chance) => backoffMs(9, policy, chance))).toEqual([2500, 3750]);
+    expect(backoffMs(1, { ...policy, maxTimeout: 120 }, 0.9)).toBe(120);
   });
 
   it('is none if it is none at first, however often it was made', () => {
-    for (const randomize of [false, true])
-      expect(backoffMs(2000, { ...policy, minTimeout: 0, randomize }, 0.5)).toBe(0);
+    expect(backoffMs(2000, { ...policy, minTimeout: 0 }, 0.5)).toBe(0);
   });
 
   it('is reported under the name that it was given', () => {
-    const wrong = { retries: -1, factor: 0, minTimeout: -1, maxTimeout: -1, randomize: 'no' };
+    const wrong = { retries: -1, minTimeout: -1, maxTimeout: -1 };
     for (const [option, value] of Object.entries(wrong)) {
       expect(() => resolveRetryOptions({ [option]: value }, 1, 'restart')).toThrow(`restart.${option} is `);
       expect(() => resolveRetryOptions({ [option]: value }, 1)).toThrow(`retry.${option} is `);
@@ -56,7 +43,7 @@ describe('the pause before the next try', () => {
   });
 
   it('has the defaults of p-retry, but for times that fit a failover', () => {
-    const defaults = { retries: 7, factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: true };
+    const defaults = { retries: 7, minTimeout: 100, maxTimeout: 5000 };
     expect(resolveRetryOptions(undefined, 7)).toEqual(defaults);
     expect(resolveRetryOptions({}, 7)).toEqual(defaults);
     expect(resolveRetryOptions(policy, 7)).toEqual(policy);
@@ -73,10 +60,8 @@ describe('the pause before the next try', () => {
   it.each([
     ['retries', 0],
     ['retries', Number.POSITIVE_INFINITY],
-    ['factor', 1],
     ['minTimeout', 0],
     ['maxTimeout', 100],
-    ['randomize', false],
   ] as const)('is set by %s, which may be %d', (option, value) => {
     expect(resolveRetryOptions({ [option]: value }, 1)).toMatchObject({ [option]: value });
   });
@@ -86,9 +71,6 @@ describe('the pause before the next try', () => {
     ['retries', Number.NaN],
     ['retries', -0.5],
     ['retries', Number.NEGATIVE_INFINITY],
-    ['factor', 0.9],
-    ['factor', '2'],
-    ['factor', Number.POSITIVE_INFINITY],
     ['minTimeout', Number.POSITIVE_INFINITY],
     ['tries', 3],
   ])('is not set by %s %j', (option, value) => {

@@ -78,7 +78,7 @@ describe('a supervisor of shards', () => {
 
   it('gives a shard back whose work fails too often: another member gets it, and no other shard moves', async () => {
     const { clock, start, idsOf } = await startSupervisors({ shards: 4 });
-    const retry = { retries: 1, minTimeout: 10, randomize: false };
+    const retry = { retries: 1, minTimeout: 10 };
     const run = ({ id }: Shard) => {
       if (id === '0') throw new Error('broken here');
     };
@@ -97,7 +97,7 @@ describe('a supervisor of shards', () => {
   it('takes the shard again after a while when no other member can', async () => {
     const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
     let isBroken = true;
-    const retry = { retries: 0, minTimeout: 10, randomize: false };
+    const retry = { retries: 0, minTimeout: 10 };
     const run = ({ id }: Shard) => {
       if (id === '0' && isBroken) throw new Error('broken');
     };

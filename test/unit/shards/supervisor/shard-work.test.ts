@@ -5,7 +5,7 @@ import type { OwnedShard, Shard } from '../../../../src/shards/ownership/shard.j
 import { LONG_RUN_MS, ShardWork } from '../../../../src/shards/supervisor/shard-work.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
-const RETRY = { retries: 2, factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: false };
+const RETRY = { retries: 2, minTimeout: 100, maxTimeout: 5000 };
 
 function setUp(run: (shard: Shard) => unknown) {
   const clock = new TestClock();
