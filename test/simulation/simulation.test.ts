@@ -73,7 +73,7 @@ describe('the simulation', () => {
 
   it.each<[Rules, number]>([
     ['no-delay', 12],
-    ['pings', 1],
+    ['pings', 107],
     ['pings-no-delay', 7],
     ['curator', 1],
   ])(

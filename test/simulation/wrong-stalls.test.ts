@@ -36,7 +36,7 @@ function giveInstead(wrong: (given: Given, former: Given | undefined) => Given) 
 findEach([
   {
     what: 'a thread that repeats heartbeats for a main thread that never goes on',
-    hint: 1,
+    hint: 2,
     found: /^(stall|takeover): /,
     faultRate: 'stalls',
     make: () => replace(StallWatch.prototype, 'turns', () => () => true),
@@ -83,7 +83,7 @@ findEach([
   },
   {
     what: 'a thread whose leases count from the replies',
-    hint: 53,
+    hint: 4,
     found: /^two leaders: /,
     faultRate: 'stalls',
     make: () => {

@@ -116,7 +116,7 @@ const TWO_LEADERS = /^two leaders: /;
 const WRONG: readonly Wrong[] = [
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 50,
+    hint: 60,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -152,7 +152,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the newest heartbeat, though the claim came after it',
-    hint: 31,
+    hint: 41,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromHeartbeats,
@@ -184,7 +184,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the last version, when the node is gone',
-    hint: 40,
+    hint: 44,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromVersionsOfGoneNodes,
