@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addDashboard } from './commands/dashboard.js';
 import { addDevServer } from './commands/dev-server.js';
-import { addElect } from './commands/elect.js';
 import { addGuard } from './commands/guard.js';
 import { addOnce } from './commands/once.js';
 import { addPrune } from './commands/prune.js';
@@ -65,7 +64,6 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addRun(program, setExitCode);
   addOnce(program, setExitCode);
   addGuard(program, setExitCode);
-  addElect(program, setExitCode);
   addStatus(program, setExitCode);
   addResign(program, setExitCode);
   addPrune(program, setExitCode);

@@ -20,15 +20,22 @@ beforeAll(async () => {
 afterAll(() => ensemble.stop());
 
 /** Starts a candidate in a process of its own. */
-function elect(path: string, id: string): RunningCommand {
-  return new RunningCommand(['elect', path, '--id', id], { connect: ensemble.connectString });
+function campaign(path: string, id: string): RunningCommand {
+  const words = ['run', path, '--id', id, '--', 'sh', '-c', 'echo leads; exec sleep 1000'];
+  return new RunningCommand(words, { connect: ensemble.connectString });
 }
 
 /** Starts a candidate, and resolves when it leads. */
 async function lead(path: string, id: string): Promise<RunningCommand> {
-  const command = elect(path, id);
-  await until(() => command.stdout.includes(id), `${id} to lead`);
+  const command = campaign(path, id);
+  await until(() => command.stdout === 'leads\n', `${id} to lead`);
   return command;
+}
+
+/** Kills a candidate as its machine's end does: with its keeper, so that nobody closes its session. */
+function kill({ pid, keeperPid }: RunningCommand): void {
+  for (const signal of ['SIGSTOP', 'SIGKILL'] as const)
+    for (const each of [keeperPid as number, pid]) process.kill(each, signal);
 }
 
 /** Starts a dashboard's server, which the test can restart. It ends with the test. */
@@ -85,7 +92,7 @@ describe('the page of a dashboard of an ensemble', () => {
   it('shows the leader, and when that is killed the next one, why, and the gap between them, without being loaded again', async () => {
     const root = '/killed';
     const first = await lead(`${root}/billing`, 'first');
-    elect(`${root}/billing`, 'second');
+    campaign(`${root}/billing`, 'second');
     const { url } = await startDashboard({ root });
     const page = await open(url);
     const leader = () => page.locator('.card .leader').textContent();
@@ -99,7 +106,7 @@ describe('the page of a dashboard of an ensemble', () => {
     await page.evaluate(() => {
       document.body.dataset.loaded = 'once';
     });
-    first.signal('SIGKILL');
+    kill(first);
     await expect.poll(leader).toBe('second');
     expect(await page.locator('body').getAttribute('data-loaded')).toBe('once');
     await page.getByRole('link', { name: 'billing' }).click();
@@ -117,7 +124,7 @@ describe('the page of a dashboard of an ensemble', () => {
     const { url } = await startDashboard({ root });
     const page = await open(url);
     await expect.poll(() => page.title()).toBe('1 election · all led – Conclave');
-    only.signal('SIGKILL');
+    kill(only);
     await expect.poll(() => page.title()).toBe('✕ no leader – billing');
     expect(await page.locator('header.top').getAttribute('data-tone')).toBe('alarm');
     await lead(`${root}/billing`, 'next');
@@ -150,7 +157,7 @@ describe('the page of a dashboard of an ensemble', () => {
   it('is live behind a proxy that rewrites paths, and a visitor that may act hands a term over there', async () => {
     const root = '/proxied';
     await lead(`${root}/a b/billing`, 'first');
-    elect(`${root}/a b/billing`, 'second');
+    campaign(`${root}/a b/billing`, 'second');
     const { port } = await startDashboard({ root, authorize: () => 'act' });
     const url = await startRewritingProxy(port, '/ops/conclave');
     const path = `${root}/a b/billing`;

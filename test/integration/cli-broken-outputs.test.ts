@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../tools/ports.mjs';
 import { BROKEN_OUTPUTS } from '../support/conclave/broken-outputs.js';
 import { RunningCommand, type RunningCommandOptions } from '../support/conclave/running-command.js';
 import { uniquePath } from '../support/conclave/sessions.js';
@@ -30,7 +31,6 @@ const COMMANDS: Record<string, () => Case> = {
     end: (command) => void command.process.stdin?.end('again\n'),
     exitCode: 0,
   }),
-  elect: () => ({ words: ['elect', uniquePath('broken'), '--verbose'], end: stop, exitCode: 0 }),
   'status --watch': () => ({
     words: ['status', uniquePath('broken'), '--watch'],
     env: { CONCLAVE_LOG_LEVEL: 'debug' },
@@ -86,27 +86,24 @@ describe('standard output that can not be written', () => {
     expect(command.stderr).toMatch(/^conclave: standard output can't be written: ENOSPC.*\n$/);
   });
 
-  it.each<[string, number, (command: RunningCommand, path: string) => void]>([
-    ['a signal stops it', 74, stop],
-    [
-      'it is asked to step down, which has an exit code of its own',
-      76,
-      (_, path) => start(['resign', path], {}),
-    ],
-  ])(
-    'does not keep a candidate from leading until %s (it died when it was elected)',
-    async (_, exitCode, end) => {
-      const { descriptor } = BROKEN_OUTPUTS['on a full device']();
-      const path = uniquePath('broken');
-      const command = start(['elect', path], { stdout: descriptor });
-      await said(command, "standard output can't be written");
-      const status = start(['status', path], {});
-      expect(await exitOf(status)).toBe(0);
-      expect(status.stdout).toMatch(/^term 1 /);
-      end(command, path);
-      expect(await exitOf(command)).toBe(exitCode);
-    },
-  );
+  it('does not keep a server from serving until a signal stops it (it died with a stack)', async () => {
+    const { descriptor } = BROKEN_OUTPUTS['on a full device']();
+    const port = await freePort();
+    const server = start(['dev-server', '--port', String(port)], { stdout: descriptor });
+    await said(server, "standard output can't be written");
+    const status = start(['status', '/elections/one', '--connect', `127.0.0.1:${port}`], {});
+    expect(await exitOf(status)).toBe(1);
+    expect(status.stdout).toBe('there is no such election\n');
+    stop(server);
+    expect(await exitOf(server)).toBe(74);
+  });
+
+  it('leaves a command that fails its exit code', async () => {
+    const { descriptor } = BROKEN_OUTPUTS['on a full device']();
+    const status = start(['status', uniquePath('broken')], { stdout: descriptor });
+    expect(await exitOf(status)).toBe(1);
+    expect(status.stderr).toContain("standard output can't be written");
+  });
 
   it('ends a command that does nothing but print (it died with a stack)', async () => {
     const { descriptor } = BROKEN_OUTPUTS['on a full device']();
@@ -122,18 +119,18 @@ describe('standard output that can not be written', () => {
 });
 
 describe('a terminal that is gone', () => {
-  it.each([
-    ['run', 'stdout'],
-    ['elect', 'stdin'],
-  ] as const)('leaves %s its exit code when it is its %s (it was aborted)', async (name, stream) => {
-    const { words, end, exitCode } = (COMMANDS[name] as () => Case)();
-    const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();
-    const command = start(words, { [stream]: descriptor });
-    await said(command, 'elected for term');
-    await lose();
-    end(command);
-    expect(await exitOf(command)).toBe(exitCode);
-  });
+  it.each(['stdin', 'stdout'])(
+    'leaves run its exit code when it is its %s (it was aborted)',
+    async (stream) => {
+      const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();
+      const words = ['run', uniquePath('broken'), '--verbose', '--', 'sleep', '1000'];
+      const command = start(words, { [stream]: descriptor });
+      await said(command, 'elected for term');
+      await lose();
+      stop(command);
+      expect(await exitOf(command)).toBe(143);
+    },
+  );
 
   it('leaves a keeper its exit code too', async () => {
     const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();

@@ -2,14 +2,14 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
 import type { Term } from '../../src/election/term/term.js';
 import { conclave } from '../support/conclave/command-line.js';
-import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
+import { campaign, lead } from '../support/conclave/electors.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
-const COMMANDS = ['run', 'elect', 'status', 'resign', 'prune'];
+const COMMANDS = ['run', 'status', 'resign', 'prune'];
 
 describe('a command about an election', () => {
   it.each(COMMANDS)('%s has a complete help page', async (name) => {
@@ -59,13 +59,11 @@ describe('a command about an election', () => {
       'Expected a duration, as 500ms, 30s, 2m or 1h, at least 100 ms.',
     ],
     [['status', '/a', '--connect-timeout', '99'], '99 is 99 ms: did you mean 99s? If not, write 99ms.'],
-    [['elect', '/a', '--wait-timeout', '30'], '30 is 30 ms: did you mean 30s'],
-    [['elect', '/a', '--takeover-delay', '5'], '5 is 5 ms: did you mean 5s'],
+    [['run', '/a', '--wait-timeout', '30', '--', 'ls'], '30 is 30 ms: did you mean 30s'],
+    [['run', '/a', '--takeover-delay', '5', '--', 'ls'], '5 is 5 ms: did you mean 5s'],
     [['run', '/a', '--grace', '10', '--', 'ls'], '10 is 10 ms: did you mean 10s'],
     [['resign', '/a', '--grace', '10'], '10 is 10 ms: did you mean 10s'],
     [['resign', '/a', '--to', ''], 'Expected a string of 1 to 256 printable characters.'],
-    [['elect', '/a', '--priority', '256'], 'Expected a whole number from 0 to 255.'],
-    [['elect', '/a', 'one', '--data', 'two'], 'the data is given twice: as an argument and with --data'],
     [['status', '/a', '--connect', ''], 'which servers? Give --connect host:port, or set ZOOKEEPER.'],
     [['status', '/a', '--connect', 'host:port'], 'connect'],
     [['status', '/a', '--auth', 'me'], '--auth, or CONCLAVE_AUTH: expected scheme:credentials'],
@@ -77,11 +75,11 @@ describe('a command about an election', () => {
     [['status', '/a', '--cert', '/dev/null'], '--cert and --key go together: give both or neither.'],
     [['status', '/a', '--cert', '/dev/null', '--key', '/dev/null'], 'session.tls() is (not shown)'],
     [['resign', '/a', '--grace', '-1s'], 'Expected a duration'],
-    [['elect', '/a', 'data', 'more'], "too many arguments for 'elect'"],
-    [['elect', '/a', 'x'.repeat(20_000)], 'at most 16384 bytes'],
-    [['elect', '/a', '--priority', '256'], 'Expected a whole number from 0 to 255.'],
-    [['elect', '/a', '--id', ''], 'Expected'],
-    [['elect', '/a', '--no-wait', '--wait-timeout', '1s'], 'cannot be used with option'],
+    [['resign', '/a', 'more'], "too many arguments for 'resign'"],
+    [['run', '/a', '--data', 'x'.repeat(20_000), '--', 'ls'], 'at most 16384 bytes'],
+    [['run', '/a', '--priority', '256', '--', 'ls'], 'Expected a whole number from 0 to 255.'],
+    [['run', '/a', '--id', '', '--', 'ls'], 'Expected'],
+    [['run', '/a', '--no-wait', '--wait-timeout', '1s', '--', 'ls'], 'cannot be used with option'],
     [['run', '/a'], "missing required argument 'command'"],
     [['run', '/a', 'ls', '-l'], "unknown option '-l'"],
     [['run', '/a', '--grace', 'long', '--', 'ls'], 'Expected a duration'],
@@ -130,7 +128,7 @@ describe('a command about an election', () => {
     expect(wrong.stderr).toContain('CONCLAVE_LOG_LEVEL is "loud": expected one of silent');
   });
 
-  it.each(['elect', 'status', 'resign'])('%s ends with 69 when no server is there', async (name) => {
+  it.each(['status', 'resign'])('%s ends with 69 when no server is there', async (name) => {
     const { exitCode, stderr } = await conclave(
       name,
       '/a',
@@ -328,68 +326,5 @@ describe('conclave resign --to', () => {
       stderr: 'conclave: three does not lead: it has left the queue, or the leader lost its term first',
     });
     await leader.stop(); // In the other order it might lead once more.
-  });
-});
-
-describe('conclave elect', () => {
-  it.each<[json: string[], line: RegExp]>([
-    [[], /^me term 1 token \d+\n$/],
-    [['--json'], /^\{"id":"me","term":1,"token":"\d+"\}\n$/],
-  ])('prints with %j that it leads, advertises its data, and gives leadership back', async (json, line) => {
-    const { session, path } = await openWithPath('cli');
-    const runner = new RunningCommand(['elect', path, 'here', '--id', 'me', ...json]);
-    await until(() => runner.stdout.includes('\n'), 'its election');
-    expect(runner.stdout).toMatch(line);
-    const next = await campaign(session, path);
-    expect(await next.leader()).toMatchObject({ id: 'me', data: 'here' });
-    runner.signal('SIGINT');
-    expect(await runner.exit()).toBe(0);
-    await until(() => next.term !== undefined, 'the next term');
-    expect(runner.stderr).toBe('');
-  });
-
-  it('advertises data that are given as an option, as run does, and prints JSON', async () => {
-    const path = uniquePath('cli');
-    const text = new RunningCommand(['elect', path, '--id', 'a', '--data', 'here']);
-    await until(() => text.stdout.includes('\n'), 'the first election');
-    expect(text.stdout).toMatch(/^a term 1 token \d+\n$/);
-    expect((await conclave('status', path)).stdout).toEqual([
-      expect.stringMatching(/^term 1 {2}a {2}here\nheartbeat {2}\d+ ms ago, .*$/),
-    ]);
-    text.signal('SIGTERM');
-    expect(await text.exit()).toBe(0);
-    const json = new RunningCommand(['elect', path, '--id', 'b', '--json']);
-    await until(() => json.stdout.includes('\n'), 'the second election');
-    expect(json.stdout).toMatch(/^\{"id":"b","term":2,"token":"\d+"\}\n$/);
-    json.signal('SIGTERM');
-    expect(await json.exit()).toBe(0);
-  });
-
-  it('exits with 76 when it was asked to step down', async () => {
-    const path = uniquePath('cli');
-    const runner = new RunningCommand(['elect', path]);
-    await until(() => runner.stdout.includes('\n'), 'its election');
-    expect((await conclave('resign', path)).exitCode).toBe(0);
-    expect(await runner.exit()).toBe(76);
-  });
-
-  it('exits with 76 when leadership was lost', async () => {
-    const { session, path } = await openWithPath('cli');
-    const runner = new RunningCommand(['elect', path]);
-    await until(() => runner.stdout.includes('\n'), 'its election');
-    const [node] = await candidateNodes(session, path);
-    await session.remove(`${path}/${node}`);
-    expect(await runner.exit()).toBe(76);
-    expect(runner.stderr).toBe('conclave: leadership lost\n');
-  });
-
-  it('leaves the queue at a signal', async () => {
-    const path = uniquePath('cli');
-    await campaign(await openSession(), path);
-    const runner = new RunningCommand(['elect', path, '-v']);
-    await until(() => runner.stderr.includes('waiting, with 1 ahead'), 'a place in the queue');
-    runner.signal('SIGTERM');
-    expect(await runner.exit()).toBe(143);
-    expect(runner.stdout).toBe('');
   });
 });

@@ -34,7 +34,7 @@ describe('the command line', () => {
     expect(help).toMatchObject({ exitCode: 0, stderr: '' });
     expect(help.stdout).toContain('Usage: conclave [options] [command]');
     expect(help.stdout).toMatch(/dev-server \[options\] +start a ZooKeeper server for development/);
-    for (const name of ['run', 'elect', 'resign'])
+    for (const name of ['run', 'resign'])
       expect(help.stdout).toMatch(new RegExp(`^ {2}${name} \\[options\\] <election>.* {2}\\w`, 'm'));
     expect(help.stdout).toMatch(/^ {2}status \[options\] \[path\] +\w/m);
     expect(help.stdout).toMatch(/^ {2}guard \[options\] <program\.\.\.> +\w/m);

@@ -71,7 +71,6 @@ describe.each([
     ['status', '/elections/one'],
     ['status', '--root', '/'],
     ['status'],
-    ['elect', '/elections/one'],
     ['status', '/elections/one', '--watch'],
     ['resign', '/elections/one'],
     ['prune', '/', '--yes'],

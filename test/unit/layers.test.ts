@@ -108,7 +108,6 @@ describe('the layers', () => {
         'cli/command-line.ts',
         'cli/options/connection.ts',
         'cli/commands/dev-server.ts',
-        'cli/commands/elect.ts',
         'cli/commands/guard.ts',
         'cli/commands/once.ts',
         'cli/commands/prune.ts',

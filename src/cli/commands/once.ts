@@ -3,7 +3,7 @@ import { systemEnvironment } from '../../platform/injected-environment.js';
 import { campaign } from '../lead-then-run/lead-then-run.js';
 import { type OnceFiring, OnceWork, RunRecord } from '../lead-then-run/once-work.js';
 import { duration, withElection } from '../options/arguments.js';
-import { type CandidacyOptions, withCandidacy, withGrace } from '../options/candidate-options.js';
+import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
 import {
   type ConnectionOptions,
   DURATIONS,
@@ -19,7 +19,6 @@ const { clock } = systemEnvironment;
 
 interface OnceOptions extends ConnectionOptions, CandidacyOptions {
   readonly every: number;
-  readonly grace: number;
 }
 
 const DESCRIPTION = `Runs a command once for each time of a schedule, on one of several machines. Put the same line into the crontab of each machine.
@@ -56,7 +55,7 @@ export function addOnce(program: Command, setExitCode: (code: number) => void): 
       .argParser(duration({ least: 1000 }))
       .makeOptionMandatory(),
   );
-  withGrace(withCandidacy(withConnection(command)))
+  withCandidacy(withConnection(command))
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, [name = '', ...args]: string[], options: OnceOptions) => {
       setExitCode(await once(election, name, args, options));

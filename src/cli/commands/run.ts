@@ -2,12 +2,11 @@ import type { Command } from 'commander';
 import { CommandWork } from '../lead-then-run/command-work.js';
 import { campaign } from '../lead-then-run/lead-then-run.js';
 import { withElection } from '../options/arguments.js';
-import { type CandidacyOptions, withCandidacy, withGrace } from '../options/candidate-options.js';
+import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {
-  readonly grace: number;
   readonly restart?: boolean;
 }
 
@@ -59,7 +58,7 @@ export function addRun(program: Command, setExitCode: (code: number) => void): v
     .description(DESCRIPTION);
   withElection(command).argument('<command...>', 'the command to run, and its arguments');
   withConnection(command);
-  withGrace(withCandidacy(command))
+  withCandidacy(command)
     .option('--restart', 'campaign again when the command has ended, or leadership was lost')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, [name = '', ...args]: string[], options: RunOptions) => {

@@ -11,13 +11,18 @@ import type { Session } from '../../session/session.js';
 import { publicEnvironment, type Target } from '../options/connection.js';
 import { type CommandRun, exitCodeOfRun } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
-import { END_SIGNALS, FORWARDED_SIGNALS } from '../process/stop-asked.js';
-import type { Leadership, LeaderWork } from './lead-then-run.js';
+import { END_SIGNALS } from '../process/stop-asked.js';
 
 const { clock } = systemEnvironment;
 
 const KEEPER_NEEDS =
   "Node must be able to load Conclave's files from a folder, which it can't with Yarn's Plug'n'Play (set nodeLinker: node-modules)";
+
+export interface Leadership {
+  readonly term: Term;
+  readonly session: Session; // The session that holds the term.
+  readonly id: string; // The candidate's id.
+}
 
 /** A command that runs while this process leads. */
 export interface LeaderCommand {
@@ -30,8 +35,8 @@ export interface LeaderCommand {
 }
 
 /** The leader's work of `conclave run`: runs a command in each term. */
-export class CommandWork implements LeaderWork {
-  readonly signals = [...END_SIGNALS, ...FORWARDED_SIGNALS];
+export class CommandWork {
+  readonly done?: Promise<string>; // Resolves with the reason when another process has done the work. Only counts while it waits.
   readonly #options: LeaderCommand;
   readonly #unable = deferred<string>();
   #keeper = this.#startKeeper(); // Waits for the next command, so that a new leader needn't start a keeper first.
@@ -41,14 +46,17 @@ export class CommandWork implements LeaderWork {
     this.#options = options;
   }
 
+  /** Resolves with the reason when no command can run any more, in whatever term. Never rejects. */
   get unable(): Promise<string> {
     return this.#unable.promise;
   }
 
+  /** Called when the candidate has a place in the queue, with the session that holds it. */
   onWaiting(session: Session): void {
     this.#registerCleanup(session);
   }
 
+  /** The term is given back when it has settled. Resolves with the exit code, or `undefined` to campaign again. */
   async lead({ term, session, id }: Leadership): Promise<number | undefined> {
     const { graceMs, restart } = this.#options;
     if (this.#keeper.hasEnded) this.#keeper = this.#startKeeper(); // It was killed while it waited.
@@ -67,6 +75,7 @@ export class CommandWork implements LeaderWork {
     return exitCode;
   }
 
+  /** Called for each signal while it leads. */
   onSignal(name: NodeJS.Signals): void {
     if (this.#run === undefined) return;
     if (!END_SIGNALS.includes(name)) {
@@ -77,6 +86,7 @@ export class CommandWork implements LeaderWork {
     this.#keeper.end(name);
   }
 
+  /** Called when another client asks the leader to step down. Resolves when it may. */
   async stepDown(graceMs: number): Promise<void> {
     if (this.#run === undefined) return;
     this.#onLoss('it was asked to step down');

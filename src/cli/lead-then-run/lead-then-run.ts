@@ -4,30 +4,12 @@ import { describe, LeadError, StopPendingError, WorkOverrunError } from '../../e
 import { deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
-import type { Session } from '../../session/session.js';
 import type { CandidacyOptions } from '../options/candidate-options.js';
 import type { Target } from '../options/connection.js';
 import { EXIT, exitCodeOfError, exitCodeOfSignal, orUserError } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
-import { LEAVE_SIGNALS } from '../process/stop-asked.js';
-
-export interface Leadership {
-  readonly term: Term;
-  readonly session: Session; // The session that holds the term.
-  readonly id: string; // The candidate's id.
-}
-
-/** What a subcommand does while it leads. */
-export interface LeaderWork {
-  readonly signals: readonly NodeJS.Signals[]; // The signals that it handles while it leads.
-  readonly unable?: Promise<string>; // Resolves with the reason when it can no longer work, in whatever term. Never rejects.
-  readonly done?: Promise<string>; // Resolves with the reason when another process has done the work. Only counts while it waits.
-  onWaiting?(session: Session): void; // Called when the candidate has a place in the queue, with the session that holds it.
-  /** The term is given back when it has settled. Resolves with the exit code, or `undefined` to campaign again. */
-  lead(leadership: Leadership): Promise<number | undefined>;
-  onSignal(name: NodeJS.Signals): void; // Called for each signal while it leads.
-  stepDown(graceMs: number): Promise<void>; // Called when another client asks the leader to step down. Resolves when it may.
-}
+import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-asked.js';
+import type { CommandWork } from './command-work.js';
 
 /**
  * `waiting`: for its first term, or for the next. `finished`: all that is left is to stop and to exit with `exitCode`, within
@@ -43,19 +25,21 @@ const { clock } = systemEnvironment;
 // Leaving the queue takes a round trip or two. Only a server that hangs takes longer, and it mustn't hold up a command with a limit.
 const LEAVE_WITHIN_MS = 500;
 
-/** Campaigns, and does the leader's work in each term. Resolves with the exit code. @throws UserError if an option is wrong */
+const SIGNALS = [...END_SIGNALS, ...FORWARDED_SIGNALS]; // With all of `LEAVE_SIGNALS`.
+
+/** Campaigns, and runs the command in each term. Resolves with the exit code. @throws UserError if an option is wrong */
 export async function campaign(
   election: string,
   target: Target,
   options: CandidacyOptions,
-  work: LeaderWork,
+  work: CommandWork,
 ): Promise<number> {
   return await orUserError(() => new Campaign(election, target, options, work)).run();
 }
 
 class Campaign {
   readonly #supervisor: ElectionSupervisor;
-  readonly #work: LeaderWork;
+  readonly #work: CommandWork;
   readonly #options: CandidacyOptions;
   readonly #target: Target;
   readonly #finished = deferred<Extract<State, { name: 'finished' }>>();
@@ -63,7 +47,7 @@ class Campaign {
   #waitTimer: Timer | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
-  constructor(path: string, target: Target, options: CandidacyOptions, work: LeaderWork) {
+  constructor(path: string, target: Target, options: CandidacyOptions, work: CommandWork) {
     this.#work = work;
     this.#options = options;
     this.#target = target;
@@ -75,7 +59,7 @@ class Campaign {
       data: options.data,
       takeoverDelayMs: options.takeoverDelay,
       // A guardian would give leadership back in the command's grace. The keeper closes the session instead, after the command.
-      guardian: work.onWaiting === undefined,
+      guardian: false,
       lead: (term) => this.#lead(term),
       onRevoke: async ({ by, graceMs }) => {
         this.#printIfVerbose(`asked to step down by ${printable(by)}`);
@@ -87,11 +71,10 @@ class Campaign {
 
   /** Campaigns until the work is finished, then stops. Resolves with the exit code. */
   async run(): Promise<number> {
-    const signals = new Set([...LEAVE_SIGNALS, ...this.#work.signals]);
     const onSignal = (name: NodeJS.Signals) => this.#onSignal(name);
-    for (const signal of signals) process.on(signal, onSignal);
+    for (const signal of SIGNALS) process.on(signal, onSignal);
     this.#listen();
-    void this.#work.unable?.then((reason) => this.#finish(EXIT.system, reason));
+    void this.#work.unable.then((reason) => this.#finish(EXIT.system, reason));
     void this.#work.done?.then((reason) => {
       if (this.#state.name !== 'waiting') return;
       this.#printIfVerbose(reason);
@@ -109,7 +92,7 @@ class Campaign {
     await this.#supervisor.stop();
     exitTimer?.clear();
     connectTimer.clear();
-    for (const signal of signals) process.off(signal, onSignal);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
     return exitCode;
   }
 
@@ -140,7 +123,7 @@ class Campaign {
       .on('waiting', ({ position }) => {
         this.#printIfVerbose(`waiting, with ${position} ahead`);
         // Rejects if the supervisor is stopping.
-        void this.#supervisor.session().then((session) => this.#work.onWaiting?.(session), ignore);
+        void this.#supervisor.session().then((session) => this.#work.onWaiting(session), ignore);
         if (!this.#options.wait) this.#giveUp('at once');
       })
       .on('demoted', (term, reason) => this.#printIfVerbose(`term ${term.number} is over: ${reason}`))

@@ -9,8 +9,7 @@ import { NodeWatch } from '../../session/node-watch.js';
 import type { Session } from '../../session/session.js';
 import { EXIT } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
-import { CommandWork, type LeaderCommand } from './command-work.js';
-import type { Leadership } from './lead-then-run.js';
+import { CommandWork, type LeaderCommand, type Leadership } from './command-work.js';
 
 const { clock } = systemEnvironment;
 
@@ -83,7 +82,7 @@ export class RunRecord {
 
 /** The leader's work of `conclave once`: notes the firing, and runs the command, unless a run was begun for it. */
 export class OnceWork extends CommandWork {
-  readonly done: Promise<string>;
+  override readonly done: Promise<string>;
   readonly #log: RunLog;
   readonly #firing: OnceFiring;
   readonly #isVerbose: boolean;

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { checkId } from '../../platform/checks.js';
 import { checked, duration, wholeNumber } from './arguments.js';
 
-/** The options that `run` and `elect` have in common: how to campaign in an election. */
+/** The options that `run` and `once` have in common: how to campaign in an election, and how to end the command. */
 export interface CandidacyOptions {
   readonly id?: string;
   readonly data?: string;
@@ -11,6 +11,7 @@ export interface CandidacyOptions {
   readonly waitTimeout?: number;
   readonly wait: boolean; // `false`: give up unless elected at once.
   readonly verbose?: boolean;
+  readonly grace: number;
 }
 
 export function withCandidacy(command: Command): Command {
@@ -40,16 +41,13 @@ export function withCandidacy(command: Command): Command {
       'the shortest wait after a leader ended uncleanly (default: as long as that leader may act; Conclave always waits for that long). Give a longer time if clocks may stop, as in virtual machines that are migrated live',
       duration(),
     )
-    .option('-v, --verbose', 'print what happens on standard error');
-}
-
-export function withGrace(command: Command): Command {
-  return command.addOption(
-    new Option(
-      '--grace <duration>',
-      'how long the command may take to end after SIGTERM. If the lease runs out: a quarter of a lease at most, and never beyond the end of the lease',
-    )
-      .default(10_000, '10s')
-      .argParser(duration()),
-  );
+    .option('-v, --verbose', 'print what happens on standard error')
+    .addOption(
+      new Option(
+        '--grace <duration>',
+        'how long the command may take to end after SIGTERM. If the lease runs out: a quarter of a lease at most, and never beyond the end of the lease',
+      )
+        .default(10_000, '10s')
+        .argParser(duration()),
+    );
 }
