@@ -80,8 +80,9 @@ export class WorkerSlot {
     try {
       child = this.#port.fork(this.number);
     } catch (error) {
-      this.#port.onError(error instanceof Error ? error : new Error(describe(error)));
-      return this.#failed(error);
+      return this.#failed(error, () =>
+        this.#port.onError(error instanceof Error ? error : new Error(describe(error))),
+      );
     }
     this.#become({ name: 'running', child, sinceMs, again: true });
     let hasEnded = false;
@@ -145,36 +146,41 @@ export class WorkerSlot {
     });
   }
 
+  /** Changes the state before it reports the end: a listener may call for the end of all workers. */
   #onExit(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
     const state = this.#state;
+    if (state.name !== 'running' && state.name !== 'ending') return;
     const expected = state.name === 'ending';
-    this.#port.onExited({ slot: this.number, pid: child.pid, code, signal, expected });
+    const report = () => this.#port.onExited({ slot: this.number, pid: child.pid, code, signal, expected });
     if (state.name === 'running' && state.again) {
       const lastedMs = this.#port.environment.clock.now() - state.sinceMs;
       if (lastedMs > this.#port.restart.maxTimeout) this.#failures = 0;
-      return this.#failed(signal === null ? `it ended with code ${code}` : `${signal} ended it`);
+      return this.#failed(signal === null ? `it ended with code ${code}` : `${signal} ended it`, report);
     }
-    if (state.name !== 'running' && state.name !== 'ending') return;
     if (state.name === 'ending') state.killer.clear();
     this.#failures = 0;
     this.#become({ name: state.again ? 'idle' : 'empty' });
-    if (state.again) this.start();
+    report();
+    if (this.#state.name === 'idle') this.start();
     this.#gone.resolve();
   }
 
-  /** The worker has ended by itself, or couldn't be started. */
-  #failed(cause: unknown): void {
+  /** The worker has ended by itself, or couldn't be started. @param report - reports that, when the state has changed */
+  #failed(cause: unknown, report: () => void): void {
     const { environment, restart } = this.#port;
     this.#failures++;
     if (this.#failures > restart.retries) {
       this.#become({ name: 'given up' });
+      report();
       const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not restarted`;
       this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`));
       return;
     }
     const delayMs = backoffMs(this.#failures, restart, environment.random());
-    this.#become({ name: 'pausing', timer: environment.clock.after(delayMs, () => this.start()) });
-    this.#port.onRestarting(this.number, this.#failures, delayMs);
+    const timer = environment.clock.after(delayMs, () => this.start());
+    this.#become({ name: 'pausing', timer });
+    report();
+    if (this.#state.name === 'pausing') this.#port.onRestarting(this.number, this.#failures, delayMs);
   }
 
   /** The only place that writes the state. */
