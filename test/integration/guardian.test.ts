@@ -8,6 +8,7 @@ import {
   type ParentChannel,
   registerWithGuardian,
 } from '../../src/cluster/dead-children/guardian-link.js';
+import { encodeGuardianMessage } from '../../src/cluster/dead-children/guardian-messages.js';
 import type { SessionGuardianOptions } from '../../src/cluster/dead-children/session-guardian.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -356,8 +357,8 @@ describe('a process', () => {
       return true;
     }
   }
-  const attach = { conclave: { format: 1, word: 'greeting' } };
-  const detach = { conclave: { format: 1, word: 'farewell' } };
+  const attach = encodeGuardianMessage({ kind: 'attach', guardian: 'one' });
+  const detach = encodeGuardianMessage({ kind: 'detach', guardian: 'one' });
 
   it('sends nothing to a parent without an attached guardian', async () => {
     const channel = new FakeChannel();
@@ -371,6 +372,18 @@ describe('a process', () => {
     channel.emit('message', detach);
     await session.close();
     expect(channel.sent).toHaveLength(1);
+  });
+
+  it('goes on with its reports to one guardian when another one is closed', async () => {
+    const channel = new FakeChannel();
+    const session = await openSession();
+    new GuardianLink(channel).register(session);
+    channel.emit('message', encodeGuardianMessage({ kind: 'attach', guardian: 'another' }));
+    channel.emit('message', attach);
+    channel.emit('message', detach);
+    const reported = channel.sent.length;
+    await session.close();
+    expect(channel.sent.slice(reported).map(({ conclave }) => conclave.kind)).toEqual(['over']);
   });
 
   it('reports every registered session and election, and listens no longer than there is one', async () => {

@@ -26,7 +26,7 @@ export interface ParentChannel {
 export class GuardianLink {
   readonly #channel: ParentChannel;
   readonly #sessions = new Map<Session, RegisteredSession>();
-  #isAttached = false;
+  readonly #guardians = new Set<string>();
 
   constructor(channel: ParentChannel) {
     this.#channel = channel;
@@ -34,7 +34,7 @@ export class GuardianLink {
 
   /** Whether a guardian in the parent process has attached: then the parent ends this process, in the order that it chooses. */
   get isGuarded(): boolean {
-    return this.#isAttached && this.#channel.connected;
+    return this.#guardians.size > 0 && this.#channel.connected;
   }
 
   /** Reports a session to the guardian until the session has ended, and what an elector does with it. */
@@ -78,14 +78,15 @@ export class GuardianLink {
   readonly #onMessage = (received: unknown): void => {
     const message = decodeGuardianMessage(received);
     if (message === undefined) return;
-    this.#isAttached = message === 'attach';
+    if (message.kind === 'detach') return void this.#guardians.delete(message.guardian);
+    this.#guardians.add(message.guardian);
     for (const registered of this.#sessions.values()) {
       for (const each of registered.messages()) this.#send(each);
     }
   };
 
   #send(message: ChildMessage | undefined): void {
-    if (message === undefined || !this.#isAttached || !this.#channel.connected) return;
+    if (message === undefined || !this.isGuarded) return;
     this.#channel.send?.(encodeChildMessage({ pid: process.pid, message }), ignore); // A guardian that is gone guards nothing.
   }
 }

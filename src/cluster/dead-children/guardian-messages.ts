@@ -7,8 +7,11 @@ import type { ReportedMember } from './remove-shard-member.js';
  * application may send its own messages over the same channel: Conclave's are in one property, and Conclave doesn't touch others.
  */
 
-/** From the guardian: report your sessions and roles from now on, or stop reporting them. */
-export type GuardianMessage = 'attach' | 'detach';
+/** From a guardian: report your sessions and roles from now on, or stop reporting them. A process may have several guardians. */
+export interface GuardianMessage {
+  readonly kind: 'attach' | 'detach';
+  readonly guardian: string;
+}
 
 /**
  * From a guarded process: it has opened a session, and with that it waits in an election, leads, or has left; or is a member of a group of
@@ -48,15 +51,16 @@ export function sessionName(id: bigint): string {
   return `0x${BigInt.asUintN(64, id).toString(16)}`;
 }
 
-export function encodeGuardianMessage(message: GuardianMessage): object {
-  return { [PROPERTY]: { format: FORMAT, word: WORDS[message] } };
+export function encodeGuardianMessage({ kind, guardian }: GuardianMessage): object {
+  return { [PROPERTY]: { format: FORMAT, word: WORDS[kind], guardian } };
 }
 
 /** `undefined`: it isn't one. */
 export function decodeGuardianMessage(message: unknown): GuardianMessage | undefined {
-  const word = contentOf(message)?.word;
-  if (word === WORDS.attach) return 'attach';
-  return word === WORDS.detach ? 'detach' : undefined;
+  const { word, guardian } = contentOf(message) ?? {};
+  if (typeof guardian !== 'string' || guardian.length > LONGEST_GUARDIAN) return undefined;
+  if (word === WORDS.attach) return { kind: 'attach', guardian };
+  return word === WORDS.detach ? { kind: 'detach', guardian } : undefined;
 }
 
 export function encodeChildMessage({ pid, message }: ChildReport): object {
@@ -113,6 +117,7 @@ function messageOf(content: Record<string, unknown>): ChildMessage | undefined {
 const SESSION_NAME = /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/;
 const LONGEST_PASSWORD = 128; // A message is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
 const LONGEST_PATH = 4096;
+const LONGEST_GUARDIAN = 64; // A uuid has 36 characters.
 
 function contentOf(message: unknown): Record<string, unknown> | undefined {
   const content = recordOf(recordOf(message)?.[PROPERTY]);

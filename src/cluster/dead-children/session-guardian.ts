@@ -105,6 +105,7 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
   readonly #logger: Logger;
   readonly #children = new Map<ChildProcess, GuardedChild>();
   readonly #cleanups = new Set<Promise<void>>();
+  readonly #id: string;
   #closing: Promise<void> | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
@@ -123,6 +124,7 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
       logger: this.#logger,
     };
     this.#environment = resolveSessionOptions(this.#sessionOptions, this.#logger).environment;
+    this.#id = this.#environment.uuid();
   }
 
   /**
@@ -177,7 +179,7 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
     let nextAttach: Timer | undefined;
     let hasReported = false;
     const attach = (pauseMs: number) => {
-      send(child, 'attach');
+      send(child, { kind: 'attach', guardian: this.#id });
       nextAttach = clock.after(pauseMs, () => attach(nextPauseMs(pauseMs)), { background: true });
     };
     const onMessage = (received: unknown) => {
@@ -207,7 +209,7 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
       release: () => {
         nextAttach?.clear();
         child.off('message', onMessage).off('exit', onExit);
-        send(child, 'detach');
+        send(child, { kind: 'detach', guardian: this.#id });
       },
     };
   }

@@ -115,12 +115,23 @@ describe('what a process sends its guardian', () => {
 
 describe('what a guardian sends', () => {
   it.each(['attach', 'detach'] as const)('arrives as it was sent: %s', (each) => {
-    expect(decodeGuardianMessage(sent(encodeGuardianMessage(each)))).toBe(each);
+    const message = { kind: each, guardian: 'g1' };
+    expect(decodeGuardianMessage(sent(encodeGuardianMessage(message)))).toEqual(message);
   });
 
+  it.each([undefined, 7, 'g'.repeat(65)])(
+    'is not understood when it does not say which guardian it is: %j',
+    (guardian) => {
+      expect(decodeGuardianMessage({ conclave: { format: 1, word: 'greeting', guardian } })).toBeUndefined();
+    },
+  );
+
   it('has a form that other versions read', () => {
-    expect(encodeGuardianMessage('attach')).toEqual({ conclave: { format: 1, word: 'greeting' } });
-    expect(encodeGuardianMessage('detach')).toEqual({ conclave: { format: 1, word: 'farewell' } });
+    const forms = (['attach', 'detach'] as const).map((kind) =>
+      encodeGuardianMessage({ kind, guardian: 'g1' }),
+    );
+    const words = ['greeting', 'farewell'];
+    expect(forms).toEqual(words.map((word) => ({ conclave: { format: 1, word, guardian: 'g1' } })));
   });
 });
 

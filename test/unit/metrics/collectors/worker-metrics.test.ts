@@ -109,7 +109,11 @@ describe('what tells a parent the metrics of its worker', () => {
     const responder = new Responder(channel);
     responder.add(ofOne('one'));
     responder.add(ofOne('two'));
-    for (const message of ['hello', { conclave: 1 }, encodeGuardianMessage('attach')])
+    for (const message of [
+      'hello',
+      { conclave: 1 },
+      encodeGuardianMessage({ kind: 'attach', guardian: 'g1' }),
+    ])
       channel.emit('message', message);
     await settle();
     expect(channel.sent).toEqual([]);
@@ -176,7 +180,7 @@ describe('the messages between a parent and its workers', () => {
   it('are taken for no others, neither by a guardian nor by a guarded process', () => {
     expect(decodeGuardianMessage(sent(encodeRequest(1)))).toBeUndefined();
     expect(decodeChildMessage(sent(encodeAnswer({ request: 1, snapshot: snapshot() })))).toBeUndefined();
-    expect(decodeRequest(sent(encodeGuardianMessage('attach')))).toBeUndefined();
+    expect(decodeRequest(sent(encodeGuardianMessage({ kind: 'attach', guardian: 'g1' })))).toBeUndefined();
   });
 
   it('are not what an application may send, whatever that is', () => {
