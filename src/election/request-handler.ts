@@ -83,7 +83,7 @@ export class RequestHandler {
       if (answer.agrees) return this.#port.stepDown(term, settleBy, answer.successor);
       const { reason } = answer;
       const refusal = { ...request, refused: true, ...(reason !== undefined && { reason }) };
-      await writeRequest(this.#session, contender.node.path, refusal);
+      await writeRequest(this.#session, contender.node.path, refusal, true);
     } catch (error) {
       this.#reportUnlessEnded(error);
     }

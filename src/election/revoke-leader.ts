@@ -6,6 +6,7 @@ import { parseEntry } from '../queue/names-and-order.js';
 import type { Change } from '../session/protocol/requests.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
+import { leaseOf } from './candidates/candidate-uuid.js';
 import { SuccessorSearch } from './candidates/find-next-leader.js';
 import { defaultId } from './elector-options.js';
 import { ElectionReader } from './record/election-reader.js';
@@ -68,7 +69,9 @@ export async function revokeLeader(
   if (leader === undefined) return undefined;
   if (to !== undefined) await abortable(checkCandidate(session, path, to, leader), signal);
   const node = `${path}/${leader.node}`;
-  if ((await abortable(writeRequest(session, node, request), signal)) === 'written')
+  const entry = parseEntry(leader.node);
+  const isCandidate = entry !== undefined && leaseOf(entry) !== undefined; // Its name shows that, whatever its data are.
+  if ((await abortable(writeRequest(session, node, request, isCandidate), signal)) === 'written')
     await untilGone(session, node, leader, request, signal);
   return leader;
 }

@@ -10,7 +10,7 @@ import {
   WorkOverrunError,
 } from '../../src/errors.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
-import { campaign, lead } from '../support/conclave/electors.js';
+import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
@@ -97,6 +97,17 @@ describe('a leader that is asked to step down', () => {
     await revoked;
     // In the other order the leader might lead once more, and its work would never end.
     for (const elector of [leader, next]) await elector.stop();
+  });
+
+  it('does so though another client has overwritten the data of its node', async () => {
+    const { session, path } = await openWithPath('revoked');
+    const [leader, term] = await lead(await openSession(), path);
+    const [node] = await candidateNodes(session, path);
+    await session.setData(`${path}/${node}`, Buffer.from('{"note":"edited by hand"}'));
+    const demoted = nextEvent(leader, 'demoted');
+    await revokeLeader(session, path);
+    expect(await demoted).toEqual([term, 'revoked']);
+    await leader.stop();
   });
 
   it('that can not be reached does not answer', async () => {

@@ -63,12 +63,14 @@ const RETRY_WITHIN_MS = 20;
 
 /**
  * Writes a request on a candidate's node, beside the data that the candidate advertises. It never overwrites a change of that data.
+ * @param isCandidate - whether the node is surely a candidate's. Then the request is written also if another client has overwritten the data
  * @throws a `ZooKeeperError` if the server refuses, for lack of permission for example, or the error that ended the session
  */
 export async function writeRequest(
   session: Session,
   path: string,
   request: CandidateRequest,
+  isCandidate = false,
 ): Promise<'written' | 'gone'> {
   const wanted = JSON.stringify(request);
   for (let refusals = 0; ; ) {
@@ -76,7 +78,8 @@ export async function writeRequest(
       const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
       if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // No client owns the node, so none would act on the request.
       if (JSON.stringify(parseRequest(data)) === wanted) return 'written'; // An earlier try may have written it, with its reply lost.
-      const bytes = withRequest(data, request);
+      const bytes =
+        withRequest(data, request) ?? (isCandidate ? Buffer.from(JSON.stringify({ request })) : undefined);
       if (bytes === undefined) return 'gone';
       await session.setData(path, bytes, stat.version);
       return 'written';
