@@ -152,5 +152,5 @@ function unreachedIn(report) {
 async function replay(name, given, options) {
   // -T: no indentation by process. -B: without the final state.
   const { stdout } = await run('spin', [...given, '-t', '-T', '-B', name], options);
-  return stdout.split('\n').filter((line) => /\bcandidate \d|\btime passes\b/.test(line));
+  return stdout.split('\n').filter((line) => /\bcandidate \d|\btime passes\b|\bstranger\b/.test(line));
 }
