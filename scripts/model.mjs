@@ -1,6 +1,8 @@
 /**
  * Searches the states of the models in `test/model`, and of their variants, and prints the results.
  *
+ * Then asks Z3 whether the invariant of an election holds, for any number of candidates and terms.
+ *
  * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs only the searches of the named variants or models, and
  * prints the steps by which each of them fails. `npm run model -- --record` runs the smaller searches of `npm test`, and records their
  * findings, so that `npm test` runs a search again only if its model has changed. The exit code is 0 only if the models hold, with every state visited and every
@@ -8,20 +10,25 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { INDUCTION } from '../test/model/induction/questions.mjs';
+import { recordAnswers } from '../test/model/induction/recorded.mjs';
 import { isAsExpected } from '../test/model/questions.mjs';
 import { record } from '../test/model/recorded.mjs';
 import { MODELS } from '../test/model/searches.mjs';
 import { findSpin, search } from '../tools/spin/search.mjs';
+import { findZ3, solve } from '../tools/z3/solve.mjs';
 
 /** @import { Model, Question } from '../test/model/questions.mjs' */
 /** @import { Finding } from '../tools/spin/search.mjs' */
 
-const known = [...new Set(MODELS.flatMap(({ all }) => all.map(({ name }) => name)))];
-const HELP = `Searches the states of the models, and of variants that must fail.
+const PROOF = 'induction';
+const known = [PROOF, ...new Set(MODELS.flatMap(({ all }) => all.map(({ name }) => name)))];
+const HELP = `Searches the states of the models, and of variants that must fail. Asks Z3 about the invariant of an election.
 
-  npm run model                  all searches
+  npm run model                  all searches, and the questions for Z3
+  npm run model -- ${PROOF}     the questions for Z3
   npm run model -- NAME …        only these, with the steps by which each of them fails
-  npm run model -- --record      the smaller searches of npm test; records their findings for it
+  npm run model -- --record      the smaller searches of npm test; records their findings for it, and Z3's answers
 
 Models and variants: ${known.join(', ')}`;
 
@@ -37,13 +44,16 @@ const unknown = names.filter((name) => !known.includes(name));
 if (unknown.length > 0)
   throw new Error(`unknown variants: ${unknown.join(', ')}; expected some of ${known.join(', ')}`);
 
-findSpin();
 const began = performance.now();
+const asksZ3 = names.length === 0 || names.includes(PROOF);
+const unproved = asksZ3 ? await prove() : [];
+if (values.record && asksZ3 && unproved.length === 0) recordAnswers();
 const asked = MODELS.flatMap((model) =>
   (values.record ? model.quick : model.all)
     .filter(({ name }) => names.length === 0 || names.includes(name))
     .map((question) => ({ model, question })),
 );
+if (asked.length > 0) findSpin();
 const results = await askAll(asked, names.length > 0);
 for (const model of MODELS) {
   const ofModel = results.filter((result) => result.model === model);
@@ -52,15 +62,34 @@ for (const model of MODELS) {
 const answers = results.map(({ question, finding }) => /** @type {const} */ ([question, finding]));
 for (const answer of answers) printDetails(...answer);
 
-const wrong = answers
+const unexpected = answers
   .filter((answer) => !isAsExpected(...answer))
   .map(([{ name, property }]) => `${name}, ${property}`);
+const wrong = [...unproved, ...unexpected];
 const seconds = ((performance.now() - began) / 1000).toFixed(0);
-if (values.record && wrong.length === 0 && names.length === 0) record(results);
+if (values.record && unexpected.length === 0 && names.length === 0) record(results);
 if (wrong.length === 0)
-  console.log(`\nAll ${answers.length} searches had the expected result, in ${seconds} s.`);
+  console.log(`\nEverything had the expected result (${answers.length} searches), in ${seconds} s.`);
 else console.log(`\nNOT the expected result: ${wrong.join('; ')}.`);
 process.exitCode = wrong.length === 0 ? 0 : 1;
+
+/** Asks Z3 all questions, and prints the answers. @returns the questions that it answered otherwise than expected */
+async function prove() {
+  findZ3();
+  const started = performance.now();
+  const others = [];
+  for (const { about, questions } of INDUCTION) {
+    const found = await solve(questions.map(({ text }) => text));
+    console.log(`\nthe invariant: ${about}\n`);
+    for (const [at, { name, expected }] of questions.entries()) {
+      const isExpected = found[at] === expected;
+      console.log(`${found[at]}  ${name}${isExpected ? '' : `  <-- expected: ${expected}`}`);
+      if (!isExpected) others.push(`${about}: ${name}`);
+    }
+  }
+  console.log(`\nZ3 answered in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+  return others;
+}
 
 /** @typedef {{ model: Model, question: Question }} Asked */
 

@@ -80,7 +80,8 @@ export class InvalidStateError extends ConclaveError {
  * Why a term ended: `resigned` and `stopped` by a call of that name (closing the session counts as `stopped`),
  * `finished` because `lead` returned or threw, and the rest because leadership was lost.
  *
- * `superseded`: its lease was over, and another candidate took over, before this process looked at the clock.
+ * `superseded`: its lease was over, and another candidate took over, before this process looked at the clock. `record-overwritten`: a client
+ * that is no candidate wrote the election's record.
  *
  * At first a leader may only hear that its node is gone. Then its term ends at once, and the reason of its signal is
  * `node-deleted`. The event `demoted` waits until the leader knows the cause, for a round trip and at most a lease. It then says
@@ -94,6 +95,7 @@ export type DemotionReason =
   | 'session-expired'
   | 'node-deleted'
   | 'superseded'
+  | 'record-overwritten'
   | 'revoked';
 
 /** The term is over. Code that gets this error must no longer act for the term. It is also the reason of `term.signal`. */

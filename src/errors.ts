@@ -348,23 +348,29 @@ export class ShardsMismatchError extends ConclaveError {
 }
 
 /**
- * The leader's work was still running when the lease ended. It may have acted while a new leader led. If the event loop was
+ * The leader's work was still running when the lease ended (`over` is `lease`): it may have acted while a new leader led. Or it was still
+ * running when the grace of a revocation ended (`grace`): the lease lasts, so no other leader can act yet. If the event loop was
  * blocked, or the process stood still, past the lease and the takeover delay, the error comes when the process goes on, also of
  * work that ends at once then.
  */
 export class WorkOverrunError extends ConclaveError {
   readonly code = 'WORK_OVERRUN';
 
-  /**
-   * @param term - its number
-   * @param shard - the shard's id, if it is the work of a shard
-   */
+  /** The time that had ended. */
+  readonly over: 'lease' | 'grace';
+  /** The shard's id, if it is the work of a shard. */
+  readonly shard?: string;
+
+  /** @param term - its number */
   constructor(
     readonly term: number,
-    readonly shard?: string,
+    { over, shard }: { readonly over: 'lease' | 'grace'; readonly shard?: string },
   ) {
     const of = shard === undefined ? '' : ` of shard ${shard}`;
-    super(`the work of term ${term}${of} was still running when its lease ended`);
+    const what = over === 'lease' ? 'its lease' : 'the grace of a revocation';
+    super(`the work of term ${term}${of} was still running when ${what} ended`);
+    this.over = over;
+    if (shard !== undefined) this.shard = shard;
   }
 }
 

@@ -53,8 +53,13 @@ async function win(place: Place, stop: Abortable): Promise<Claim> {
         case 'claim':
           await place.claim(step, stop); // The next look shows what came of it, if the servers don't say so.
           break;
-        case 'lead':
-          return await place.takeUp(step);
+        case 'empty':
+          await place.empty(step, stop);
+          break;
+        case 'lead': {
+          const claim = await place.takeUp(step);
+          if (claim !== undefined) return claim;
+        }
       }
     }
   } finally {

@@ -2,9 +2,9 @@ import { type Beating, leftMs, type Sign } from '../lease/silence.js';
 import { compareEntries, parseEntry } from '../queue/names-and-order.js';
 import type { ElectionRecord, ReadRecord, SeenRecord } from './record/record.js';
 
-/** What a candidate knows of one record, and of the candidate that it names. */
+/** What a candidate knows of the record, and of the candidate that it names. All of it was seen over the session's present connection. */
 export interface KnownRecord {
-  /** `undefined` if it is unread, or if something has happened since that may have changed it. */
+  /** `undefined` if it is unread, or if something has happened since that may have changed it, as the loss of the connection. */
   readonly record: SeenRecord | undefined;
   /** What was seen of the candidate that the record names. Of an unreadable record: since when it has been unreadable. */
   readonly holder: Sign;
@@ -16,7 +16,7 @@ export interface KnownRecord {
    */
   readonly placeLost: boolean;
   /**
-   * When the servers refused a claim over this very record, by the session's clock. A server that shows it nevertheless has lost writes, or
+   * When the servers refused a claim over this very record, or the first proof of a term by it, by the session's clock. A server that shows it nevertheless has lost writes, or
    * has kept what the others have lost.
    */
   readonly refusedAt?: number | undefined;
@@ -26,10 +26,10 @@ export interface KnownRecord {
 export interface Known {
   /** The time, by the session's clock. */
   readonly now: number;
-  /** The number of the session's connection; `undefined` if there is none. */
-  readonly connection: number | undefined;
-  /** The name of the candidate's node, the length of its leases, and how much is left of the newest one. */
-  readonly own: { readonly node: string; readonly leaseMs: number; readonly remainingMs: number };
+  /** The name of the candidate's node, and the length of its leases. */
+  readonly own: { readonly node: string; readonly leaseMs: number };
+  /** The longest lease that a leader of the election may have, as far as the candidate has seen, in milliseconds. */
+  readonly longestLeaseMs: number;
   /** `undefined` while the queue is being listed. */
   readonly ahead: Ahead | undefined;
   /** The least delay by the candidate's options, in milliseconds. */
@@ -45,7 +45,7 @@ export interface Ahead {
 }
 
 /** What a candidate does next about a record. */
-export type Step = LookStep | LeadStep | ClaimStep | WaitStep;
+export type Step = LookStep | LeadStep | ClaimStep | EmptyStep | WaitStep;
 
 /** Read the record. */
 export interface LookStep {
@@ -56,8 +56,6 @@ export interface LookStep {
 export interface LeadStep {
   readonly do: 'lead';
   readonly record: SeenRecord<HeldRecord>;
-  /** Whether the candidate has no lease yet. */
-  readonly cold: boolean;
 }
 
 /** Claim the next term. */
@@ -68,6 +66,12 @@ export interface ClaimStep {
   readonly instead?: Beating | undefined;
 }
 
+/** Empty a record that can't be read. The lease of a leader that may have held it is over a delay later. */
+export interface EmptyStep {
+  readonly do: 'empty';
+  readonly over: SeenRecord;
+}
+
 /** Wait until more is known. */
 export interface WaitStep {
   readonly do: 'wait';
@@ -75,9 +79,7 @@ export interface WaitStep {
   readonly ms?: number;
   /** The name of the node for whose end it waits. Not given if it waits for the end of a lease alone. */
   readonly behind?: string | undefined;
-  /** Whether it is to keep a lease of its own meanwhile. */
-  readonly warm?: boolean;
-  /** Whether it waits because the servers have refused a claim over the record that its server shows. */
+  /** Whether it waits because the servers have refused a write over the record that its server shows. */
   readonly refused?: boolean;
 }
 
@@ -97,22 +99,24 @@ export function decide(of: KnownRecord, known: Known): Step {
   if (value.state === 'held' && value.node === own.node) {
     // A leader that didn't know this candidate's lease has written the record, and others wait no longer than it says.
     if (value.leaseMs < own.leaseMs) return claim(of, record, known);
-    return { do: 'lead', record: record as SeenRecord<HeldRecord>, cold: own.remainingMs <= 0 };
+    return unlessRefused(of, known, { do: 'lead', record: record as SeenRecord<HeldRecord> });
   }
   if (ahead === undefined) return { do: 'wait' };
   if (isVacant(value, of.placeLost))
     return ahead.position === 0 ? claim(of, record, known) : { do: 'wait', behind: ahead.nearest };
+  if (value.state === 'unreadable' && !value.isEmpty && ahead.position === 0)
+    return unlessRefused(of, known, { do: 'empty', over: record });
   const named = value.state === 'held' ? value.node : undefined;
   const behind = ahead.nearest ?? named;
   const rank = rankBehind(of, known);
   if (rank === undefined) return { do: 'wait', behind };
-  const { leaseMs } = value.state === 'held' ? value : own;
+  const leaseMs = value.state === 'held' ? value.leaseMs : Math.max(own.leaseMs, known.longestLeaseMs);
   const ms = leftMs(holder, { leaseMs, leastMs: known.leastDelayMs, rank }, known.now);
   if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(of, record, known);
-  if (holder.name === 'unseen') return { do: 'wait', behind, warm: rank === 0 };
-  if (ms > 0) return { do: 'wait', ms, behind, warm: rank === 0 };
-  // Without an own proof and a new look behind it, the claim would be sent to servers that may hang.
-  return isProven(holder, known) ? claim(of, record, known, holder) : { do: 'wait', behind, warm: true };
+  if (holder.name === 'unseen') return { do: 'wait', behind };
+  if (ms > 0) return { do: 'wait', ms, behind };
+  // Without a new look, the claim would be sent to servers that may hang.
+  return isNew(holder, known) ? claim(of, record, known, holder) : { do: 'wait', behind };
 }
 
 /** Whether no candidate can hold a term by that record. */
@@ -128,12 +132,7 @@ function rankBehind({ record, holder, isProtected }: KnownRecord, { ahead, own }
   const position = ahead?.position ?? 0;
   if (holder.name === 'gone') return position === 0 ? 0 : undefined;
   if (isProtected || record?.value.state !== 'held') return undefined;
-  return rankOf(positionBehind(position, record.value, ahead), isAhead(record.value.node, own.node));
-}
-
-/** If the record names the nearest candidate, all others have left: the candidate may not have noticed that yet. */
-export function positionBehind(position: number, record: HeldRecord, ahead: Ahead | undefined): number {
-  return record.node === ahead?.nearest ? Math.min(position, 1) : position;
+  return rankOf(position, isAhead(record.value.node, own.node));
 }
 
 /**
@@ -152,24 +151,17 @@ function isAhead(holder: string, own: string): boolean {
   return one !== undefined && other !== undefined && compareEntries(one, other) < 0;
 }
 
-/**
- * A claim goes out over the connection that has shown what it relies on. Over another one, the record may come from a restored backup,
- * and have that version by another candidate's claim. A claim that was refused isn't sent again within a lease.
- */
-function claim(
-  { refusedAt }: KnownRecord,
-  over: SeenRecord,
-  { now, connection, own }: Known,
-  instead?: Beating,
-): Step {
-  if (over.connection !== connection || connection === undefined) return { do: 'look' };
-  if (instead !== undefined && instead.connection !== connection) return { do: 'wait' };
-  const refusedMs = refusedAt === undefined ? own.leaseMs : now - refusedAt;
-  if (refusedMs < own.leaseMs) return { do: 'wait', ms: own.leaseMs - refusedMs, refused: true };
-  return { do: 'claim', over, instead };
+function claim(of: KnownRecord, over: SeenRecord, known: Known, instead?: Beating): Step {
+  return unlessRefused(of, known, { do: 'claim', over, instead });
 }
 
-/** Whether a proof of the candidate's own, and a read of the holder's version behind it, are new. */
-function isProven({ readAt }: Beating, { now, own }: Known): boolean {
-  return now - readAt < own.leaseMs / 2 && own.remainingMs > own.leaseMs / 2;
+/** A write over a record that the servers have refused isn't sent again within a lease. */
+function unlessRefused({ refusedAt }: KnownRecord, { now, own }: Known, step: Step): Step {
+  const refusedMs = refusedAt === undefined ? own.leaseMs : now - refusedAt;
+  return refusedMs < own.leaseMs ? { do: 'wait', ms: own.leaseMs - refusedMs, refused: true } : step;
+}
+
+/** Whether the newest read of the holder's version is new. */
+function isNew({ readAt }: Beating, { now, own }: Known): boolean {
+  return now - readAt < own.leaseMs / 2;
 }

@@ -12,6 +12,7 @@ import {
   WorkOverrunError,
   ZooKeeperError,
 } from '../errors.js';
+import type { Overrun } from '../lease/work-while-held.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/start-with-signal.js';
@@ -46,6 +47,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   readonly options: ResolvedElectorOptions;
   /** Since the last claim. See `KnownRecord`. */
   placeLost = false;
+  longestLeaseMs = 0;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
   rejoinBackoff: RejoinBackoff;
@@ -245,7 +247,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   /** Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done. */
   async #untilSettled(term: ElectedTerm, { node }: Place): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
-    await term.settled(() => this.#onOverrun(term));
+    await term.settled((over) => this.#onOverrun(term, over));
     this.#preparation?.end();
     const isLost = this.#beforeRelease !== undefined && term.isLost; // Before anything else takes time: only the end of the work counts.
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
@@ -296,10 +298,10 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.#port.emit('expired');
   }
 
-  #onOverrun(term: ElectedTerm): void {
-    this.report(new WorkOverrunError(term.number));
-    // Work that has blocked the event loop may have settled by now, and acts no more.
-    if (this.options.onOverrun === 'exit' && term.hasWork) process.exit(70);
+  #onOverrun(term: ElectedTerm, over: Overrun): void {
+    this.report(new WorkOverrunError(term.number, { over }));
+    // No other candidate leads while the lease lasts. Work that has blocked the event loop may have settled by now, and acts no more.
+    if (over === 'lease' && this.options.onOverrun === 'exit' && term.hasWork) process.exit(70);
   }
 
   leading(): ElectedTerm | undefined {

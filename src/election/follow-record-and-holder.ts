@@ -3,22 +3,25 @@ import { afterRead, type Sign, UNSEEN } from '../lease/silence.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
-import { heartbeatNodeOf } from '../queue/names-and-order.js';
+import { heartbeatNodeOf, queueOf } from '../queue/names-and-order.js';
 import { isOwnerless, orUnreadable } from '../queue/ownerless-contenders.js';
 import type { AccompanyingRead, AccompanyingReads } from '../session/keep-alive/keep-alive.js';
 import { NodeWatch } from '../session/node-watch.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { NodeData, Stat } from '../session/protocol/records.js';
 import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
+import { leaseOf } from './candidates/candidate-uuid.js';
 import { isVacant, type KnownRecord } from './decide.js';
-import { readRecord } from './record/read-record.js';
-import { parseRecord, type SeenRecord } from './record/record.js';
+import { readRecord, seenRecord } from './record/read-record.js';
+import type { SeenRecord } from './record/record.js';
 
 /** The candidate for which the record is followed. */
 export interface FollowedRecordHost {
   readonly contender: Contender;
   /** See {@link KnownRecord}. */
   readonly placeLost: boolean;
+  /** A leader of the election may have a lease of this length, in milliseconds. */
+  noteLease(leaseMs: number): void;
   /** More is known, or less. */
   changed(): void;
   /** The holder's node can't be watched. */
@@ -58,9 +61,11 @@ export class FollowedRecord implements AccompanyingReads {
 
   get known(): KnownRecord {
     const { placeLost } = this.host;
-    const refusedAt = this.#refused?.zxid === this.#record?.zxid ? this.#refused?.at : undefined;
+    // Over another connection the record may come from a restored backup, and have its version by another candidate's claim.
+    const record = this.#record?.connection === this.#session.connectionNumber ? this.#record : undefined;
+    const refusedAt = this.#refused?.zxid === record?.zxid ? this.#refused?.at : undefined;
     return {
-      record: this.#record,
+      record,
       holder: this.#holder,
       isProtected: this.#isProtected,
       placeLost,
@@ -108,10 +113,13 @@ export class FollowedRecord implements AccompanyingReads {
     if (seen.connection !== this.#shownOn) {
       // In a restored backup the holder's node may be there again. Only a read behind the record's shows whether it is gone.
       if (this.#holder.name === 'gone' && value.state === 'held') this.#holder = UNSEEN;
+      if (this.#holder.name === 'beating')
+        this.#holder = { ...this.#holder, readAt: Number.NEGATIVE_INFINITY };
       this.#unwatchHolder();
       this.#shownOn = seen.connection;
     }
     this.#record = seen;
+    if (value.state === 'held') this.host.noteLease(value.leaseMs);
     // A leader may hold it that acts on its lease.
     if (value.state !== 'held' && !isVacant(value, this.known.placeLost) && this.#holder === UNSEEN)
       this.#holder = { name: 'gone', since: this.#session.clock.now() };
@@ -126,15 +134,26 @@ export class FollowedRecord implements AccompanyingReads {
     for (;;) {
       const changes = this.#changes;
       const seen = await readRecord(this.#session, this.#queue, signal);
+      if (seen.value.state === 'unreadable') await this.#noteLeasesInQueue(signal);
       if (changes === this.#changes) return this.learn(seen);
     }
   }
 
+  /** A record that can't be read doesn't say how long its leader's lease is. The names of the candidates do. */
+  async #noteLeasesInQueue(signal: Abortable): Promise<void> {
+    const names = await this.#session.retryUntilAnswered(
+      () => this.#session.getChildren(this.#queue),
+      signal,
+    );
+    for (const entry of queueOf(names)) this.host.noteLease(leaseOf(entry) ?? 0);
+  }
+
   /**
-   * The servers have refused a claim: there was another heartbeat, or another write. The next claim takes a whole delay again.
+   * The servers have refused a claim, or the first proof of a term: there was another heartbeat, or another write. The next claim takes a
+   * whole delay again.
    * @param over - the record that they say was written since
    */
-  claimRefused(over?: SeenRecord): void {
+  refused(over?: SeenRecord): void {
     if (over !== undefined) this.#refused = { zxid: over.zxid, at: this.#session.clock.now() };
     if (this.#holder.name === 'beating') this.#holder = UNSEEN;
     this.mayHaveChanged();
@@ -228,11 +247,8 @@ export class FollowedRecord implements AccompanyingReads {
       request: getDataRequest(this.#session.absolute(this.#queue), false),
       answered: (node) => {
         if (changes !== this.#changes) return;
-        const { data, stat } = node as NodeData;
-        const seen = {
-          ...{ value: parseRecord(data, stat.version), version: stat.version },
-          ...{ zxid: stat.mzxid, connection },
-        };
+        const seen = seenRecord(node as NodeData, connection as number);
+        if (seen.value.state === 'unreadable' && seen.zxid !== this.#zxid) return this.mayHaveChanged();
         this.learn(seen);
         then(seen);
       },

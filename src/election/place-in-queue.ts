@@ -1,12 +1,13 @@
 // Imports more than 20 modules: 24, half of them for types. It connects the queue, which knows nothing of elections, with the record.
 
+import { BadVersionError } from '../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
 import { joinQueue } from '../queue/join.js';
 import { parseEntry } from '../queue/names-and-order.js';
 import { awaitTurn } from '../queue/turn-wait.js';
-import { ifThere } from '../session/operations.js';
+import { ifThere, isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertised-data.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
@@ -16,9 +17,9 @@ import {
   type Ahead,
   type ClaimStep,
   decide,
+  type EmptyStep,
   type Known,
   type LeadStep,
-  positionBehind,
   rankOf,
   type Step,
   type WaitStep,
@@ -41,6 +42,8 @@ export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost 
   readonly path: string;
   readonly options: ResolvedElectorOptions;
   readonly advertisement: Advertisement;
+  /** See {@link Known}. It outlasts the place. */
+  longestLeaseMs: number;
   /** Waits until a place has been left, or until the elector has waited long enough for the servers. */
   untilLeft(leaving: Promise<void>): Promise<void>;
 }
@@ -59,6 +62,8 @@ export class Place implements FollowedRecordHost {
   readonly #claims: Claims;
   readonly #reports: WaitReports;
   #ahead: Ahead | undefined;
+  /** The record that was the reason for the newest listing, by the transaction that wrote it. */
+  #listedFor: bigint | undefined;
   /** Whether the nearest node ahead is watched. */
   #isWatching = false;
   #failure: { readonly reason: unknown } | undefined;
@@ -123,6 +128,11 @@ export class Place implements FollowedRecordHost {
     return this.#host.placeLost;
   }
 
+  /** See {@link FollowedRecordHost}. */
+  noteLease(leaseMs: number): void {
+    if (leaseMs > this.#host.longestLeaseMs) this.#host.longestLeaseMs = leaseMs;
+  }
+
   /**
    * Stands for election from now on: gets to know the queue and the record, and handles requests.
    * @param stop - ends each wait
@@ -179,7 +189,7 @@ export class Place implements FollowedRecordHost {
         this.#reports.waiting(position, true);
       },
       beforeListing: () => this.#moved(undefined),
-      insteadOfProbe: (second, probe) => this.#readInsteadOfProbe(second, probe),
+      insteadOfProbe: (second, list) => this.#readInsteadOfProbe(second, list),
       turnCame: () => this.#moved({ position: 0 }),
       turnFailed: (reason) => this.failed(reason),
     });
@@ -198,19 +208,18 @@ export class Place implements FollowedRecordHost {
 
   /** The next two in line follow the holder. A candidate whose turn has come has no other node to watch than the holder's. */
   #follow(ahead: Ahead, isNext: boolean): void {
-    const value = this.record.known.record?.value;
-    const position = value?.state === 'held' ? positionBehind(ahead.position, value, ahead) : ahead.position;
-    if (rankOf(position, true) === undefined) this.record.unfollow();
+    if (rankOf(ahead.position, true) === undefined) this.record.unfollow();
     else this.record.follow(isNext);
-    if (position === 0) this.record.watchHolder();
+    if (ahead.position === 0) this.record.watchHolder();
   }
 
-  /** The record shows a candidate that those before it have left. */
-  #readInsteadOfProbe(second: string, probe: () => void) {
-    return this.record.readOfRecord(({ value }) => {
-      if (value.state !== 'held' || this.#ahead === undefined) return;
-      if (value.node === this.#ahead.nearest) probe();
-      else if (value.node === second) this.#moved({ ...this.#ahead, position: 2 });
+  /** A record that names one of the two nearest candidates shows that those before it have probably left. A listing shows the position. */
+  #readInsteadOfProbe(second: string, list: () => void) {
+    return this.record.readOfRecord(({ value, zxid }) => {
+      if (value.state !== 'held' || this.#ahead === undefined || zxid === this.#listedFor) return;
+      if (value.node !== this.#ahead.nearest && value.node !== second) return;
+      this.#listedFor = zxid;
+      list();
     });
   }
 
@@ -220,23 +229,19 @@ export class Place implements FollowedRecordHost {
    */
   next(): Step {
     if (this.#failure !== undefined) throw this.#failure.reason;
-    const { session, node, entry } = this.contender;
+    const { session, entry } = this.contender;
     const { takeoverDelayMs = 0 } = this.#host.options;
-    const { leaseMs } = session;
     const known: Known = {
       now: session.clock.now(),
-      connection: session.connectionNumber,
-      own: { node: entry.node, leaseMs, remainingMs: node.isHeld() ? node.remainingMs() : 0 },
+      own: { node: entry.node, leaseMs: session.leaseMs },
+      longestLeaseMs: this.#host.longestLeaseMs,
       ahead: this.#ahead,
       leastDelayMs: takeoverDelayMs,
     };
     this.#hasChanged = false;
     const step = decide(this.record.known, known);
-    if (step.do === 'wait') {
-      if (step.warm) node.keepAlive();
-    } else if (step.do !== 'look' || this.#ahead?.position === 0) {
-      this.#reports.claiming();
-    }
+    const isClaiming = step.do === 'look' ? this.#ahead?.position === 0 : step.do !== 'wait';
+    if (isClaiming) this.#reports.claiming();
     return step;
   }
 
@@ -272,18 +277,37 @@ export class Place implements FollowedRecordHost {
     }
   }
 
+  /** Empties the record. @throws as `Claims.empty` does */
+  empty(step: EmptyStep, stop: Abortable): Promise<void> {
+    return this.#claims.empty(step, stop);
+  }
+
   /** Sends a claim. @throws as `Claims.send` does */
   claim(step: ClaimStep, stop: Abortable): Promise<void> {
     return this.#claims.send(step, stop);
   }
 
-  /** Takes up a term. Begins a lease if there is none. If that is over again by the answer, the caller sees it. */
-  async takeUp({ record, cold }: LeadStep): Promise<Claim> {
-    const { node, queue } = this.contender;
-    node.keepAlive();
-    if (cold) await node.renew(this.#ended);
-    this.#next.begin();
+  /**
+   * Takes up a term. Its lease has begun with the claim, or begins with a proof. If that is over again by the answer, the caller sees it.
+   * @returns `undefined` if the term hasn't begun: the record was written since, or the reply was lost. The next look shows which
+   * @throws NodeLostError, another refusal of a server, the error that ended the session, or the reason for the stop
+   */
+  async takeUp({ record }: LeadStep): Promise<Claim | undefined> {
+    const { node, queue, session } = this.contender;
     const { value, zxid, version, connection } = record;
+    if (!node.hasLeaseOf(version)) {
+      const check = { kind: 'check', path: queue, version } as const;
+      try {
+        await abortable(node.beginTerm([check], { path: queue, version }), this.#ended);
+      } catch (error) {
+        if (error instanceof BadVersionError && error.path === session.absolute(queue))
+          this.record.refused(record);
+        else if (isUnanswered(error)) this.record.mayHaveChanged();
+        else throw error;
+        return undefined;
+      }
+    }
+    this.#next.begin();
     return {
       term: value.term,
       token: zxid,

@@ -48,12 +48,12 @@ export class RejoinBackoff {
   }
 
   /**
-   * A term has ended now. If another client deleted the leader's node, that says nothing about the leader, so it doesn't count. If the
+   * A term has ended now. If another client deleted the leader's node, or wrote the record, that says nothing about the leader. If the
    * connection has ended, the server or the network did it: that says nothing about the replies, which may be quick enough for the lease.
    */
   termEnded({ reason, lastedMs, leaseMs, hasConnection }: TermEnd): void {
     if (lastedMs >= AT_ONCE * leaseMs) this.#lostTerms = 0;
-    else if (reason !== undefined && isLoss(reason) && reason !== 'node-deleted' && hasConnection)
+    else if (reason !== undefined && isLoss(reason) && !isByAnotherClient(reason) && hasConnection)
       this.termLostAtOnce();
   }
 
@@ -94,4 +94,8 @@ export class RejoinBackoff {
     const fruitlessMs = this.#failedAttempts > 0 ? jitteredPauseMs(this.#failedAttempts, random()) : 0;
     return Math.max(0, fruitlessMs, this.#notBefore - clock.now());
   }
+}
+
+function isByAnotherClient(reason: DemotionReason): boolean {
+  return reason === 'node-deleted' || reason === 'record-overwritten';
 }

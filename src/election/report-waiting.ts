@@ -76,7 +76,7 @@ export class WaitReports {
     if (record.state === 'unreadable')
       this.#logger.warn(
         { path: this.#path },
-        "the election record can't be read: assuming that a leader holds it",
+        "another client has overwritten the election's record: waiting until no leader can hold a lease by it",
       );
     if (record.state !== 'held') return;
     this.#logger.info(

@@ -6,11 +6,11 @@ import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { TransactionPart } from '../session/protocol/records.js';
 import type { SuccessorSearch } from './candidates/find-next-leader.js';
-import type { ClaimStep, HeldRecord } from './decide.js';
+import type { ClaimStep, EmptyStep, HeldRecord } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { FollowedRecord } from './follow-record-and-holder.js';
 import type { Beginning, SeenRecord } from './record/record.js';
-import { claimParts, handOverParts, seenAfter, takeoverParts } from './term/transactions.js';
+import { claimParts, emptyPart, handOverParts, seenAfter, takeoverParts } from './term/transactions.js';
 
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {
@@ -43,20 +43,21 @@ export class Claims {
     const { session, node, entry, queue } = this.#contender;
     const { value } = over;
     const holder = value.state === 'held' && value.node !== entry.node ? value : undefined;
-    node.keepAlive();
     if (instead !== undefined && holder !== undefined) this.#reportTakeover(holder, instead);
     const deletions =
       instead === undefined || holder === undefined ? [] : takeoverParts(queue, holder.node, instead);
     try {
       if (holder !== undefined && (await this.#passOn({ over, instead }, holder, deletions, signal)))
         return this.#record.mayHaveChanged();
+      // Over another connection, the record may come from a restored backup, and have that version by another candidate's claim.
       if (session.connectionNumber !== over.connection) return this.#record.mayHaveChanged();
       const { leaseMs } = session;
       const held = {
         ...{ term: nextTerm(over), id: this.#host.options.id, began: beginning(over, entry.node, instead) },
         ...{ node: entry.node, leaseMs },
       };
-      const claiming = node.prove([...deletions, claimParts({ path: queue, version: over.version }, held)]);
+      const parts = [...deletions, claimParts({ path: queue, version: over.version }, held)];
+      const claiming = node.beginTerm(parts, { path: queue, version: over.version + 1 });
       // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
       const reply = await abortableLate(session.clock, claiming, leaseMs, signal);
       const seen = seenAfter({ state: 'held', ...held }, reply, over.connection);
@@ -64,16 +65,35 @@ export class Claims {
       this.#record.learn(seen);
     } catch (error) {
       if (isNoAuth(error) && holder !== undefined && instead !== undefined) this.#reportProtected();
-      else if (error instanceof BadVersionError || error instanceof NoNodeError)
-        this.#record.claimRefused(error.path === session.absolute(queue) ? over : undefined);
-      else if (!isUnanswered(error)) throw error;
-      else {
-        // Commits a proof of this contender's node. After that, the record shows whether the servers carried the claim out. A
-        // contender that gives up here leaves as after an unclean end.
-        await node.renew(signal);
-        this.#record.mayHaveChanged();
-      }
+      else await this.#failed(error, over, signal);
     }
+  }
+
+  /**
+   * Empties a record that can't be read. From then on the candidate waits for the lease of a leader that may have held it.
+   * @throws as {@link send} does
+   */
+  async empty({ over }: EmptyStep, signal: Abortable): Promise<void> {
+    const { node, queue } = this.#contender;
+    try {
+      const emptying = node.commit([emptyPart({ path: queue, version: over.version })]);
+      const reply = await abortable(emptying, signal);
+      this.#record.learn(seenAfter({ state: 'unreadable', isEmpty: true }, reply, over.connection));
+    } catch (error) {
+      await this.#failed(error, over, signal);
+    }
+  }
+
+  /** A write over that record was refused, or not answered. The next look shows more. @throws any other error */
+  async #failed(error: unknown, over: SeenRecord, signal: Abortable): Promise<void> {
+    const { session, node, queue } = this.#contender;
+    if (error instanceof BadVersionError || error instanceof NoNodeError)
+      return this.#record.refused(error.path === session.absolute(queue) ? over : undefined);
+    if (!isUnanswered(error)) throw error;
+    // After this write, the record shows whether the servers carried the other one out. A contender that gives up here leaves as after
+    // an unclean end.
+    await session.retryUntilAnswered(() => node.commit([]), signal);
+    this.#record.mayHaveChanged();
   }
 
   /**

@@ -1,4 +1,5 @@
 import { BadVersionError, InvalidStateError, NodeLostError, NoNodeError } from '../errors.js';
+import type { RecordVersion } from '../session/keep-alive/heartbeat-batch.js';
 import type { TransactionPart } from '../session/protocol/records.js';
 import type { OwnNode } from './own-node.js';
 
@@ -35,30 +36,22 @@ export interface GuardedTransaction {
   commit(): Promise<void>;
 }
 
-/** A node and the version that it must have for a transaction to be carried out. */
-export interface Fence {
-  readonly path: string;
-  /** With the chroot. */
-  readonly absolutePath: string;
-  readonly version: number;
-}
-
-/** A transaction guarded by a holder's node, or by those of several holders in one session. */
+/** A transaction guarded by a holder's node, or by those of several holders in one session, and by the record of a term if there is one. */
 export class HolderTransaction implements GuardedTransaction {
   readonly #nodes: readonly [OwnNode, ...OwnNode[]];
   readonly #ended: () => Error;
-  readonly #fence: Fence | undefined;
+  readonly #record: RecordVersion | undefined;
   readonly #parts: TransactionPart[] = [];
   #committed = false;
 
   /**
-   * @param ended - ends the hold and makes the error to throw when a node is gone
-   * @param fence - another node that must have a certain version
+   * @param ended - ends the hold and makes the error to throw when a node is gone, or the record has another version
+   * @param record - of a term: the servers refuse the transaction unless the record is at this version
    */
-  constructor(nodes: readonly [OwnNode, ...OwnNode[]], ended: () => Error, fence?: Fence) {
+  constructor(nodes: readonly [OwnNode, ...OwnNode[]], ended: () => Error, record?: RecordVersion) {
     this.#nodes = nodes;
     this.#ended = ended;
-    this.#fence = fence;
+    this.#record = record;
   }
 
   create(path: string, data: string | Uint8Array = ''): this {
@@ -80,17 +73,17 @@ export class HolderTransaction implements GuardedTransaction {
     // It isn't sent, so it is certain that nothing was written.
     if (this.#nodes.some(({ isGone }) => isGone)) throw this.#ended();
     const [node, ...others] = this.#nodes;
-    const fence: TransactionPart[] = this.#fence === undefined ? [] : [{ kind: 'check', ...this.#fence }];
+    const checks = this.#record === undefined ? [] : [checkOf(this.#record)];
     try {
-      await node.commit([...fence, ...this.#parts], others);
+      await node.commit([...checks, ...this.#parts], others);
     } catch (error) {
-      throw error instanceof NodeLostError || this.#isFenced(error) ? this.#ended() : error;
+      throw error instanceof NodeLostError || this.#isOfAnotherTerm(error) ? this.#ended() : error;
     }
   }
 
-  #isFenced(error: unknown): boolean {
+  #isOfAnotherTerm(error: unknown): boolean {
     if (!(error instanceof BadVersionError || error instanceof NoNodeError)) return false;
-    return error.operation === 'multi[check]' && error.path === this.#fence?.absolutePath;
+    return error.operation === 'multi[check]' && error.path === this.#record?.absolutePath;
   }
 
   #add(part: TransactionPart): this {
@@ -99,6 +92,10 @@ export class HolderTransaction implements GuardedTransaction {
     this.#parts.push(part);
     return this;
   }
+}
+
+function checkOf({ path, version }: RecordVersion): TransactionPart {
+  return { kind: 'check', path, version };
 }
 
 /** A value of any other type is refused when the transaction is committed. */

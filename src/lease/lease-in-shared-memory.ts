@@ -10,27 +10,29 @@ import { SharedInstant } from '../platform/time/shared-instant.js';
 /** Why a term of an election, or of a shard, ended. */
 export type EndReason = DemotionReason | ShardEndReason;
 
-/** In memory a reason is its place in this list, from 1. 0: the term lasts. */
-const REASONS = [
-  'lease-expired',
-  'session-expired',
-  'node-deleted',
-  'superseded',
-  'resigned',
-  'stopped',
-  'finished',
-  'revoked',
-  'moved',
-  'failed',
-] as const satisfies readonly EndReason[];
-const [LASTS, LAPSED] = [0, 1] as const;
+/** In memory a reason is this number. 0: the term lasts. By its type, the table can't lack a reason. */
+const NUMBER_OF: Readonly<Record<EndReason, number>> = {
+  'lease-expired': 1,
+  'session-expired': 2,
+  'node-deleted': 3,
+  superseded: 4,
+  'record-overwritten': 5,
+  resigned: 6,
+  stopped: 7,
+  finished: 8,
+  revoked: 9,
+  moved: 10,
+  failed: 11,
+};
+const REASONS = new Map(Object.entries(NUMBER_OF).map(([reason, number]) => [number, reason as EndReason]));
+const LASTS = 0;
 
 // Places of whole numbers, in 32 bits, behind the end of the lease.
 const REASON = SharedInstant.BYTES / 4;
 const LAYOUT = REASON + 1;
 const BYTES = 4 * (LAYOUT + 1);
-/** Change it with the layout and with the list of reasons, because threads of one process may run different versions of Conclave. */
-const THIS_LAYOUT = 0x1ea5e001;
+/** Change it with the layout and with the numbers of the reasons, because threads of one process may run different versions of Conclave. */
+const THIS_LAYOUT = 0x1ea5e002;
 
 /**
  * Memory in which the thread that holds a term says until when, for the other threads of the process. One for each term, never reused:
@@ -89,11 +91,11 @@ export class LeaseCell {
 
   /** The term has ended. The first reason counts. */
   end(reason: EndReason): void {
-    Atomics.compareExchange(this.#numbers, REASON, LASTS, REASONS.indexOf(reason) + 1);
+    Atomics.compareExchange(this.#numbers, REASON, LASTS, NUMBER_OF[reason]);
   }
 
   get reason(): EndReason | undefined {
-    return REASONS[Atomics.load(this.#numbers, REASON) - 1];
+    return REASONS.get(Atomics.load(this.#numbers, REASON));
   }
 
   /** Whether the term is held at this very moment. If the lease is over, the term is over for all threads, with `lease-expired`. */
@@ -105,7 +107,7 @@ export class LeaseCell {
   remainingMs(): number {
     const leftMs = this.leftMs();
     if (leftMs > 0) return Atomics.load(this.#numbers, REASON) === LASTS ? leftMs : 0;
-    Atomics.compareExchange(this.#numbers, REASON, LASTS, LAPSED);
+    Atomics.compareExchange(this.#numbers, REASON, LASTS, NUMBER_OF['lease-expired']);
     return 0;
   }
 

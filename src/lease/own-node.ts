@@ -12,7 +12,7 @@ import {
 import type { LeaseInstant } from '../platform/time/clock.js';
 import { sleep } from '../platform/time/clock.js';
 import type { Reply } from '../session/connection/reply.js';
-import type { ProvenNode } from '../session/keep-alive/heartbeat-batch.js';
+import type { ProvenNode, RecordVersion } from '../session/keep-alive/heartbeat-batch.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';
@@ -36,15 +36,17 @@ export interface NodeOrigin {
  * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that.
  *
  * With a heartbeat node beside it, a lease begins with the sending of a proof, and with nothing else. A proof is a transaction that
- * checks the node and raises the heartbeat node's version. So other sessions see every lease, see src/election/README.md. Without a
- * heartbeat node, as of a lock, a lease begins with any write that found the node.
+ * checks the node and raises the heartbeat node's version. So other sessions see every lease, see src/election/README.md. The proofs of a
+ * term that is led by the node also check that the record is at the version of the term ({@link OwnNode.beginTerm}). Without a heartbeat
+ * node, as of a lock, a lease begins with any write that found the node.
  */
 export class OwnNode implements ProvenNode, NodeListener {
   readonly path: string;
   /** The path with the chroot. */
   readonly absolutePath: string;
   readonly #session: Session;
-  readonly #lease: Lease;
+  #lease: Lease;
+  #record: RecordVersion | undefined;
   readonly #lost = new LazyAbortController<Error>();
   /** Whether the node is lost or released. */
   #hasEnded = false;
@@ -131,6 +133,11 @@ export class OwnNode implements ProvenNode, NodeListener {
     return this.#lease.isHeld() || (this.#cells !== undefined && this.remainingMs() > 0);
   }
 
+  /** The record of the term that is led by the node, at the version of the term. */
+  get record(): RecordVersion | undefined {
+    return this.#record;
+  }
+
   /** @internal See {@link ProvenNode.cells}. */
   get cells(): readonly SharedArrayBuffer[] {
     return membersOf(this.#cells).map(({ memory }) => memory);
@@ -194,6 +201,11 @@ export class OwnNode implements ProvenNode, NodeListener {
     this.#loseFor(() => new NodeLostError(why));
   }
 
+  /** @internal See {@link ProvenNode.recordLost}. */
+  recordLost(cause?: ZooKeeperError): void {
+    this.#loseFor(() => new RecordLostError(this.#record?.absolutePath ?? this.absolutePath, cause));
+  }
+
   /** @internal The session may not read the node, so no heartbeat can prove it. The node counts as lost before its lease is over. */
   unreadable(cause: Error): void {
     if (this.#hasEnded) return;
@@ -210,6 +222,32 @@ export class OwnNode implements ProvenNode, NodeListener {
    */
   async renew(signal?: Abortable): Promise<void> {
     await this.#session.retryUntilAnswered(() => this.prove([]), signal);
+  }
+
+  /**
+   * Begins a term, by a proof together with `parts`, which check or write the record. Its lease begins with the sending of that write: no
+   * lease of an earlier term counts. From then on heartbeats extend it, each of which the servers carry out only while the record has the
+   * version of the term.
+   * @param record - the version that the record has after the write
+   * @returns the results of `parts`
+   * @throws as {@link commit} does, or the servers' refusal of a part; then no term has begun
+   */
+  async beginTerm(
+    parts: readonly TransactionPart[],
+    record: Omit<RecordVersion, 'absolutePath'>,
+  ): Promise<Reply<PartResult[]>> {
+    this.#session.keepAlive.remove(this); // A heartbeat that is on its way belongs to another version of the record.
+    this.#record = undefined;
+    this.#lease = new Lease(this.#session);
+    const reply = await this.prove(parts);
+    this.#record = { ...record, absolutePath: this.#session.absolute(record.path) };
+    this.keepAlive();
+    return reply;
+  }
+
+  /** Whether the node has a lease of the term that began with this version of the record. */
+  hasLeaseOf(version: number): boolean {
+    return this.#record?.version === version && this.isHeld();
   }
 
   /**
@@ -343,6 +381,18 @@ export class OwnNode implements ProvenNode, NodeListener {
   failed(error: unknown): void {
     if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);
+  }
+}
+
+/** The record of the term that was led by a node was written by another client, or can't be read any more. */
+export class RecordLostError extends NodeLostError {
+  /** @param path - the absolute path of the record */
+  constructor(path: string, cause?: ZooKeeperError) {
+    const why = cause === undefined ? '' : ` (${describe(cause)})`;
+    super(
+      `the servers have refused a write of this term, because another client wrote the record ${path}${why}`,
+      { cause },
+    );
   }
 }
 

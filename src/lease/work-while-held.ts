@@ -5,6 +5,9 @@ import { TermContext } from './current-term.js';
 import type { HeldTerm } from './held-term.js';
 import type { OwnNode } from './own-node.js';
 
+/** The time that is over while work still runs: the lease, or the grace that the end of the term leaves to the work. */
+export type Overrun = 'lease' | 'grace';
+
 /**
  * The work that runs while a term is held. The term isn't given back before all of the work has settled. Until then the node
  * stays, and its lease goes on.
@@ -69,11 +72,12 @@ export class OpenWork<Kind extends string> {
   /**
    * Resolves when all work has settled, including work that was added meanwhile.
    * @param by - the time by which the work has to settle, by the clock
-   * @param onOverrun - called once if the lease is over, or that time has come, before the work has settled. If the work has
-   *   blocked the event loop past that, no timer says so before it has settled: then it is called when it has
+   * @param onOverrun - called once with `grace` if that time has come, and once with `lease` if the lease is over, before the work has
+   *   settled. If the work has blocked the event loop past the end of the lease, no timer says so before it has settled: then it is called
+   *   when it has
    * @param mayBeReplaced - whether the lease has been over for so long that another holder may act
    */
-  async settled(by: number, onOverrun: () => void, mayBeReplaced: () => boolean): Promise<void> {
+  async settled(by: number, onOverrun: (over: Overrun) => void, mayBeReplaced: () => boolean): Promise<void> {
     if (this.#unsettled.size > 0) {
       const watch = this.#watchOverrun(onOverrun, by);
       while (this.#unsettled.size > 0) await Promise.all(this.#unsettled.keys());
@@ -82,25 +86,31 @@ export class OpenWork<Kind extends string> {
     this.#context.finish();
   }
 
-  #watchOverrun(onOverrun: () => void, by: number): { end(hasOverrun: boolean): void } {
+  #watchOverrun(onOverrun: (over: Overrun) => void, by: number): { end(hasOverrun: boolean): void } {
     let timer: Timer;
-    let isReported = false;
-    const report = () => {
-      isReported = true;
-      onOverrun();
+    let graceBy = by;
+    let isLeaseOver = false;
+    const reportLease = () => {
+      isLeaseOver = true;
+      onOverrun('lease');
     };
-    // Heartbeats extend the lease meanwhile: only its real end counts.
-    const leftMs = () => Math.min(this.#node.remainingMs(), Math.max(0, by - this.#clock.now()));
+    const graceMs = () => Math.max(0, graceBy - this.#clock.now());
     const arm = () => {
-      timer = this.#clock.after(leftMs(), () => {
-        if (leftMs() > 0) arm();
-        else if (this.#unsettled.size > 0) report();
+      // Heartbeats extend the lease meanwhile: only its real end counts.
+      timer = this.#clock.after(Math.min(this.#node.remainingMs(), graceMs()), () => {
+        if (this.#unsettled.size === 0) return;
+        if (this.#node.remainingMs() <= 0) return reportLease();
+        if (graceMs() <= 0) {
+          graceBy = Number.POSITIVE_INFINITY;
+          onOverrun('grace');
+        }
+        arm();
       });
     };
     arm();
     const end = (hasOverrun: boolean) => {
       timer.clear();
-      if (hasOverrun && !isReported) report();
+      if (hasOverrun && !isLeaseOver) reportLease();
     };
     return { end };
   }

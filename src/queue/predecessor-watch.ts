@@ -52,9 +52,9 @@ export interface PredecessorListener {
   onGone(): void;
   /**
    * A read that now and then replaces a probe of the second predecessor, the node of that name.
-   * @param probe - the listener calls it if the answer shows that the node may be gone. Then the node is probed at once
+   * @param list - the listener calls it if the answer shows that nodes ahead may have gone. Then the queue is listed again
    */
-  insteadOfProbe(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
+  insteadOfProbe(secondPredecessor: string, list: () => void): AccompanyingRead | undefined;
   /** The nodes can't be watched, because a server refuses or the session is over. */
   failed(reason: unknown): void;
 }
@@ -126,10 +126,10 @@ export class PredecessorWatch implements AccompanyingReads {
     const name = this.#secondPredecessor as string;
     const other =
       ++this.#probed % PROBES_PER_READ === 0
-        ? this.#listener.insteadOfProbe(name, () => void this.#probe(name)) // Never rejects.
+        ? this.#listener.insteadOfProbe(name, () => this.#mayBeGone(name))
         : undefined;
     const refused = (error: ZooKeeperError) => {
-      if (error instanceof NoNodeError) this.#probedGone(name);
+      if (error instanceof NoNodeError) this.#mayBeGone(name);
     };
     return (
       other ?? {
@@ -140,15 +140,7 @@ export class PredecessorWatch implements AccompanyingReads {
     );
   }
 
-  async #probe(name: string): Promise<void> {
-    try {
-      if ((await this.#session.exists(this.#pathOf(name))) === undefined) this.#probedGone(name);
-    } catch {
-      // The next probe finds out.
-    }
-  }
-
-  #probedGone(name: string): void {
+  #mayBeGone(name: string): void {
     if (this.#secondPredecessor !== name) return;
     this.#stopProbing();
     this.#listener.onGone();

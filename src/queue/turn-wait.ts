@@ -26,7 +26,7 @@ export interface WaitOptions {
    */
   onWatching?(position: QueuePosition): void;
   /** As {@link PredecessorListener.insteadOfProbe}. */
-  insteadOfProbe?(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
+  insteadOfProbe?(secondPredecessor: string, list: () => void): AccompanyingRead | undefined;
   /**
    * Called when a node ahead has gone, before the queue is listed again. A request that is sent now is answered right before the listing.
    */
@@ -44,7 +44,8 @@ export interface TurnWaiter extends WaitOptions {
 /**
  * Resolves when it is the contender's turn, by default when no node is ahead. It takes one watch, on the nearest blocking node.
  * If that node was the only one, the contender needs no read when it goes, unless it was a writer's (see {@link mayLeaveReader}).
- * The next in line keeps its lease alive, so that it holds as soon as the notification comes.
+ * The next in line for a lock keeps its lease alive, so that it holds as soon as the notification comes. The lease of a candidate begins
+ * with its term.
  *
  * No notification tells a contender that it has become the next in line, since that would be a second notification for each
  * handover. It mostly notices within a fifth of the session timeout: it sends a probe of its second predecessor, the nearest node
@@ -120,8 +121,8 @@ class TurnWait implements PredecessorListener {
     if (position !== undefined && !this.#hasEnded()) this.#waiter.onWatching?.(position);
   }
 
-  insteadOfProbe(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined {
-    return this.#waiter.insteadOfProbe?.(secondPredecessor, probe);
+  insteadOfProbe(secondPredecessor: string, list: () => void): AccompanyingRead | undefined {
+    return this.#waiter.insteadOfProbe?.(secondPredecessor, list);
   }
 
   failed(reason: unknown): void {
@@ -168,7 +169,7 @@ class TurnWait implements PredecessorListener {
     this.#predecessors ??= new PredecessorWatch(session, queue, this, this.#rule.noLongerBlocks);
     // This comes before the watch on the predecessor, so that the contender hears of its own node's end before it could take its turn.
     node.watch();
-    if (missing === 1) node.keepAlive();
+    if (missing === 1 && node.raised === undefined) node.keepAlive();
     const position = { position: missing, ahead: nearest.at(-1) as string };
     this.#waiter.onWaiting?.(position);
     if (this.#waiter.onWatching !== undefined) this.#unwatched = position;

@@ -100,7 +100,7 @@ describe('a clean handover', () => {
     ['resigned', (leader: LeaderElector) => leader.resign(), 1],
     ['revoked', (_: LeaderElector, other: Session) => revokeLeader(other, PATH), 2], // Also of the leader's node, which has changed.
   ] as const)(
-    'of a leader that has %s takes one write, and one read of the next one, which claims nothing',
+    'of a leader that has %s takes one write, and one read and one proof of the next one, which claims nothing',
     async (_, end, reads) => {
       const { server, open, join, begin, asked } = await startElection();
       const { leader, next } = await leadWithNext(server, begin, join);
@@ -109,13 +109,14 @@ describe('a clean handover', () => {
       const elected = nextEvent(next, 'elected');
       const askedBefore = elected.then(() => asked(next));
       const ended = end(leader, other);
-      expect(await askedBefore).toEqual(Array.from({ length: reads }, () => 'next getData'));
+      const read = Array.from({ length: reads }, () => 'next getData');
+      expect((await askedBefore).sort()).toEqual([...read, 'next multi']);
       const requests = asked(leader).filter((request) => /multi|getChildren/.test(request));
       expect(requests[0]).toBe('leader multi'); // It joins again behind that.
       const writes = server.requests.filter(
         ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
       );
-      expect(writes).toHaveLength(1);
+      expect(writes).toHaveLength(2); // The release, and the proof, which checks the record.
       expect(asked(next).filter((request) => !/getData|exists|multi/.test(request))).toEqual([]);
       await ended;
     },

@@ -56,7 +56,9 @@ export const HANDLE_MUTANTS = [
     name: 'cell-lapse-forgotten',
     what: 'a thread that finds the lease over says so to no other thread',
     danger: 'a late reply to a heartbeat brings the term back, which one thread has taken for over',
-    edits: [inCell('    Atomics.compareExchange(this.#numbers, REASON, LASTS, LAPSED);\n', '')],
+    edits: [
+      inCell("    Atomics.compareExchange(this.#numbers, REASON, LASTS, NUMBER_OF['lease-expired']);\n", ''),
+    ],
     file: CELL,
     test: 'the cell of a term > stays over once a thread has found the lease over, though it is extended after that',
   },

@@ -234,8 +234,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/elector-lifecycle.ts',
-        from: 'await term.settled(() => this.#onOverrun(term));',
-        to: 'void term.settled(() => this.#onOverrun(term));',
+        from: 'await term.settled((over) => this.#onOverrun(term, over));',
+        to: 'void term.settled((over) => this.#onOverrun(term, over));',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -379,18 +379,75 @@ export const MUTANTS = [
     test: 'a handover > to a candidate that is leaving, and has read the record before it, is noticed and given on',
   },
   {
-    name: 'no-lease-of-its-own',
-    what: "a candidate that was handed a term doesn't begin a lease",
-    danger: 'it has no lease, and gives the term back at once',
+    name: 'first-proof-of-the-node-alone',
+    what: "a term that was handed over begins with a proof of the candidate's node alone",
+    danger: 'another client has overwritten the record since it was read: another candidate may lead',
     edits: [
       {
         file: 'election/place-in-queue.ts',
-        from: 'if (cold) await node.renew(this.#ended);',
-        to: '',
+        from: 'node.beginTerm([check], {',
+        to: 'node.beginTerm([], {',
       },
     ],
-    file: 'unit/handover-precautions.test.ts',
-    test: 'a handover > to a candidate that was not the next in line begins its lease with a proof, which raises its heartbeat node',
+    file: 'unit/term-precautions.test.ts',
+    test: 'a candidate > that was handed a term begins none if the record is overwritten before its first proof',
+  },
+  {
+    name: 'proof-of-the-node-alone',
+    what: "a leader's heartbeats don't check the record",
+    danger:
+      'another client overwrites the record, another candidate claims, and both lead for as long as they live',
+    edits: [
+      {
+        file: 'session/keep-alive/heartbeat-batch.ts',
+        from: "parts.push({ node, about: 'record', part: { kind: 'check', path, version } });",
+        to: 'void [path, version];',
+      },
+    ],
+    file: 'unit/term-precautions.test.ts',
+    test: 'a leader whose record another client overwrites > ends its term with its next heartbeat, for a reason of its own',
+  },
+  {
+    name: 'guarded-by-the-node-alone',
+    what: "a leader's guarded write checks its node, and not the record",
+    danger: 'a former leader writes behind the next one',
+    edits: [
+      {
+        file: 'election/term/elected-term.ts',
+        from: 'return new HolderTransaction([this.#node], ended, this.#node.record);',
+        to: 'return new HolderTransaction([this.#node], ended);',
+      },
+    ],
+    file: 'unit/term-precautions.test.ts',
+    test: 'a leader whose record another client overwrites > has its guarded writes refused from then on, which ends its term too',
+  },
+  {
+    name: 'lease-from-before-the-term',
+    what: 'a lease that began before the term counts for the term',
+    danger: 'nothing shows that the record was the term’s when that lease began',
+    edits: [
+      {
+        file: 'lease/own-node.ts',
+        from: '    this.#record = undefined;\n    this.#lease = new Lease(this.#session);\n',
+        to: '    this.#record = undefined;\n',
+      },
+    ],
+    file: 'unit/term-precautions.test.ts',
+    test: 'the lease of a term > is no lease from before the term',
+  },
+  {
+    name: 'shortest-lease-of-an-unreadable-record',
+    what: "a candidate waits out its own lease where the record doesn't name one",
+    danger: 'the former leader has a longer lease, and acts',
+    edits: [
+      {
+        file: 'election/decide.ts',
+        from: 'Math.max(own.leaseMs, known.longestLeaseMs)',
+        to: 'own.leaseMs',
+      },
+    ],
+    file: 'unit/term-precautions.test.ts',
+    test: 'a candidate > with a short lease waits out the longest one that it has seen when the whole election is deleted',
   },
   {
     name: 'shorter-lease-in-the-record',
@@ -418,7 +475,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/election/candidates/candidate-uuid.test.ts',
-    test: "a candidate's uuid > is one of version 8, and says the priority, and times that are no shorter",
+    test: "a candidate's uuid > is one of version 8, and says the priority, and a lease that is no shorter",
   },
   {
     name: 'hands-over-to-an-unprepared-one',
@@ -571,8 +628,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'session/keep-alive/heartbeat-batch.ts',
-        from: 'return [check, { node, part: node.raised.absoluteRaise() }];',
-        to: 'return [check];',
+        from: "if (raised !== undefined) parts.push({ node, about: 'raised', part: raised.absoluteRaise() });",
+        to: '',
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
@@ -672,13 +729,13 @@ export const MUTANTS = [
     danger: 'restored data bring the version again, by a heartbeat that begins a lease',
     edits: [
       {
-        file: 'election/decide.ts',
-        from: `if (instead !== undefined && instead.connection !== connection) return { do: 'wait' };`,
-        to: '',
+        file: 'election/follow-record-and-holder.ts',
+        from: 'this.#holder = { ...this.#holder, readAt: Number.NEGATIVE_INFINITY };',
+        to: 'this.#holder = { ...this.#holder };',
       },
     ],
-    file: 'unit/election/decide.test.ts',
-    test: 'a candidate that follows a leader > claims only by a version that was read over the connection of the claim',
+    file: 'unit/election/follow-record-and-holder.test.ts',
+    test: 'what a candidate knows of a silent holder > has to be read again over another connection before a claim',
   },
   {
     name: 'position-begins-anew',
@@ -701,13 +758,13 @@ export const MUTANTS = [
     danger: "in a restored backup the record has that version by another candidate's claim",
     edits: [
       {
-        file: 'election/decide.ts',
-        from: "if (over.connection !== connection || connection === undefined) return { do: 'look' };",
-        to: '',
+        file: 'election/follow-record-and-holder.ts',
+        from: 'const record = this.#record?.connection === this.#session.connectionNumber ? this.#record : undefined;',
+        to: 'const record = this.#record;',
       },
     ],
-    file: 'unit/election/decide.test.ts',
-    test: 'a candidate > sends a claim only over the connection that has shown the record',
+    file: 'unit/election/follow-record-and-holder.test.ts',
+    test: 'the record that a candidate knows > is no longer known over another connection than the one that has shown it',
   },
   {
     name: 'gone-by-a-server-behind',
@@ -795,18 +852,18 @@ export const MUTANTS = [
     test: 'the takeover delay > is longer where the one that waits wants that, and never shorter',
   },
   {
-    name: 'unproven-claim',
-    what: 'a claim by takeover is sent whether or not the servers commit writes',
-    danger: 'the servers carry it out when its own lease is over: that term is useless to every candidate',
+    name: 'claim-behind-an-old-read',
+    what: 'a claim by takeover is sent when the newest read is old',
+    danger: 'servers that hang carry it out when it is of no use to any candidate',
     edits: [
       {
         file: 'election/decide.ts',
-        from: 'return isProven(holder, known) ? claim',
-        to: 'return isProven(holder, known) || ms <= 0 ? claim',
+        from: 'return isNew(holder, known) ? claim',
+        to: 'return isNew(holder, known) || ms <= 0 ? claim',
       },
     ],
     file: 'unit/election/decide.test.ts',
-    test: 'a candidate that follows a leader > claims only behind a proof of its own and a read that are younger than half a lease',
+    test: 'a candidate that follows a leader > claims only behind a read that is younger than half a lease',
   },
   {
     name: 'hand-over-to-nobody',
@@ -892,7 +949,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/election/decide.test.ts',
-    test: 'a candidate > waits for a lease after a claim over this record was refused, in each of its roles',
+    test: 'a candidate > waits for a lease after a claim over this record was refused, or a first proof, in each of its roles',
   },
   ...HANDLE_MUTANTS,
   ...SASL_MUTANTS,

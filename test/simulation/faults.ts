@@ -17,7 +17,7 @@ import {
   type WeighedFault,
 } from './disturbances.js';
 import { STALL_FAULTS } from './stall-faults.js';
-import { TAKEOVER_FAULTS } from './takeover-faults.js';
+import { overwriteRecord, TAKEOVER_FAULTS } from './takeover-faults.js';
 import type { FaultRate, Host, ObserverHost, World } from './world.js';
 
 /** Requests come within so many things that happen to a process while it begins, or goes on after a loss. */
@@ -173,6 +173,14 @@ const FAULTS: readonly WeighedFault[] = [
     (world) => {
       const node = world.leader?.leadingNode;
       if (node !== undefined) world.ensemble.leader?.deleteAsOperator(node);
+      return undefined;
+    },
+  ],
+  [
+    'a client that is no candidate overwrites the record',
+    1,
+    (world, random) => {
+      overwriteRecord(world, random);
       return undefined;
     },
   ],

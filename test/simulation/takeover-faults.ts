@@ -126,6 +126,26 @@ function heartbeatNodeOfLeader({ ensemble }: World, { candidate }: Host) {
   return version === undefined ? undefined : { path, version };
 }
 
+/** No release of Conclave can read these as a record. */
+const UNREADABLE = ['', 'x', '{}', '{"format":1,"state":"held"', '{"format":2,"state":"held","term":1}', '\0\xff'];
+
+/** A client that takes no part writes into the record, once or several times, and sometimes all connections end right after that. */
+export function overwriteRecord(world: World, random: Random): void {
+  const { ensemble, ledger, hosts, leaseMs } = world;
+  const times = random.pick([1, 1, 1, 2, 3]);
+  for (let time = 0; time < times; time++) {
+    world.later(time === 0 ? 0 : random.between(0, 2 * leaseMs), () => {
+      ledger.count('records overwritten');
+      ensemble.leader?.writeAsStranger(ELECTION, Buffer.from(random.pick(UNREADABLE)));
+    });
+  }
+  if (random.chance(0.3))
+    world.later(random.between(0, leaseMs / 4), () => {
+      for (const { candidate } of hosts) for (const wire of candidate.environment.wires) wire.reset();
+    });
+  if (random.chance(0.3)) world.later(random.between(0, leaseMs), () => silenceLeader(world, random));
+}
+
 /** That of any candidate. */
 function deleteHeartbeatNode(world: World, random: Random): void {
   const { ensemble, ledger } = world;
@@ -237,6 +257,7 @@ export const TAKEOVER_FAULTS: readonly WeighedFault[] = [
   ['an operator deletes a heartbeat node', 1, andNothingToMend(deleteHeartbeatNode)],
   ['an operator deletes a heartbeat node, unseen', 2, andNothingToMend(deleteHeartbeatNodeUnseen)],
   ['an operator deletes the node of a silent leader', 2, andNothingToMend(deleteNodeOfSilentLeader)],
+  ['a client that is no candidate overwrites the record', 2, andNothingToMend(overwriteRecord)],
   ['a leader is asked to step down', 1, andNothingToMend(revoke)],
   [
     'a leader is killed while its parent is slow',

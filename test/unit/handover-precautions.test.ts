@@ -72,7 +72,7 @@ async function setUpSuccessor(isFirst: boolean) {
 }
 
 describe('a handover', () => {
-  it('is one write and one notification, and the next one leads without a claim', async () => {
+  it('is one write and one notification, and the next one leads by a proof, without a claim', async () => {
     const { clock, lead, join, elected, record, server } = await setUp();
     const leader = await lead('leader');
     const next = await join('next');
@@ -86,7 +86,9 @@ describe('a handover', () => {
     const writes = server.requests
       .filter(({ paths }) => paths.includes(PATH))
       .map(({ operation }) => operation);
-    expect(writes.filter((operation) => operation === 'multi')).toHaveLength(1);
+    expect(writes.filter((operation) => operation === 'multi')).toHaveLength(2); // The release, and the proof, which checks the record.
+    const { stat } = await clock.advanceUntil(next.session.getData(PATH));
+    expect(stat.version).toBe(2); // The claim of the first term, and the release.
   });
 
   it('leaves out a candidate whose node another client has made too large for a mark', async () => {
@@ -119,7 +121,7 @@ describe('a handover', () => {
     const { id } = brief.session.credentials;
     const asked = server.requests.filter(({ session }) => session?.id === id);
     const operations = asked.map(({ operation }) => operation).filter((operation) => operation !== 'ping');
-    expect(operations.slice(0, 3)).toEqual(['getData', 'getChildren', 'removeWatches']);
+    expect(operations.slice(0, 4)).toEqual(['getData', 'multi', 'getChildren', 'removeWatches']);
     expect(
       asked.filter(({ operation }) => operation !== 'multi').flatMap(({ paths }) => paths),
     ).not.toContain(`${PATH}/${node}`);
@@ -151,6 +153,7 @@ describe('a handover', () => {
     expect(asked.map(({ operation }) => operation)).toEqual([
       'getChildren',
       'getData',
+      'multi', // The proof with which its term begins.
       'getChildren',
       'multi',
     ]);

@@ -39,6 +39,8 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'shards/supervisor/moves.test.ts': 'the supervisor, the planner and the owners at a move',
   'stops-at-every-step.test.ts': 'the supervisor and all below it, stopped at each step',
   'structure.test.ts': 'all sources',
+  'term-precautions.test.ts':
+    'the lease, the record and the guarded writes of a term, on whatever other clients write',
   'takeover-precautions.test.ts': 'leases, heartbeats and claims of leaders that may be taken over from',
 };
 

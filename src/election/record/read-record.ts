@@ -1,4 +1,5 @@
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
+import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseRecord, type SeenRecord } from './record.js';
 
@@ -12,5 +13,11 @@ export async function readRecord(session: Session, path: string, signal: Abortab
     connection = session.connectionNumber;
     return session.getData(path);
   }, signal);
-  return { value: parseRecord(data, stat.version), version: stat.version, zxid: stat.mzxid, connection };
+  return seenRecord({ data, stat }, connection as number); // It was answered, so there was a connection.
+}
+
+/** A record as an answer over that connection has shown it. */
+export function seenRecord({ data, stat }: NodeData, connection: number): SeenRecord {
+  const { version, mzxid: zxid } = stat;
+  return { value: parseRecord(data, version), version, zxid, connection };
 }

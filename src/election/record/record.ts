@@ -33,8 +33,11 @@ export type ElectionRecord =
       readonly began?: Beginning;
     };
 
-/** The result of reading the node: a record, or data that can't be read as one. */
-export type ReadRecord = ElectionRecord | { readonly state: 'unreadable' };
+/**
+ * The result of reading the node: a record, or data that can't be read as one. If there are no data, no term has begun with that write, by
+ * any release of Conclave.
+ */
+export type ReadRecord = ElectionRecord | { readonly state: 'unreadable'; readonly isEmpty: boolean };
 
 const FORMAT = 1;
 /** No session timeout is longer, so no leader has written a record with a longer lease. */
@@ -49,8 +52,8 @@ export function serializeRecord(record: ElectionRecord): Buffer {
  * may have written the node: data that isn't exactly a record is unreadable, and counts as held.
  */
 export function parseRecord(data: Buffer, version: number): ReadRecord {
-  const unreadable = { state: 'unreadable' } as const;
-  if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
+  const unreadable = { state: 'unreadable', isEmpty: data.length === 0 } as const;
+  if (unreadable.isEmpty) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
   const { state, term, id, node, leaseMs } = value;
@@ -84,6 +87,6 @@ export interface SeenRecord<R extends ReadRecord = ReadRecord> {
   readonly version: number;
   /** The transaction that wrote it. */
   readonly zxid: bigint;
-  /** The number of the session's connection over which it was read; `undefined` if unknown. */
-  readonly connection: number | undefined;
+  /** The number of the session's connection over which it was read. */
+  readonly connection: number;
 }

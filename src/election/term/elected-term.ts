@@ -1,9 +1,10 @@
 import { type DemotionReason, TermEndedError } from '../../errors.js';
-import type { OwnNode } from '../../lease/own-node.js';
+import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
+import { type OwnNode, RecordLostError } from '../../lease/own-node.js';
 import { mayBeReplaced } from '../../lease/silence.js';
 import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
-import { OpenWork } from '../../lease/work-while-held.js';
+import { OpenWork, type Overrun } from '../../lease/work-while-held.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
@@ -45,6 +46,7 @@ export class ElectedTerm extends Validity implements Term {
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
   #endedAt = 0;
+  #isLost = false;
   #blocked: Blockage | undefined;
   #handle: TermHandle | undefined;
 
@@ -130,7 +132,8 @@ export class ElectedTerm extends Validity implements Term {
    * node is gone. Once lost, a later heartbeat doesn't bring it back.
    */
   get isLost(): boolean {
-    return (this.#endedFor !== undefined && isLoss(this.#endedFor)) || !this.#node.isHeld();
+    this.#isLost ||= !this.#node.isHeld();
+    return this.#isLost;
   }
 
   /** Whether work still runs though the lease is over. */
@@ -180,6 +183,7 @@ export class ElectedTerm extends Validity implements Term {
   end(reason: DemotionReason, ending: TermEnding): void {
     this.#ending = ending;
     this.#endedFor = reason;
+    this.#isLost = isLoss(reason);
     this.#endedAt = this.#clock.now();
     // Otherwise a timer would have ended the term at the end of its lease.
     if (mayBeReplaced(this.#node)) {
@@ -191,16 +195,30 @@ export class ElectedTerm extends Validity implements Term {
 
   /** Only this process can have closed the session, so that counts as stopping. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
-    this.#onLoss(reason === 'session-closed' ? 'stopped' : reason, cause);
+    if (cause instanceof RecordLostError) this.#onLoss('record-overwritten', cause);
+    else this.#onLoss(reason === 'session-closed' ? 'stopped' : reason, cause);
+  }
+
+  override transaction(): GuardedTransaction {
+    const ended = () => {
+      // It ends for want of its lease, or another client has written the record.
+      if (this.isHeld()) this.#node.recordLost();
+      return this.signal.reason as Error;
+    };
+    return new HolderTransaction([this.#node], ended, this.#node.record);
   }
 
   /**
    * Resolves when all work has settled, including work that was added meanwhile. From then on `waitUntil` throws.
-   * @param onOverrun - called once if the lease, or the time that the end of the term allows, is over before
+   * @param onOverrun - called once if the lease is over before, and once if the grace is that the end of the term leaves
    */
-  settled(onOverrun: () => void): Promise<void> {
+  settled(onOverrun: (over: Overrun) => void): Promise<void> {
     const { settleBy = Number.POSITIVE_INFINITY } = this.#ending;
-    return this.#work.settled(settleBy, onOverrun, () => mayBeReplaced(this.#node));
+    const overrun = (over: Overrun) => {
+      if (over === 'lease') this.#isLost = true;
+      onOverrun(over);
+    };
+    return this.#work.settled(settleBy, overrun, () => mayBeReplaced(this.#node));
   }
 }
 

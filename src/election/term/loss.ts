@@ -8,6 +8,7 @@ const LOSSES: Readonly<Record<DemotionReason, boolean>> = {
   'session-expired': true,
   'node-deleted': true,
   superseded: true,
+  'record-overwritten': true,
   resigned: false,
   finished: false,
   revoked: false,

@@ -113,7 +113,7 @@ async function leave(contender: Contender, next: NextLeader): Promise<void> {
       return void (await releaseTerm(contender, claim, next, await next.find()));
     }
     try {
-      const leaving = () => node.commit(leaveParts({ path, version }, node.deletions));
+      const leaving = () => session.commit(leaveParts({ path, version }, node.deletions));
       return void (await session.retryUntilAnswered(leaving));
     } catch (error) {
       if (!(error instanceof BadVersionError || node.raised?.deletionRefused(error))) throw error;

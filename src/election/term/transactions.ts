@@ -2,7 +2,13 @@ import { type Beating, MISSING } from '../../lease/silence.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
 import type { Successor } from '../candidates/successor.js';
-import { type Beginning, type ElectionRecord, type SeenRecord, serializeRecord } from '../record/record.js';
+import {
+  type Beginning,
+  type ElectionRecord,
+  type ReadRecord,
+  type SeenRecord,
+  serializeRecord,
+} from '../record/record.js';
 import { withRequest } from '../requests/candidate-request.js';
 
 /**
@@ -10,6 +16,8 @@ import { withRequest } from '../requests/candidate-request.js';
  * sender has seen, so for each version the servers carry out one of them.
  * README.md of the election has them in one table.
  */
+
+const NO_DATA = Buffer.alloc(0);
 
 /** A record that is about to be written: its path, and the version that it must have. */
 export interface Writable {
@@ -23,6 +31,14 @@ export function claimParts(
   held: Omit<Extract<ElectionRecord, { state: 'held' }>, 'state'>,
 ): TransactionPart {
   return { kind: 'set', path, data: serializeRecord({ state: 'held', ...held }), version };
+}
+
+/**
+ * Empties a record that can't be read. It may be that of a leader of another release, which can read it: that leader's proofs are refused
+ * from then on, and no term begins.
+ */
+export function emptyPart({ path, version }: Writable): TransactionPart {
+  return { kind: 'set', path, data: NO_DATA, version };
 }
 
 /**
@@ -94,10 +110,10 @@ export function leaveParts(
 }
 
 /** The record as its last write, the last part of a transaction, has left it. */
-export function seenAfter<R extends ElectionRecord>(
+export function seenAfter<R extends ReadRecord>(
   value: R,
   { value: results }: { readonly value: readonly PartResult[] },
-  connection: number | undefined,
+  connection: number,
 ): SeenRecord<R> {
   const stat = results.at(-1)?.stat as Stat;
   return { value, version: stat.version, zxid: stat.mzxid, connection };

@@ -11,13 +11,28 @@ export interface ProvenNode {
   readonly absolutePath: string;
   /** The version that its heartbeats raise; `undefined` if they only check that the node exists. */
   readonly raised?: RaisedVersion | undefined;
+  /**
+   * The record of the term that is led by the node, at the version with which the term began. Each heartbeat checks it, so the servers
+   * refuse the heartbeats of a term that isn't the record's any more. `undefined` if nothing is led.
+   */
+  readonly record?: RecordVersion | undefined;
   /** The cells of what is held by the node. A thread may repeat its heartbeats while there are some. */
   readonly cells?: readonly SharedArrayBuffer[];
   /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
   confirmed(sentAt: LeaseInstant): void;
   gone(): void;
+  /** The record has another version, is gone, or can't be read. The term of the node is over, and the node is removed. */
+  recordLost?(error: ZooKeeperError): void;
   /** The node's access list no longer lets the session read it, so no heartbeat can confirm it. */
   unreadable(error: Error): void;
+}
+
+/** A record at one of its versions. */
+export interface RecordVersion {
+  readonly path: string;
+  /** With the chroot. */
+  readonly absolutePath: string;
+  readonly version: number;
 }
 
 /** The version of a node beside a proven node. Each heartbeat raises it, and other sessions read it. */
@@ -38,9 +53,10 @@ const NODES_PER_REQUEST = 200;
 const BYTES_PER_REQUEST = 900_000; // A request must stay under the 1 MB of a server, and a path may have 4 KB.
 const BYTES_BESIDE_PATH = 100; // The rest of a part: its kind, its length, and the version.
 
-/** A part of a heartbeat, and the node that it proves. */
+/** A part of a heartbeat, the node that it proves, and the node that the part is about: that one, its heartbeat node or its record. */
 interface OwnedPart {
   readonly node: ProvenNode;
+  readonly about: 'node' | 'raised' | 'record';
   readonly part: TransactionPart;
 }
 
@@ -71,7 +87,7 @@ export class ProofBatch {
 
   private constructor(parts: readonly OwnedPart[]) {
     this.#parts = parts;
-    this.nodes = parts.filter(({ part }) => part.kind === 'check').map(({ node }) => node);
+    this.nodes = parts.filter(({ about }) => about === 'node').map(({ node }) => node);
     this.request = heartbeatRequest(parts.map(({ part }) => part));
   }
 
@@ -80,8 +96,8 @@ export class ProofBatch {
    * and all of it would be sent.
    */
   given(idOf: (node: ProvenNode) => number, isForHeld: boolean): GivenHeartbeat {
-    const nodes = this.#parts.flatMap(({ node, part }, at) =>
-      part.kind !== 'check'
+    const nodes = this.#parts.flatMap(({ node, about }, at) =>
+      about !== 'node'
         ? []
         : {
             id: idOf(node),
@@ -99,8 +115,8 @@ export class ProofBatch {
     isMember: (node: ProvenNode) => boolean,
   ) {
     const unseen = new Set<ProvenNode>();
-    for (const [at, { node, part }] of this.#parts.entries()) {
-      if (part.kind === 'check' || !isMember(node)) continue;
+    for (const [at, { node, about }] of this.#parts.entries()) {
+      if (about !== 'raised' || !isMember(node)) continue;
       if (node.raised?.written(results[at] as PartResult, zxid) === false) unseen.add(node);
     }
     for (const node of this.nodes) if (isMember(node) && !unseen.has(node)) node.confirmed(sentAt);
@@ -110,11 +126,11 @@ export class ProofBatch {
   refused(error: unknown, remove: (node: ProvenNode) => void): void {
     const at = error instanceof TransactionError ? this.#parts[error.failedPart] : undefined;
     if (!(error instanceof TransactionError) || at === undefined) throw error;
-    const { node, part } = at;
+    const { node, about } = at;
     const cause = error.error;
-    if (part.kind !== 'check') {
+    if (about !== 'node') {
       remove(node);
-      return node.raised?.refused(cause);
+      return about === 'raised' ? node.raised?.refused(cause) : node.recordLost?.(cause);
     }
     if (!(cause instanceof NoNodeError || cause.code === 'NO_AUTH')) throw error;
     remove(node);
@@ -123,11 +139,19 @@ export class ProofBatch {
   }
 }
 
-/** The check comes first, so that a node that is gone is found to be gone, whatever the state of the node beside it. */
+/**
+ * The check of the node comes first, so that a node that is gone is found to be gone, whatever the state of the other two. A candidate that
+ * takes over deletes the leader's node and writes the record with one write.
+ */
 function partsOf(node: ProvenNode): OwnedPart[] {
-  const check: OwnedPart = { node, part: { kind: 'check', path: node.absolutePath } };
-  if (node.raised === undefined) return [check];
-  return [check, { node, part: node.raised.absoluteRaise() }];
+  const { raised, record } = node;
+  const parts: OwnedPart[] = [{ node, about: 'node', part: { kind: 'check', path: node.absolutePath } }];
+  if (raised !== undefined) parts.push({ node, about: 'raised', part: raised.absoluteRaise() });
+  if (record !== undefined) {
+    const { absolutePath: path, version } = record;
+    parts.push({ node, about: 'record', part: { kind: 'check', path, version } });
+  }
+  return parts;
 }
 
 /** An upper bound of the bytes that are sent for these parts. */

@@ -208,7 +208,8 @@ export class Membership implements Participation<LostShards> {
     onAcquired: (shard) => this.#acquired(shard),
     onEnded: (shard) => this.#ended(shard),
     onWorkFailed: (shard, cause) => this.#port.report(new ShardFailedError(shard.id, cause)),
-    onOverrun: (shard) => this.#port.report(new WorkOverrunError(shard.number, shard.id)),
+    onOverrun: (shard) =>
+      this.#port.report(new WorkOverrunError(shard.number, { over: 'lease', shard: shard.id })),
     onAwaited: (shards) => {
       this.#preparations?.follow(shards);
       this.#checkDrained();

@@ -1,6 +1,6 @@
 import type { FirstSuccessor } from '../../../src/election/candidates/successor.js';
 import * as shippedDecide from '../../../src/election/decide.js';
-import { parseRecord, type SeenRecord } from '../../../src/election/record/record.js';
+import { parseRecord, type SeenRecord, serializeRecord } from '../../../src/election/record/record.js';
 import * as shippedTransitions from '../../../src/election/term/transactions.js';
 import { afterRead, type Sign, UNSEEN } from '../../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
@@ -10,7 +10,7 @@ import { type Exploration, type Next, search } from './search.js';
 /**
  * Visits, breadth first, the states of candidates that go by the shipped `decide` and `transitions`, on an abstract ZooKeeper. A claim is
  * carried out at any time after its sending, or never, and its reply may be lost. Time passes in ticks at any moment. Reads may be answered
- * by a server that lags behind.
+ * by a server that lags behind. A client that is no candidate may overwrite the record with what can't be read.
  */
 
 const TICK_MS = 1000;
@@ -27,8 +27,15 @@ export interface Rules {
   readonly takeoverParts: typeof shippedTransitions.takeoverParts;
   readonly claimParts: typeof shippedTransitions.claimParts;
   readonly releaseParts: typeof shippedTransitions.releaseParts;
-  /** The parts of a proof. */
-  readonly proof: (own: string) => TransactionPart[];
+  readonly emptyPart: typeof shippedTransitions.emptyPart;
+  /** The parts of the proof that a claim contains. */
+  readonly claimProof: (own: string) => TransactionPart[];
+  /** The parts of a leader's proof. @param version - that of the record with which its term began */
+  readonly proof: (own: string, version: number) => TransactionPart[];
+  /** The parts that a leader's guarded write has before its own. @param version - as of {@link proof} */
+  readonly guard: (own: string, version: number) => TransactionPart[];
+  /** Whether a candidate that waits sends proofs of its nodes, and the lease counts for a term that it gets later. */
+  readonly provesBefore: boolean;
   /** Whether a leader gives its term back before its work has settled. */
   readonly actsOn: boolean;
 }
@@ -36,21 +43,33 @@ export interface Rules {
 export const SHIPPED: Rules = {
   ...shippedDecide,
   ...shippedTransitions,
-  proof: (own) => [
-    { kind: 'check', path: `${QUEUE}/${own}` },
-    { kind: 'set', path: `${QUEUE}/${heartbeatNodeOf(own)}`, data: Buffer.alloc(0) },
-  ],
+  claimProof: (own) => [checkOf(own), raiseOf(own)],
+  proof: (own, version) => [checkOf(own), raiseOf(own), { kind: 'check', path: QUEUE, version }],
+  guard: (own, version) => [checkOf(own), { kind: 'check', path: QUEUE, version }],
+  provesBefore: false,
   actsOn: false,
 };
+
+function checkOf(own: string): TransactionPart {
+  return { kind: 'check', path: `${QUEUE}/${own}` };
+}
+
+function raiseOf(own: string): TransactionPart {
+  return { kind: 'set', path: `${QUEUE}/${heartbeatNodeOf(own)}`, data: Buffer.alloc(0) };
+}
 
 export interface Bounds {
   readonly candidates: number;
   readonly ticks: number;
-  /** How many proofs each candidate sends, beside its claims. */
+  /** How many proofs each candidate sends, beside its claims and the proofs with which its terms begin. */
   readonly proofs: number;
+  /** How often another client overwrites the record. */
+  readonly strangers: number;
   /** Sessions that end, and processes that die. */
   readonly faults: number;
   readonly terms: number;
+  /** Whether the last candidate leads at first: a leader that has left handed its term over to it. Otherwise the record is vacant. */
+  readonly isLedByLast: boolean;
 }
 
 /** A claim under way, sent `age` ticks ago. */
@@ -66,6 +85,8 @@ interface Candidate {
   readonly does: 'waits' | 'leads' | 'gives' | 'dead' | 'gone';
   /** How many ticks it may act, by the replies so far. */
   readonly lease: number;
+  /** The version of the record to whose term that lease belongs. */
+  readonly term?: number;
   readonly ahead: number;
   readonly record?: Node;
   /** The sign of the holder, with ages in place of instants. */
@@ -88,6 +109,7 @@ interface World {
   readonly oldRecord?: Node;
   readonly ticks: number;
   readonly faults: number;
+  readonly strangers: number;
   readonly candidates: readonly Candidate[];
 }
 
@@ -122,14 +144,20 @@ function isActing({ does, lease }: Candidate, rules: Rules): boolean {
 }
 
 /** What is wrong in this state, if anything is. */
-function brokenPromise({ candidates, nodes }: World, rules: Rules): string | undefined {
+function brokenPromise(world: World, rules: Rules): string | undefined {
+  const { candidates, nodes } = world;
   const acting = candidates.flatMap((each, index) => (isActing(each, rules) ? [index] : []));
   if (acting.length > 1) return `candidates ${acting.join(' and ')} act at once`;
   const record = seenOf(nodes[QUEUE] as Node).value;
+  if (record.state === 'unreadable') return undefined; // The former leader acts until its lease is over.
   const [leader] = acting;
   if (leader !== undefined && (record.state !== 'held' || record.node !== nodeOf(leader)))
     return `candidate ${leader} acts, and the record doesn't name it`;
-  return undefined;
+  const writer = candidates.findIndex(({ does, term }, index) => {
+    if (does !== 'leads' || term === undefined || record.state !== 'held') return false;
+    return record.node !== nodeOf(index) && carriedOut(world, rules.guard(nodeOf(index), term)) !== undefined;
+  });
+  return writer < 0 ? undefined : `a guarded write of candidate ${writer} is carried out after its term`;
 }
 
 const seenBefore = new Map<string, SeenRecord>(); // Very many states have the same few records.
@@ -161,6 +189,14 @@ class Steps {
     this.#bounds = bounds;
     if (world.ticks < bounds.ticks) this.found.push(['a tick passes', this.#tick()]);
     for (const index of world.candidates.keys()) this.#stepsOf(index);
+    if (world.strangers > 0) this.found.push(['another client overwrites the record', this.#overwritten()]);
+  }
+
+  #overwritten(): World {
+    const { nodes, strangers } = this.#world;
+    const oldRecord = nodes[QUEUE] as Node;
+    const record = { version: oldRecord.version + 1, data: 'x' };
+    return { ...this.#world, nodes: { ...nodes, [QUEUE]: record }, oldRecord, strangers: strangers - 1 };
   }
 
   #tick(): World {
@@ -182,7 +218,7 @@ class Steps {
     const candidates = world.candidates.map((each, at) => {
       if (at !== index) return each;
       const changed = { ...each, ...change } as Record<string, unknown>;
-      for (const key of ['record', 'claim']) if (changed[key] === undefined) delete changed[key];
+      for (const key of ['record', 'claim', 'term']) if (changed[key] === undefined) delete changed[key];
       return changed as unknown as Candidate;
     });
     return { ...world, candidates };
@@ -198,7 +234,8 @@ class Steps {
     this.#faults(index, candidate);
     if (claim !== undefined) this.#resolve(index, candidate, claim);
     if (does === 'dead' || does === 'gone') return;
-    if (candidate.proofs < this.#bounds.proofs) this.#prove(index, candidate);
+    const proves = does === 'waits' ? this.#rules.provesBefore : true;
+    if (proves && candidate.proofs < this.#bounds.proofs) this.#prove(index, candidate);
     if (does === 'waits' && claim === undefined) this.#decide(index, candidate);
     if (does === 'leads') this.#add(index, 'gives its term back', { does: 'gives' });
     if (does === 'gives') this.#give(index);
@@ -220,15 +257,28 @@ class Steps {
   }
 
   /** A proof that takes longer begins an earlier lease: so one that is sent and carried out within a tick includes all others. */
-  #prove(index: number, { lease, proofs }: Candidate): void {
-    const world = carriedOut(this.#world, this.#rules.proof(nodeOf(index)));
-    if (world === undefined) return this.#add(index, 'finds its node gone', { does: 'gone', lease: 0 });
+  #prove(index: number, { does, lease, proofs, term }: Candidate): void {
+    const own = nodeOf(index);
+    const isOfTerm = does !== 'waits' && term !== undefined;
+    const parts = isOfTerm ? this.#rules.proof(own, term) : this.#rules.claimProof(own);
+    const world = carriedOut(this.#world, parts);
+    if (world === undefined) return this.#add(index, 'finds its term over', { does: 'gone', lease: 0 });
     const proven = { lease: Math.max(lease, LEASE_TICKS), proofs: proofs + 1 };
     this.#add(index, 'proves its node', proven, world);
   }
 
+  /** The record says that the term is the candidate's: the term begins with its claim, or with a proof that checks the record. */
+  #takeUp(index: number, { record, term, lease }: Candidate): void {
+    const { version } = record as Node;
+    const leads = { does: 'leads', sign: UNSEEN, term: version } as const;
+    if ((term === version || this.#rules.provesBefore) && lease > 0) return this.#add(index, 'leads', leads);
+    const world = carriedOut(this.#world, this.#rules.proof(nodeOf(index), version));
+    if (world === undefined) return this.#add(index, 'has its first proof refused', { record: undefined });
+    this.#add(index, 'begins its term with a proof', { ...leads, lease: LEASE_TICKS }, world);
+  }
+
   /** The servers carry a claim out, or refuse it. Its reply comes, or is lost: then the candidate reads the record. */
-  #resolve(index: number, { does, lease }: Candidate, claim: SentClaim): void {
+  #resolve(index: number, { does }: Candidate, claim: SentClaim): void {
     const world = carriedOut(this.#world, claim.parts);
     const over = { claim: undefined, record: undefined };
     if (world === undefined) {
@@ -238,19 +288,19 @@ class Steps {
     }
     this.#add(index, 'has its claim carried out, and hears nothing', over, world);
     if (does === 'dead') return;
-    const proven = { lease: Math.max(lease, LEASE_TICKS - claim.age) };
+    const proven = { lease: LEASE_TICKS - claim.age, term: claim.over + 1 };
     this.#add(index, 'has its claim carried out', { ...over, ...proven }, world);
   }
 
   #decide(index: number, candidate: Candidate): void {
-    const { lease, ahead, record, sign } = candidate;
+    const { ahead, record, sign } = candidate;
     const position = positionOf(this.#world, index);
     if (position < ahead)
       this.#add(index, 'sees who is ahead', { ahead: position, ...{ record: undefined } });
     const known: shippedDecide.Known = {
       now: 0,
-      connection: CONNECTION,
-      own: { node: nodeOf(index), leaseMs: LEASE_MS, remainingMs: lease * TICK_MS },
+      own: { node: nodeOf(index), leaseMs: LEASE_MS },
+      longestLeaseMs: LEASE_MS,
       ahead: ahead === 0 ? { position: 0 } : { position: ahead, nearest: nodeOf(index - 1) },
       leastDelayMs: 0,
     };
@@ -259,7 +309,8 @@ class Steps {
     const step = this.#rules.decide(of, known);
     if (step.do === 'look') this.#look(index, candidate);
     else if (step.do === 'claim') this.#claim(index, step);
-    else if (step.do === 'lead' && !step.cold) this.#add(index, 'leads', { does: 'leads', sign: UNSEEN });
+    else if (step.do === 'empty') this.#empty(index, step.over);
+    else if (step.do === 'lead') this.#takeUp(index, candidate);
     else if (step.do === 'wait') this.#observe(index, candidate);
   }
 
@@ -271,7 +322,9 @@ class Steps {
     ] as const) {
       if (node === undefined) continue;
       const isNew = node.version !== signOf;
-      this.#add(index, what, { record: node, signOf: node.version, ...(isNew && { sign: UNSEEN }) });
+      // As in FollowedRecord: a leader may act that held the record before.
+      const sign: Sign = seenOf(node).value.state === 'unreadable' ? { name: 'gone', since: 0 } : UNSEEN;
+      this.#add(index, what, { record: node, signOf: node.version, ...(isNew && { sign }) });
     }
   }
 
@@ -297,6 +350,18 @@ class Steps {
       });
   }
 
+  /** The reply may be lost: then the candidate looks. */
+  #empty(index: number, { version }: SeenRecord): void {
+    const own = { kind: 'check', path: ownPath(index) } as const;
+    const world = carriedOut(this.#world, [own, this.#rules.emptyPart({ path: QUEUE, version })]);
+    const unknown = { record: undefined };
+    if (world === undefined) return this.#add(index, 'may not empty the record', unknown);
+    this.#add(index, 'empties the record, and hears nothing', unknown, world);
+    const record = world.nodes[QUEUE] as Node;
+    const sign: Sign = { name: 'gone', since: 0 };
+    this.#add(index, 'empties the record', { record, signOf: record.version, sign }, world);
+  }
+
   #claim(index: number, { over, instead }: shippedDecide.ClaimStep): void {
     const { value, version } = over;
     const term = 'term' in value ? value.term + 1 : version + 1;
@@ -310,7 +375,7 @@ class Steps {
     const claim = this.#rules.claimParts({ path: QUEUE, version }, held);
     this.#add(index, 'sends a claim', {
       claim: {
-        ...{ age: 0, parts: [...this.#rules.proof(own), ...deletions, claim] },
+        ...{ age: 0, parts: [...this.#rules.claimProof(own), ...deletions, claim] },
         ...{ over: version, instead: instead?.version },
       },
     });
@@ -345,23 +410,26 @@ class Steps {
 }
 
 /** A short name of a state. */
-function key({ nodes, oldRecord, ticks, faults, candidates }: World): string {
+function key({ nodes, oldRecord, ticks, faults, strangers, candidates }: World): string {
   const of = (node?: Node) => (node === undefined ? '-' : `${node.version}${node.data}`);
   const parts = candidates.map((each, index) => {
-    const { does, lease, ahead, record, sign, signOf, proofs, claim } = each;
+    const { does, lease, term, ahead, record, sign, signOf, proofs, claim } = each;
     const seen = sign.name === 'beating' ? `${sign.version},${sign.since},${sign.readAt}` : sign.name;
     const since = sign.name === 'gone' ? sign.since : '';
     const sent = claim && `${claim.age},${claim.over},${claim.instead}`;
     const version = (path: string) => nodes[path]?.version;
     const own = `${version(ownPath(index))},${version(heartbeatPath(index))}`;
-    return [does, lease, ahead, of(record), seen, since, signOf, proofs, sent, own].join(';');
+    return [does, lease, term, ahead, of(record), seen, since, signOf, proofs, sent, own].join(';');
   });
-  return [ticks, faults, of(nodes[QUEUE]), of(oldRecord), ...parts].join('|');
+  return [ticks, faults, strangers, of(nodes[QUEUE]), of(oldRecord), ...parts].join('|');
 }
 
 /** Visits all states within the bounds, or up to the first in which a promise is broken. */
 export function explore(rules: Rules, bounds: Bounds): Exploration {
-  const nodes: Record<string, Node> = { [QUEUE]: { version: 0, data: '' } };
+  const last = nodeOf(bounds.candidates - 1);
+  const handedOver = serializeRecord({ state: 'held', term: 1, node: last, leaseMs: LEASE_MS }).toString();
+  const record = bounds.isLedByLast ? { version: 1, data: handedOver } : { version: 0, data: '' };
+  const nodes: Record<string, Node> = { [QUEUE]: record };
   for (let index = 0; index < bounds.candidates; index++) {
     nodes[ownPath(index)] = { version: 0, data: '' };
     nodes[heartbeatPath(index)] = { version: 0, data: '' };
@@ -370,7 +438,7 @@ export function explore(rules: Rules, bounds: Bounds): Exploration {
     { length: bounds.candidates },
     (_, ahead): Candidate => ({ does: 'waits', lease: 0, ahead, sign: UNSEEN, signOf: -1, proofs: 0 }),
   );
-  const first: World = { nodes, ticks: 0, faults: bounds.faults, candidates };
+  const first: World = { nodes, ticks: 0, faults: bounds.faults, strangers: bounds.strangers, candidates };
   return search({
     first,
     key,

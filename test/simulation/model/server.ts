@@ -324,7 +324,15 @@ export class Server implements Listening {
 
   /** An operator deletes a node. */
   deleteAsOperator(path: string): void {
-    const operation = { kind: 'delete', path, version: -1 } as const;
+    this.#proposeAsStranger({ kind: 'delete', path, version: -1 });
+  }
+
+  /** A client that takes no part in the election writes a node's data. */
+  writeAsStranger(path: string, data: Buffer): void {
+    this.#proposeAsStranger({ kind: 'setData', path, data, version: -1 });
+  }
+
+  #proposeAsStranger(operation: WriteOperation): void {
     if (this.#role.name === 'leading')
       this.#propose(this.#role, { kind: 'write', sessionId: 0n, operation }, undefined);
   }

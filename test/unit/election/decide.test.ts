@@ -26,9 +26,9 @@ const beating = (more: Partial<Beating> = {}): Beating => ({
 });
 
 function decided(record: ReadRecord | undefined, of: Partial<KnownRecord> = {}, known: Partial<Known> = {}) {
-  const own = { node: OWN, leaseMs: LEASE_MS, remainingMs: 1900 };
+  const own = { node: OWN, leaseMs: LEASE_MS };
   const all: Known = {
-    ...{ now: NOW, connection: 1, own, ahead: { position: 0 } },
+    ...{ now: NOW, own, longestLeaseMs: 0, ahead: { position: 0 } },
     leastDelayMs: 0,
     ...known,
   };
@@ -43,11 +43,9 @@ describe('a candidate', () => {
 
   it('knows its own term: it was handed over, or the reply to its claim was lost', () => {
     const record = seen(held(OWN));
-    expect(decided(held(OWN))).toEqual({ do: 'lead', record, cold: false });
-    const own = { node: OWN, leaseMs: LEASE_MS, remainingMs: 0 };
-    expect(decided(held(OWN), {}, { own, ahead: { position: 4, nearest: SECOND } })).toEqual({
-      ...{ do: 'lead', record, cold: true },
-    });
+    expect(decided(held(OWN))).toEqual({ do: 'lead', record });
+    const ahead = { position: 4, nearest: SECOND };
+    expect(decided(held(OWN), {}, { ahead })).toEqual({ do: 'lead', record });
   });
 
   it('claims the next term if the record promises others a shorter lease than its own', () => {
@@ -55,21 +53,14 @@ describe('a candidate', () => {
     expect(decided(record)).toEqual({ do: 'claim', over: seen(record) });
   });
 
-  it('sends a claim only over the connection that has shown the record', () => {
-    const vacant = { state: 'vacant', term: 7 } as const;
-    expect(decided(vacant)).toMatchObject({ do: 'claim' });
-    expect(decided(vacant, {}, { connection: 2 })).toEqual({ do: 'look' });
-    expect(decided(vacant, {}, { connection: undefined })).toEqual({ do: 'look' });
-  });
-
-  it('waits for a lease after a claim over this record was refused, in each of its roles', () => {
+  it('waits for a lease after a claim over this record was refused, or a first proof, in each of its roles', () => {
     const refusedAt = NOW - LEASE_MS + 300;
     const wait = { do: 'wait', ms: 300, refused: true };
     const vacant = { state: 'vacant', term: 7 } as const;
     expect(decided(vacant, { refusedAt })).toEqual(wait);
     expect(decided(vacant, { refusedAt: NOW - LEASE_MS })).toMatchObject({ do: 'claim' });
     expect(decided(held(OWN, { leaseMs: LEASE_MS - 1 }), { refusedAt })).toEqual(wait);
-    expect(decided(held(OWN), { refusedAt })).toMatchObject({ do: 'lead' });
+    expect(decided(held(OWN), { refusedAt })).toEqual(wait);
     const gone = { name: 'gone', since: NOW - 10 * DELAY_MS } as const;
     expect(decided(held(FIRST), { refusedAt, holder: gone })).toEqual(wait);
   });
@@ -94,10 +85,24 @@ describe('the first in the queue', () => {
     expect(decided(held(FIRST), gone(NOW), { leastDelayMs: 5000 })).toEqual({ do: 'wait', ms: 5000 });
   });
 
-  it('takes a record that it can not read for held', () => {
-    const record = { state: 'unreadable' } as const;
+  it('empties a record that it can not read, and waits then as if it were held', () => {
+    const unreadable = { state: 'unreadable', isEmpty: false } as const;
+    expect(decided(unreadable)).toEqual({ do: 'empty', over: seen(unreadable) });
+    expect(decided(unreadable, { refusedAt: NOW })).toMatchObject({ do: 'wait', refused: true });
+    const behind = { ahead: { position: 1, nearest: FIRST } };
+    expect(decided(unreadable, {}, behind)).toEqual({ do: 'wait', behind: FIRST });
+    const record = { state: 'unreadable', isEmpty: true } as const;
     expect(decided(record, { holder: { name: 'gone', since: NOW } })).toEqual({ do: 'wait', ms: DELAY_MS });
     expect(decided(record, { holder: { name: 'gone', since: 0 } })).toMatchObject({ do: 'claim' });
+  });
+
+  it('waits out the longest lease that it has seen where the record does not name one', () => {
+    const holder = { name: 'gone', since: NOW } as const;
+    const waits = { do: 'wait', ms: 1.03 * 8000 + 50 };
+    const known = { longestLeaseMs: 8000 };
+    expect(decided({ state: 'unreadable', isEmpty: true }, { holder }, known)).toEqual(waits);
+    expect(decided({ state: 'vacant', term: 0 }, { holder, placeLost: true }, known)).toEqual(waits);
+    expect(decided(held(FIRST), { holder }, known)).toEqual({ do: 'wait', ms: DELAY_MS });
   });
 
   it('waits before the first term too, if its place was deleted: the election may have been, under a leader', () => {
@@ -109,7 +114,7 @@ describe('the first in the queue', () => {
   });
 
   it('waits for a leader behind it, to which the term was handed over', () => {
-    expect(decided(held(LAST))).toEqual({ do: 'wait', behind: LAST, warm: true });
+    expect(decided(held(LAST))).toEqual({ do: 'wait', behind: LAST });
   });
 });
 
@@ -119,7 +124,7 @@ describe('a candidate that follows a leader', () => {
 
   it('waits as long as the lease may last, and takes over then', () => {
     const early = { holder: beating({ since: NOW - DELAY_MS + 1 }) };
-    expect(decided(held(FIRST), early, NEXT)).toEqual({ do: 'wait', ms: 1, behind: FIRST, warm: true });
+    expect(decided(held(FIRST), early, NEXT)).toEqual({ do: 'wait', ms: 1, behind: FIRST });
     const over = seen(held(FIRST));
     expect(decided(held(FIRST), { holder: beating() }, NEXT)).toEqual({
       ...{ do: 'claim', over, instead: beating() },
@@ -135,19 +140,16 @@ describe('a candidate that follows a leader', () => {
     expect(decided(held(FIRST), { holder: beating() }, THIRD)).toMatchObject({ do: 'wait', ms: DELAY_MS });
   });
 
-  it('is the next in line also if it has not noticed yet that those before it have left', () => {
-    expect(decided(held(SECOND), { holder: beating() }, THIRD)).toMatchObject({ do: 'claim' });
+  it('is behind all that the listing has shown ahead of it, whichever of them leads', () => {
+    expect(decided(held(SECOND), { holder: beating() }, THIRD)).toMatchObject({ do: 'wait', ms: DELAY_MS });
   });
 
-  it('claims only behind a proof of its own and a read that are younger than half a lease', () => {
-    const waits = { do: 'wait', behind: FIRST, warm: true };
+  it('claims only behind a read that is younger than half a lease', () => {
+    const waits = { do: 'wait', behind: FIRST };
     expect(decided(held(FIRST), { holder: beating({ readAt: NOW - 1000 }) }, NEXT)).toEqual(waits);
-    const own = { node: OWN, leaseMs: LEASE_MS, remainingMs: 1000 };
-    expect(decided(held(FIRST), { holder: beating() }, { ...NEXT, own })).toEqual(waits);
-  });
-
-  it('claims only by a version that was read over the connection of the claim', () => {
-    expect(decided(held(FIRST), { holder: beating({ connection: 0 }) }, NEXT)).toEqual({ do: 'wait' });
+    expect(decided(held(FIRST), { holder: beating({ readAt: NOW - 999 }) }, NEXT)).toMatchObject({
+      do: 'claim',
+    });
   });
 
   it('does not take over what it may not delete, nor when it is too far behind', () => {

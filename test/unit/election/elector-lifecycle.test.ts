@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { deferred } from '../../../src/platform/async/promises.js';
 import type { AccessEntry } from '../../../src/session/protocol/acl.js';
@@ -161,6 +162,60 @@ describe('work that blocks the event loop past the lease', () => {
     await run();
     server.heal();
     expect([errors, warned]).toEqual([[], []]);
+  });
+});
+
+describe('work that goes on after its term has ended', () => {
+  /** A term that was revoked or given back, whose work settles when the test says so. */
+  async function ending(options: LeaderElectorOptions = {}) {
+    const { clock, server, open, first, electing } = await setUp();
+    const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as never);
+    onTestFinished(() => exit.mockRestore());
+    const work = deferred();
+    const { elector, errors } = electing(first, { lead: () => work.promise, ...options });
+    await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
+    return {
+      clock,
+      server,
+      operator: await clock.advanceUntil(open()),
+      elector,
+      errors,
+      exit,
+      work,
+      leaseMs: first.leaseMs,
+    };
+  }
+
+  it('ends the process by onOverrun when the lease is over, and not when the grace of a revocation is', async () => {
+    const { clock, server, operator, elector, errors, exit, work, leaseMs } = await ending({
+      onOverrun: 'exit',
+    });
+    revokeLeader(operator, PATH, { graceMs: 100 }).catch(() => undefined); // The leader doesn't answer: its work never settles.
+    await clock.advance(2 * leaseMs);
+    expect(errors).toMatchObject([{ code: 'WORK_OVERRUN', over: 'grace' }]);
+    expect(errors[0]?.message).toContain('the grace of a revocation');
+    expect([exit.mock.calls, elector.isWedged]).toEqual([[], false]);
+    server.partition();
+    await clock.advance(2 * leaseMs);
+    expect(errors.slice(1)).toMatchObject([{ code: 'WORK_OVERRUN', over: 'lease' }]);
+    expect([exit.mock.calls, elector.isWedged]).toEqual([[[70]], true]);
+    server.heal();
+    work.resolve();
+  });
+
+  it('makes the term a lost one for good when its lease is over before, though heartbeats come back', async () => {
+    const { clock, server, elector, work, leaseMs } = await ending();
+    const losses: unknown[] = [];
+    elector.beforeRelease(async (_, loss) => void losses.push(loss));
+    const resigning = elector.resign();
+    server.partition();
+    await clock.advance(1.5 * leaseMs);
+    server.heal();
+    await clock.advance(2 * leaseMs);
+    expect(elector.isWedged).toBe(true);
+    work.resolve();
+    await clock.advanceUntil(resigning);
+    expect(losses[0]).toBe('lease-expired');
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { candidateUuid } from '../../../src/election/candidates/candidate-uuid.js';
 import { FollowedRecord } from '../../../src/election/follow-record-and-holder.js';
 import { serializeRecord } from '../../../src/election/record/record.js';
 import { MISSING } from '../../../src/lease/silence.js';
@@ -24,9 +25,11 @@ async function setUp() {
   };
   await write(1);
   const failures: unknown[] = [];
+  const leases: number[] = [];
   const host = {
     contender,
     placeLost: false,
+    noteLease: (leaseMs: number) => void leases.push(leaseMs),
     changed: () => undefined,
     failed: (reason: unknown) => void failures.push(reason),
   };
@@ -35,7 +38,7 @@ async function setUp() {
   const look = () => clock.advanceUntil(followed.look(new LazyAbortController()));
   await look();
   const sign = () => followed.known.holder;
-  return { clock, server, holder, session, node, entry, followed, look, sign, write, failures };
+  return { clock, server, holder, session, node, entry, followed, look, sign, write, failures, leases };
 }
 
 it('a record that is no longer followed takes no answer of a read that was under way: the candidate would follow again', async () => {
@@ -59,6 +62,33 @@ it('the time of a record is that of the read that has shown it, if no event came
   read.answered(await clock.advanceUntil(session.getData(PATH)));
   expect(followed.known.record?.value).toMatchObject({ term: 2 });
   expect(clock.now() - followed.changedAt).toBeLessThan(1000);
+});
+
+describe('the record that a candidate knows', () => {
+  it('is no longer known over another connection than the one that has shown it', async () => {
+    const { clock, server, session, followed, look } = await setUp();
+    expect(followed.known.record).toBeDefined();
+    for (const each of server.sessions()) each.dropConnection();
+    await clock.advanceUntil(() => session.connectionNumber === undefined);
+    expect(followed.known.record).toBeUndefined();
+    await clock.advanceUntil(session.retryUntilAnswered(() => session.exists(PATH)));
+    expect(followed.known.record).toBeUndefined();
+    await look();
+    expect(followed.known.record?.connection).toBe(session.connectionNumber);
+  });
+
+  it('lets it look for the leases of all candidates if it can not be read', async () => {
+    const { clock, holder, session, followed, leases } = await setUp();
+    const id = candidateUuid('01234567-89ab-4def-8123-456789abcdef', 0, 7000);
+    await clock.advanceUntil(joinQueue(holder, PATH, { beats: true, id }));
+    await clock.advanceUntil(holder.setData(PATH, Buffer.from('mine')));
+    expect(Math.max(...leases)).toBe(TIMES.leaseMs);
+    const read = followed.readOfRecord();
+    read.answered(await clock.advanceUntil(session.getData(PATH)));
+    expect(followed.known.record).toBeUndefined(); // The look that comes next lists the queue.
+    await clock.advanceUntil(followed.look(new LazyAbortController()));
+    expect(Math.max(...leases)).toBeGreaterThanOrEqual(7000);
+  });
 });
 
 describe('what a candidate knows of a silent holder', () => {
@@ -180,6 +210,18 @@ describe('what a candidate knows of a silent holder', () => {
     expect(followed.isHolderThere).toBe(false);
     followed.watchHolder();
     await clock.advanceUntil(() => followed.isHolderThere);
+  });
+
+  it('has to be read again over another connection before a claim', async () => {
+    const { clock, server, session, followed, look, sign } = await setUp();
+    followed.follow(true);
+    await clock.advanceUntil(() => sign().name === 'beating');
+    followed.unfollow();
+    const before = sign();
+    for (const each of server.sessions()) each.dropConnection();
+    await clock.advanceUntil(session.retryUntilAnswered(() => session.exists(PATH)));
+    await look();
+    expect(sign()).toEqual({ ...before, readAt: Number.NEGATIVE_INFINITY });
   });
 
   it('counts from the first read of a record that can not be read', async () => {

@@ -50,7 +50,7 @@ describe("the election's record", () => {
   it('is vacant, before term 1, where nothing was written yet', () => {
     expect(parseRecord(Buffer.alloc(0), 0)).toEqual({ state: 'vacant', term: 0 });
     // A client has emptied the record, so its former content is unknown.
-    expect(parseRecord(Buffer.alloc(0), 2).state).toBe('unreadable');
+    expect(parseRecord(Buffer.alloc(0), 2)).toEqual({ state: 'unreadable', isEmpty: true });
   });
 
   it('is unreadable, never an error and never vacant, whatever else a client writes', () => {
@@ -85,7 +85,10 @@ describe("the election's record", () => {
     7,
     null,
   ])('is unreadable when it is %j', (value) => {
-    expect(parseRecord(Buffer.from(JSON.stringify(value)), 1)).toEqual({ state: 'unreadable' });
+    expect(parseRecord(Buffer.from(JSON.stringify(value)), 1)).toEqual({
+      state: 'unreadable',
+      isEmpty: false,
+    });
   });
 });
 

@@ -23,7 +23,7 @@ describe('how a term has ended', () => {
     ['unseen, as another client wrote the next record', held(5), 'unknown'],
     ['unseen, with others after it', held(7, 'handover'), 'unknown'],
     ['unseen, with others after it, that ended', vacant(6), 'unknown'],
-    ['unseen, as the record can not be read', { state: 'unreadable' }, 'unknown'],
+    ['unseen, as the record can not be read', { state: 'unreadable', isEmpty: false }, 'unknown'],
     ['unseen, as the election was deleted', held(1, 'vacant'), 'unknown'],
   ])('%s', (_, after, expected) => {
     expect(endOf(4, after)).toBe(expected);
@@ -76,7 +76,7 @@ describe('the terms of an election', () => {
       fc
         .tuple(fc.integer({ min: 0, max: 9 }), fc.constantFrom<Beginning>('vacant', 'failover', 'takeover'))
         .map(([term, began]) => held(term, began)),
-      fc.constant<ReadRecord>({ state: 'unreadable' }),
+      fc.constant<ReadRecord>({ state: 'unreadable', isEmpty: false }),
     );
     const step = fc.record({ record, isGone: fc.boolean() });
     fc.assert(
