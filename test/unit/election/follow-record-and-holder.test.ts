@@ -176,7 +176,7 @@ describe('what a candidate knows of a silent holder', () => {
     await clock.advanceUntil(() => session.connectionNumber === undefined);
     await clock.advanceUntil(holder.remove(`${PATH}/${entry.node}`));
     server.admit();
-    await clock.advanceUntil(() => followed.known.record === undefined);
+    await clock.advanceUntil(() => !followed.isHolderThere);
     expect(sign().name).toBe('unseen');
     await look();
     followed.watchHolder();
