@@ -384,13 +384,13 @@ export class OwnNode implements ProvenNode, NodeListener {
   }
 }
 
-/** The record of the term that was led by a node was written by another client, or can't be read any more. */
+/** The record of the term that was led by a node isn't the term's any more, or the session may no longer read it. */
 export class RecordLostError extends NodeLostError {
   /** @param path - the absolute path of the record */
   constructor(path: string, cause?: ZooKeeperError) {
     const why = cause === undefined ? '' : ` (${describe(cause)})`;
     super(
-      `the servers have refused a write of this term, because another client wrote the record ${path}${why}`,
+      `the servers refuse the writes of this term: another client has written ${path}, or has changed who may read it${why}`,
       { cause },
     );
   }
