@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
 import { InvalidOptionError, LockTimeoutError, SeatsMismatchError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
@@ -186,4 +187,17 @@ describe('a semaphore', () => {
       ]);
     await hold.release();
   });
+});
+
+it('refuses an election at its path, whose candidates would overwrite its number of seats', async () => {
+  const { session, path } = await openWithPath('semaphore');
+  const semaphore = new Semaphore(session, path, 2);
+  expect(await semaphore.seats()).toBe(2);
+  const elector = new LeaderElector(await openSession(), path);
+  await expect(elector.start()).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+    message: expect.stringContaining('is the path of a semaphore'),
+  });
+  await elector.stop();
+  expect(await semaphore.using(() => semaphore.seats())).toBe(2);
 });
