@@ -33,7 +33,9 @@ async function lead(path: string, id: string): Promise<RunningCommand> {
 }
 
 /** Kills a candidate as its machine's end does: with its keeper, so that nobody closes its session. */
-function kill({ pid, keeperPid }: RunningCommand): void {
+async function kill(command: RunningCommand): Promise<void> {
+  await until(() => command.keeperPid !== undefined, 'its keeper');
+  const { pid, keeperPid } = command;
   for (const signal of ['SIGSTOP', 'SIGKILL'] as const)
     for (const each of [keeperPid as number, pid]) process.kill(each, signal);
 }
@@ -106,7 +108,7 @@ describe('the page of a dashboard of an ensemble', () => {
     await page.evaluate(() => {
       document.body.dataset.loaded = 'once';
     });
-    kill(first);
+    await kill(first);
     await expect.poll(leader).toBe('second');
     expect(await page.locator('body').getAttribute('data-loaded')).toBe('once');
     await page.getByRole('link', { name: 'billing' }).click();
@@ -124,7 +126,7 @@ describe('the page of a dashboard of an ensemble', () => {
     const { url } = await startDashboard({ root });
     const page = await open(url);
     await expect.poll(() => page.title()).toBe('1 election · all led – Conclave');
-    kill(only);
+    await kill(only);
     await expect.poll(() => page.title()).toBe('✕ no leader – billing');
     expect(await page.locator('header.top').getAttribute('data-tone')).toBe('alarm');
     await lead(`${root}/billing`, 'next');

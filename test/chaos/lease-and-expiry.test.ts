@@ -27,7 +27,11 @@ const LASTING_SESSION_MS = 30_000;
 // So many holders at once, with their heartbeats spread over one period, so that a fault comes at every stage of it.
 const HOLDERS = 8;
 
-const ALL_BUT_DELETE: readonly AccessEntry[] = [
+const HOLDER = { scheme: 'digest', credentials: 'holder:secret' } as const;
+const OPEN: readonly AccessEntry[] = [{ scheme: 'world', id: 'anyone', permissions: 31 }];
+/** Only holders may delete children. */
+const DELETE_BY_HOLDERS: readonly AccessEntry[] = [
+  { scheme: 'auth', id: '', permissions: 31 },
   { scheme: 'world', id: 'anyone', permissions: 1 | 2 | 4 | 16 },
 ];
 
@@ -142,7 +146,10 @@ async function holders<T>(
   onTestFinished(async () => void (await Promise.all(sessions.map((session) => session.close()))));
   const begin = async (index: number) => {
     await pause((index * leaseMs) / 4 / HOLDERS);
-    const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs };
+    const options = {
+      ...{ sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs, auth: HOLDER, access: OPEN },
+      allowUnprotectedPaths: true,
+    };
     const session = await Session.connect(near.connectString, options);
     sessions.push(session);
     expect(session.sessionTimeoutMs).toBe(SESSION_TIMEOUT_MS);
@@ -248,7 +255,7 @@ async function handovers(fault: Fault, leaseMs: number) {
   const waiting = await openLastingSession(cast);
   const elections = await holders(cast, leaseMs, async (session) => {
     const path = uniquePath('election');
-    await waiting.create(path, { access: ALL_BUT_DELETE }); // Else another takes over from the holder before the node is gone.
+    await session.create(path, { access: DELETE_BY_HOLDERS }); // Else another takes over from the holder before the node is gone.
     const first = new LeaderElector(session, path);
     const elected = nextEvent<[Term]>(first, 'elected');
     await first.start();

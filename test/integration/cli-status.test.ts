@@ -163,7 +163,8 @@ it('conclave status --watch prints the leader of one election at each change, al
   };
   await both(1);
   const [elector] = await lead(await openSession(), path, { id: 'one', data: 'here' });
-  await until(() => text?.stdout.includes('  led  ') === true, 'its leader');
+  await until(() => text?.stdout.includes('  led  one term 1  1 candidate\n') === true, 'its leader');
+  await until(() => json?.stdout.includes('"data":"here"') === true, 'its leader');
   await elector.stop();
   await until(() => text?.stdout.endsWith('deserted  -  0 candidates\n') === true, 'the end of the term');
   await until(() => json?.stdout.includes('"deserted"') === true, 'the end of the term');
@@ -176,7 +177,7 @@ it('conclave status --watch prints the leader of one election at each change, al
   expect(lines(text)).toContain(`${path}  led  one term 1  1 candidate`);
   const objects = lines(json).map((line) => JSON.parse(line));
   expect(objects[0]).toEqual({ election: path, state: 'absent', leader: null });
-  expect(objects.find(({ state }) => state === 'led')).toMatchObject({
+  expect(objects.find(({ candidates }) => candidates?.[0]?.leads)).toMatchObject({
     leader: { id: 'one', term: 1 },
     candidates: [{ id: 'one', leads: true, data: 'here' }],
   });

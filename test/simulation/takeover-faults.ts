@@ -127,7 +127,14 @@ function heartbeatNodeOfLeader({ ensemble }: World, { candidate }: Host) {
 }
 
 /** No release of Conclave can read these as a record. */
-const UNREADABLE = ['', 'x', '{}', '{"format":1,"state":"held"', '{"format":2,"state":"held","term":1}', '\0\xff'];
+const UNREADABLE = [
+  '',
+  'x',
+  '{}',
+  '{"format":1,"state":"held"',
+  '{"format":2,"state":"held","term":1}',
+  '\0\xff',
+];
 
 /** A client that takes no part writes into the record, once or several times, and sometimes all connections end right after that. */
 export function overwriteRecord(world: World, random: Random): void {

@@ -37,7 +37,7 @@ function waitBy(clock: (sources: TimeSources) => number): () => void {
 const WRONG: readonly Wrong[] = [
   {
     what: 'a wait by a clock that reads its monotonic source first, and keeps what a pause adds',
-    hint: 6,
+    hint: 8,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     canShow,

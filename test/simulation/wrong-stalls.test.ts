@@ -36,7 +36,7 @@ function giveInstead(wrong: (given: Given, former: Given | undefined) => Given) 
 findEach([
   {
     what: 'a thread that repeats heartbeats for a main thread that never goes on',
-    hint: 2,
+    hint: 4,
     found: /^(stall|takeover): /,
     faultRate: 'stalls',
     make: () => replace(StallWatch.prototype, 'turns', () => () => true),
@@ -55,14 +55,14 @@ findEach([
   },
   {
     what: 'a thread that sends a heartbeat for a main thread that has stood still for too long',
-    hint: 2,
+    hint: 4,
     found: /^repeat: .* after the last turn$/,
     faultRate: 'stalls',
     make: () => replace(StallWatch.prototype, 'turns', () => () => true),
   },
   {
     what: 'a thread that repeats the heartbeats of a candidate that waits, and has claimed a term or was handed one',
-    hint: 1,
+    hint: 19,
     found: /^repeat: .* has not begun$/,
     faultRate: 'stalls',
     make: () =>
@@ -83,7 +83,7 @@ findEach([
   },
   {
     what: 'a thread whose leases count from the replies',
-    hint: 4,
+    hint: 35,
     found: /^two leaders: /,
     faultRate: 'stalls',
     make: () => {

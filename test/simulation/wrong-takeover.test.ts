@@ -116,7 +116,7 @@ const TWO_LEADERS = /^two leaders: /;
 const WRONG: readonly Wrong[] = [
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 60,
+    hint: 62,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -152,7 +152,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the newest heartbeat, though the claim came after it',
-    hint: 41,
+    hint: 46,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromHeartbeats,
@@ -169,7 +169,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes whatever version the heartbeat node has',
-    hint: 99,
+    hint: 107,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -184,7 +184,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the last version, when the node is gone',
-    hint: 44,
+    hint: 45,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromVersionsOfGoneNodes,

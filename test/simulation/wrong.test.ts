@@ -10,7 +10,7 @@ import { findEach, replace, type Wrong } from './wrong.js';
 const WRONG: readonly Wrong[] = [
   {
     what: 'an observer that believes a server that is behind',
-    hint: 28,
+    hint: 405,
     found: /^observer: .* shows term \d+ after term/,
     faultRate: 'few',
     make: () => {

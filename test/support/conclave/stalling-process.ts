@@ -64,12 +64,11 @@ export function startStalling(
 
 const HEARTBEATS_OF_SEVERAL_LEASES = 16; // Four come in a lease at most.
 
-/** The version of the only heartbeat node below the path: how many heartbeats there were. */
+/** The highest version of a heartbeat node below the path: how many heartbeats its leader has sent. Others send none. */
 async function heartbeats(session: Session, path: string): Promise<number> {
-  const name = [...(await session.getChildren(path))].find((each) => each.startsWith('_h_'));
-  if (name === undefined) throw new Error('no heartbeat node');
-  const stat = await session.exists(`${path}/${name}`);
-  return stat?.version ?? -1;
+  const names = (await session.getChildren(path)).filter((each) => each.startsWith('_h_'));
+  const stats = await Promise.all(names.map((name) => session.exists(`${path}/${name}`)));
+  return Math.max(...stats.map((stat) => stat?.version ?? -1));
 }
 
 /** Waits until so many more heartbeats were committed that the former ones were too few for the lease to last. */
