@@ -13,9 +13,14 @@ const connect = embedded?.connectString ?? process.env.ZOOKEEPER ?? '';
 
 const firings: string[] = [];
 
+let isNextReady = false;
+
 function start(id: string) {
   const replica = fork(new URL('./replica.ts', import.meta.url), [connect, id]);
-  replica.on('message', (firing: string) => firings.push(firing));
+  replica.on('message', (message: string) => {
+    if (message === 'waiting') isNextReady = true;
+    else firings.push(message);
+  });
   return replica;
 }
 
@@ -26,12 +31,13 @@ async function untilFirings(count: number) {
 const a = start('A');
 await untilFirings(1);
 const b = start('B');
+while (!isNextReady) await sleep(20);
 await untilFirings(3);
 await sleep(500); // Between two firings.
 
 console.log('--- A is killed');
 a.kill('SIGKILL');
-await untilFirings(8);
+await untilFirings(firings.length + 5);
 
 console.log('--- B is stopped');
 b.kill('SIGTERM');

@@ -28,5 +28,6 @@ const job = jobs.job(
 cron.schedule('* * * * * *', job);
 
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
+supervisor.once('waiting', () => process.send?.('waiting')); // Also for main.ts.
 process.once('disconnect', () => process.exit(1)); // main.ts has ended.
 await supervisor.start();
