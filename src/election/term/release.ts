@@ -55,8 +55,9 @@ export async function releaseTerm(
  * Repeats a release until it is answered. In a restored backup the leader's node may be there again, and the record
  * may have the claim's version by the claim of another candidate. All servers stop for a restore, so no restore comes
  * between a reply and the next request on one connection. Over another connection than the claim's, or after a lost
- * reply, the record is read first: this very node must hold it, at the claim's version. A node holds the record only
- * once. If a server is behind the state that a watch has shown to this session, a write brings it up to date.
+ * reply, the record is read first: this very node must hold it, at the claim's version. The node alone would not do: it may
+ * have been handed a later term. If a server is behind the state that a watch has shown to this session, a write brings it
+ * up to date.
  * @throws an error if another holds the record, the servers' refusal, or the error that ended the session; then nothing is written
  */
 async function sendRelease(
