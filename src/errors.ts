@@ -523,8 +523,9 @@ export class WorkerFailedError extends ConclaveError {
     /** The worker's number, from 0. */
     readonly slot: number,
     message: string,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 }
 

@@ -25,7 +25,7 @@ const supervisor = new ElectionSupervisor({
   lead: runSchedule,
 });
 supervisor.on('waiting', () => console.log(`${id} waits for its turn`));
-supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+supervisor.on('error', (error) => console.error(id, error));
 supervisor.shutdownOn(['SIGTERM', 'SIGINT']);
 process.once('disconnect', () => process.exit(1)); // main.ts has ended.
 await supervisor.start();

@@ -39,7 +39,7 @@ const supervisor = new ElectionSupervisor({
 for (const event of ['demoted', 'expired', 'cleaned', 'restarting'] as const) {
   supervisor.on(event, () => note(event));
 }
-supervisor.on('error', (error) => console.error(`reported: ${error.message}`));
+supervisor.on('error', (error) => console.error('reported:', error));
 
 supervisor.shutdownOn(['SIGTERM', 'SIGINT']);
 process.once('disconnect', () => process.exit(1)); // main.ts has ended.

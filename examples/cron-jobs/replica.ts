@@ -14,7 +14,7 @@ const supervisor = new ElectionSupervisor({
   path: process.env.ELECTION ?? '/examples/cron-jobs',
   id,
 });
-supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+supervisor.on('error', (error) => console.error(id, error));
 
 const jobs = new LeaderJobs(supervisor);
 const job = jobs.job(

@@ -38,7 +38,7 @@ const supervisors = ['A', 'B', 'C'].map(
     }),
 );
 for (const supervisor of supervisors) {
-  supervisor.on('error', (error) => console.error(error.message));
+  supervisor.on('error', (error) => console.error(error));
   await supervisor.start();
 }
 

@@ -48,7 +48,7 @@ supervisor.on('cleaned', () => report('cleaned'));
 supervisor.on('restarting', ({ attempt, delayMs }) => report('restarting', { attempt, delayMs }));
 supervisor.on('error', (error) => {
   report('error', { message: error.message });
-  console.error(`${id}: ${error.message}`);
+  console.error(id, error);
 });
 
 /** Leaves the election, and lets the process end by itself. */

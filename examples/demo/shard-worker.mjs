@@ -29,7 +29,7 @@ supervisor
     say({ event: 'acquired', shard, number, token: String(token) }),
   )
   .on('released', ({ id: shard }) => say({ event: 'released', shard }))
-  .on('error', (error) => console.error(`${id}: ${error.message}`));
+  .on('error', (error) => console.error(id, error));
 const leave = async (/** @type {unknown} */ message) => {
   await (message === 'drain' ? supervisor.drain() : supervisor.stop());
   if (process.connected) process.disconnect();

@@ -17,7 +17,7 @@ export function connect(connectionString: string, schema: string, idleInTransact
     idle_in_transaction_session_timeout: idleInTransactionMs,
   });
   // Emitted when an idle connection ends. Without a listener it would end the process.
-  pool.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
+  pool.on('error', (error) => console.error('PostgreSQL:', error));
   return pool;
 }
 

@@ -62,7 +62,7 @@ const supervisor = new ElectionSupervisor({
   id,
   lead,
 });
-supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+supervisor.on('error', (error) => console.error(id, error));
 supervisor.shutdownOn(['SIGTERM', 'SIGINT']);
 process.once('disconnect', () => process.exit(1)); // main.ts has ended.
 await supervisor.start();

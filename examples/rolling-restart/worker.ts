@@ -48,7 +48,7 @@ async function runJobs(term: Term) {
 const supervisor = new ElectionSupervisor({ connect, path: PATH, id, lead: runJobs });
 supervisor.on('elected', (term) => void report('elected', { term: term.number }));
 supervisor.on('demoted', (term, reason) => void report('demoted', { term: term.number, reason }));
-supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+supervisor.on('error', (error) => console.error(id, error));
 
 const server = createServer(({ url }, response) => {
   const health = supervisor.health();

@@ -36,7 +36,7 @@ const supervisor = new ShardSupervisor({
   run: consume,
 });
 supervisor.on('acquired', (shard) => process.send?.(shard.id)); // For main.ts, which counts.
-supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+supervisor.on('error', (error) => console.error(id, error));
 
 // With `drain`, the other consumers get ready for its shards before it gives them up.
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { drain: true, cleanup: () => database.end() });

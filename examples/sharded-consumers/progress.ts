@@ -12,7 +12,7 @@ export function connect(connectionString: string, schema: string): Pool {
     options: `-c search_path=${schema}`,
     idle_in_transaction_session_timeout: 1000, // A consumer that stands still mustn't keep its row locked.
   });
-  pool.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
+  pool.on('error', (error) => console.error('PostgreSQL:', error));
   return pool;
 }
 

@@ -1,4 +1,3 @@
-import { describe } from '../errors.js';
 import { Overview } from '../overview/overview.js';
 import { settledWithin } from '../platform/async/promises.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
@@ -94,7 +93,7 @@ export class DashboardServer {
   }
 
   #warn(error: unknown, message: string): void {
-    this.#logger.warn({ cause: describe(error) }, message);
+    this.#logger.warn({ err: error }, message);
   }
 
   async answer(request: Request, { remoteAddress }: Visitor = {}): Promise<Response> {
@@ -222,7 +221,7 @@ export class DashboardServer {
 
   #failed(error: ActionError, { path, action }: ActionRoute): Response {
     const { status, code, message, cause } = error;
-    if (status === 500) this.#logger.error({ path, action, cause: describe(cause) }, 'an action has failed');
+    if (status === 500) this.#logger.error({ path, action, err: cause }, 'an action has failed');
     return failure(status, { code, message });
   }
 }

@@ -145,7 +145,7 @@ export class Job<T> {
     } catch (error) {
       if (term.isHeld())
         logger.error(
-          { job: this.#name, error },
+          { job: this.#name, err: error },
           'no firing of a job is run now: its record could not be read',
         );
       return undefined;
@@ -173,7 +173,10 @@ export class Job<T> {
       return past.next().value ?? undefined;
     } catch (error) {
       const { logger } = this.#context;
-      logger.error({ job: this.#name, error }, 'next() of a job failed: missed firings may not be found');
+      logger.error(
+        { job: this.#name, err: error },
+        'next() of a job failed: missed firings may not be found',
+      );
       return undefined;
     }
   }
@@ -206,7 +209,10 @@ export class Job<T> {
     } catch (error) {
       if (!leader.term.isHeld()) return this.#add(firing); // It wasn't begun. The next term of this process may run it.
       const { job, at } = { job: this.#name, at: dateAt(firing.at) };
-      this.#context.logger.error({ job, at, error }, 'a firing of a job is not run: it could not be noted');
+      this.#context.logger.error(
+        { job, at, err: error },
+        'a firing of a job is not run: it could not be noted',
+      );
       firing.call?.resolve(undefined);
     }
   }
@@ -244,7 +250,7 @@ export class Job<T> {
     } catch (error) {
       const { logger } = this.#context;
       logger.warn(
-        { job: this.#name, error },
+        { job: this.#name, err: error },
         'the end of a run was not noted: the next leader repeats the run',
       );
     }
@@ -256,7 +262,7 @@ export class Job<T> {
     const { error } = outcome;
     if (isEndOf(term.signal, error)) return call?.resolve(undefined);
     if (call !== undefined) return call.reject(error);
-    this.#context.logger.error({ job: this.#name, at: dateAt(at), error }, 'a job failed');
+    this.#context.logger.error({ job: this.#name, at: dateAt(at), err: error }, 'a job failed');
   }
 
   /** The calls needn't wait for the next term. Their firings do. */

@@ -151,7 +151,7 @@ export class RunLog {
       await this.#commit(transaction, leader);
     } catch (error) {
       this.#logger.warn(
-        { path, error },
+        { path, err: error },
         'a firing is lost: its note was written, and the term ended before its run',
       );
     }

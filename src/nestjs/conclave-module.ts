@@ -12,6 +12,7 @@ import type { ElectionSupervisorOptions } from '../cluster/supervisor/supervisor
 import { InvalidOptionError } from '../errors.js';
 import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../platform/checks.js';
+import { stackLines } from '../platform/logging/logged-error.js';
 import { jobsToken, supervisorToken } from './tokens.js';
 
 /** An election in a Nest application. */
@@ -49,7 +50,7 @@ class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
     this.#supervisor = supervisor;
     this.#stopWithinMs = stopWithinMs;
     const nest = new Logger(ConclaveModule.name);
-    supervisor.on('error', (error) => nest.error(error.message));
+    supervisor.on('error', (error) => nest.error(`${error.message}${stackLines(error)}`));
   }
 
   onApplicationBootstrap(): void {

@@ -1,4 +1,3 @@
-import { describe } from '../errors.js';
 import { OwnNode } from '../lease/own-node.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
@@ -91,7 +90,7 @@ export class Contender {
       return void (await withWrite());
     } catch (error) {
       this.session.logger.debug(
-        { cause: describe(error) },
+        { err: error },
         'left the queue, but the servers did not carry out the write that goes with it',
       );
     }

@@ -328,7 +328,7 @@ export class Session extends Operations<SessionEvents> {
     const message = "the session can't continue";
     // On the session's first connection, the call that opens it or its first operation rejects with the error.
     if (this.#state.name === 'suspended' || this.#connections > 1) this.report(error, message);
-    else if (!isLastResort(this.logger)) this.logger.error({ cause: describe(error) }, message);
+    else if (!isLastResort(this.logger)) this.logger.error({ err: error }, message);
     this.#end('closed', error);
   }
 
@@ -365,7 +365,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.logger.error({ cause: describe(error) }, 'a listener failed');
+    if (error.event === 'error') this.logger.error({ err: error }, 'a listener failed');
     else this.report(error, 'a listener failed');
   }
 }

@@ -2,7 +2,6 @@ import {
   AuthenticationError,
   ConnectionLossError,
   ConnectTimeoutError,
-  describe,
   EnsembleResetError,
   InvalidOptionError,
 } from '../errors.js';
@@ -83,7 +82,7 @@ export class OwnSessions implements SessionSource {
       signal.throwIfAborted();
       // Another attempt won't make the credentials right, nor a function that has never given a right value.
       if (error instanceof AuthenticationError || error instanceof InvalidOptionError) throw error;
-      logger.info({ cause: describe(error) }, 'could not open a session');
+      logger.info({ err: error }, 'could not open a session');
       // A session that finds no server reports that by itself, at growing intervals.
       const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
       if (!unreachable) this.#onError(error);

@@ -1,5 +1,4 @@
 import { registerMember } from '../cluster/dead-children/guardian-link.js';
-import { describe } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
@@ -227,7 +226,7 @@ export function guarded(listener: GroupMemberListener, logger: Logger): GroupMem
       try {
         method.apply(listener, args);
       } catch (error) {
-        logger.error({ cause: describe(error) }, 'an internal listener of a group of shards failed');
+        logger.error({ err: error }, 'an internal listener of a group of shards failed');
       }
     };
   return {

@@ -362,7 +362,8 @@ describe('visitors of the dashboard', () => {
     const one = await join('one');
     const causes: unknown[] = [];
     const warn = (fields: unknown, message?: string) =>
-      message === 'a request to the dashboard has failed' && causes.push((fields as { cause: string }).cause);
+      message === 'a request to the dashboard has failed' &&
+      causes.push((fields as { err: Error }).err.message);
     const { url } = await open({ authorize: authorize as () => false, logger: { ...SILENT, warn } });
     for (const path of ['', 'api/state', 'api/events']) {
       const response = await fetch(url + path);

@@ -27,11 +27,12 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** Checks that each line is Conclave's, and returns the lines without their times. */
+/** Checks that each line is Conclave's, or belongs to the stack below one, and returns the former without their times. */
 function untimed(said: readonly string[]): string[] {
   const shape = new RegExp(`^${TIME} (?=(?:warn|error) conclave: )`);
-  for (const line of said) expect(line).toMatch(shape);
-  return said.map((line) => line.replace(shape, ''));
+  const own = said.filter((line) => !line.startsWith('    '));
+  for (const line of own) expect(line).toMatch(shape);
+  return own.map((line) => line.replace(shape, ''));
 }
 
 describe('without a listener and a logger', () => {
@@ -39,11 +40,12 @@ describe('without a listener and a logger', () => {
     expect(await run('nothing is wrong')).toMatchObject({ heard: ['done'], said: [], exitCode: 0 });
   });
 
-  it('a lead that throws is an error in one line of stderr for each term (all was silent)', async () => {
+  it('a lead that throws is an error on stderr for each term, with its stack (all was silent; the stack was lost)', async () => {
     const { said, exitCode } = await run('lead throws');
     const errors = untimed(said).filter((line) => line.startsWith('error'));
     expect(errors).toHaveLength(2);
     expect(errors[0]).toContain('the work of term 1 failed: the disk is full');
+    expect(said).toContainEqual(expect.stringMatching(/^ {8}at .*default-logger\.mjs:\d+/));
     expect(exitCode).toBe(0);
   });
 
@@ -170,7 +172,7 @@ describe('an output that takes nothing', () => {
       await fail();
       child.disconnect();
       closeWriter(); // The process has the other one: the text ends with it.
-      const said = lines(await text(reader));
+      const said = lines(await text(reader)).filter((line) => !line.startsWith('    '));
       const note = expect.stringMatching(/^(?=.*lines before this one are lost).*lost"?[=:]3\b/);
       const error = expect.stringContaining('on purpose');
       expect(said).toEqual([error, note, error]);

@@ -140,7 +140,8 @@ describe('what is printed, and written as JSON,', () => {
     expect(logged).toContainEqual(
       expect.objectContaining({ ...fields, term: 1, token: String(token), reason: 'stopped' }),
     );
-    const cause = "a listener of 'demoted' failed: a string";
-    expect(logged).toContainEqual({ ...fields, cause, code: 'LISTENER_FAILED' });
+    const message = "a listener of 'demoted' failed: a string";
+    const err = expect.objectContaining({ message, code: 'LISTENER_FAILED' });
+    expect(logged).toContainEqual({ ...fields, err });
   });
 });

@@ -136,7 +136,9 @@ describe('a process that shuts down on a signal', () => {
     const { path, send } = await begin({ hook: 'fails' });
     const { exitCode, stderr } = await send('SIGTERM');
     expect(exitCode).toBe(1);
-    expect(stderr).toBe('conclave: the clean-up of the shutdown failed: the disk is full');
+    const [line, ...stack] = stderr.split('\n');
+    expect(line).toBe('conclave: the clean-up of the shutdown failed: the disk is full');
+    expect(stack[1]).toMatch(/^ {8}at .*supervised-shutdown\.mjs/);
     const session = await openSession();
     expect(await session.getChildren(path)).toEqual([]);
   });

@@ -10,7 +10,7 @@ import { relay } from './relay.mjs';
 export async function startRelay({ connect, path, redis, outbox }) {
   const queue = new Queue('orders', { connection: redis });
   const supervisor = new ElectionSupervisor({ connect, path, lead: (term) => relay(term, queue, outbox) });
-  supervisor.on('error', (error) => console.error(error.message));
+  supervisor.on('error', (error) => console.error(error));
   await supervisor.start();
   return {
     supervisor,

@@ -6,7 +6,7 @@ const supervisor = new ElectionSupervisor({
   connect: process.env.ZOOKEEPER ?? '127.0.0.1:2181',
   path: process.env.ELECTION ?? '/shop/jobs',
 });
-supervisor.on('error', (error) => console.error(error.message));
+supervisor.on('error', (error) => console.error(error));
 
 const jobs = new LeaderJobs(supervisor);
 const backup = jobs.job('backup', async ({ scheduledFor, token }) => {

@@ -9,7 +9,7 @@ const supervisor = new ElectionSupervisor({
   connect: process.env.ZOOKEEPER ?? '127.0.0.1:2181',
   path: process.env.ELECTION ?? '/shop/reports',
 });
-supervisor.on('error', (error) => console.error(error.message));
+supervisor.on('error', (error) => console.error(error));
 const logError = (/** @type {unknown} */ error) => console.error(error);
 
 const connectionString = process.env.POSTGRES;

@@ -9,7 +9,7 @@ const supervisor = new ElectionSupervisor({
   path: process.env.ELECTION ?? '/shop/items',
   data: process.env.ADDRESS ?? `http://127.0.0.1:${port}`, // Where the other replicas send what is for the leader.
 });
-supervisor.on('error', (error) => console.error(error.message));
+supervisor.on('error', (error) => console.error(error));
 
 const app = createApp(supervisor, async (item, token) => console.log(`stored ${item} with token ${token}`));
 const server = app.listen(Number(port));

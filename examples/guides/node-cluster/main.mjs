@@ -11,11 +11,11 @@ const connect = process.env.ZOOKEEPER ?? '127.0.0.1:2181';
 
 function runPrimary() {
   const workers = superviseCluster({ connect, workers: 3, stopTimeoutMs: 25_000 });
-  workers.on('error', (error) => console.error(error.message));
+  workers.on('error', (error) => console.error(error));
   workers.on('roleChanged', ({ pid, role }) => console.log(`process ${pid}: ${role}`));
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void workers.stop()); // The leader last.
   process.on('SIGHUP', () => {
-    workers.replaceWorkers().catch((error) => console.error(error.message)); // A new version, with one handover.
+    workers.replaceWorkers().catch((error) => console.error(error)); // A new version, with one handover.
   });
 }
 
@@ -28,7 +28,7 @@ async function runWorker() {
       while (term.isHeld()) await sleep(1000, undefined, { signal: term.signal });
     },
   });
-  supervisor.on('error', (error) => console.error(error.message));
+  supervisor.on('error', (error) => console.error(error));
   supervisor.shutdownOn(['SIGTERM'], { deadlineMs: 20_000 });
   process.on('SIGINT', () => undefined); // Ctrl+C reaches all processes at once: the primary ends them in order.
   await supervisor.start();

@@ -17,7 +17,7 @@ const supervisor = new ElectionSupervisor({
     }
   },
 });
-supervisor.on('error', (error) => console.error(error.message));
+supervisor.on('error', (error) => console.error(error));
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { deadlineMs: 20_000 });
 
 createServer(({ url }, response) => {

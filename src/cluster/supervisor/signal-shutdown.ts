@@ -3,6 +3,7 @@ import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/async-context.js';
 import { checkFunction, checkPositiveMs, checkWhole } from '../../platform/checks.js';
+import { stackLines } from '../../platform/logging/logged-error.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';
 import type { Clock } from '../../platform/time/clock.js';
@@ -168,7 +169,7 @@ export class SignalShutdown<Held extends object = object> {
     try {
       await runWithin(this.#cleaning, () => this.#options.cleanup?.(shutdown));
     } catch (cause) {
-      this.#fail(`the clean-up of the shutdown failed: ${describe(cause)}`);
+      this.#fail(`the clean-up of the shutdown failed: ${describe(cause)}`, { err: cause });
     }
     this.#update({ progress: 'leaving' });
   }
@@ -183,14 +184,14 @@ export class SignalShutdown<Held extends object = object> {
     );
   }
 
-  #fail(message: string): void {
+  #fail(message: string, details: { readonly err?: unknown } = {}): void {
     this.#update({ exitCode: SHUTDOWN_EXIT.cleanupFailed });
-    this.#print(message);
+    this.#print(message, details);
   }
 
-  #print(message: string): void {
-    if (!isLastResort(this.#port.logger)) this.#port.logger.error({}, message); // Else it would be printed twice.
-    printOnStandardError(`conclave: ${message}`);
+  #print(message: string, details: { readonly err?: unknown } = {}): void {
+    if (!isLastResort(this.#port.logger)) this.#port.logger.error(details, message); // Else it would be printed twice.
+    printOnStandardError(`conclave: ${message}${stackLines(details.err)}`);
   }
 
   /** The only place that ends the process. */

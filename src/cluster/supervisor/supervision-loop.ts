@@ -176,7 +176,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     const { retry, environment, logger } = this.#options;
     if (error instanceof CleanupFailedError || error instanceof StopRequest) throw error;
     this.#stop.signal.throwIfAborted();
-    logger.info({ attempt, cause: describe(error) }, 'could not take part');
+    logger.info({ attempt, err: error }, 'could not take part');
     if (this.#port.isFinal?.(error)) throw error;
     // Later, an operator who has changed the servers can change them back, and the process goes on without a restart.
     if (isFirst && needsPerson(error)) throw error;

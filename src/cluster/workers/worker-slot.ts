@@ -173,7 +173,7 @@ export class WorkerSlot {
       this.#become({ name: 'given up' });
       report();
       const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not restarted`;
-      this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`));
+      this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`, { cause }));
       return;
     }
     const delayMs = backoffMs(this.#failures, restart, environment.random());

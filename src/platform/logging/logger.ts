@@ -1,9 +1,13 @@
-import { ConclaveError, describe, InvalidOptionError } from '../../errors.js';
+import { InvalidOptionError } from '../../errors.js';
 import { ignore } from '../async/promises.js';
 import { loadPino } from './load-pino.js';
+import { detailsFor } from './logged-error.js';
 import { LossyOutput, type OutputStream, sayOnStandardError } from './standard-error.js';
 
-/** Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. */
+/**
+ * Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. A thrown value is in
+ * `details.err`: for pino the error itself, for others an object with its `name`, `message`, `code`, `stack` and `cause`.
+ */
 export interface Logger {
   /** Logs a detail that helps to follow the library's work. */
   debug(details: object, message: string): void;
@@ -132,11 +136,7 @@ export function logError(
 ): void {
   if (logged.has(error) || (isLastResort(logger) && emitter.listenerCount('error') > 0)) return;
   logged.add(error);
-  logger.error({ cause: describe(error), ...codeOf(error) }, message);
-}
-
-function codeOf(error: Error): object {
-  return error instanceof ConclaveError ? { code: error.code } : {};
+  logger.error({ err: error }, message);
 }
 
 const warnedOf = new Set<string>();
@@ -166,7 +166,7 @@ function isLogger(value: unknown): value is Logger {
 function safeLogger(logger: Logger): Logger {
   const call = (method: (typeof METHODS)[number]) => (details: object, message: string) => {
     try {
-      logger[method](details, message);
+      logger[method](detailsFor(logger, details), message);
     } catch {
       return;
     }

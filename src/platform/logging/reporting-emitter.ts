@@ -34,7 +34,7 @@ export abstract class ReportingEmitter<
   }
 
   protected override reportListenerError(error: ListenerError): void {
-    if (error.event === 'error') this.reporting.logger.error({ cause: describe(error) }, 'a listener failed');
+    if (error.event === 'error') this.reporting.logger.error({ err: error }, 'a listener failed');
     else this.report(error);
   }
 }

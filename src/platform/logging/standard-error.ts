@@ -1,5 +1,7 @@
+import { describe } from '../../base-errors.js';
 import { ignore } from '../async/promises.js';
 import { timeOfDay } from '../time/timers.js';
+import { codeOf, stackLines } from './logged-error.js';
 
 /** What a {@link LossyOutput} needs of a stream: `process.stdout` and `process.stderr` have it. */
 export interface OutputStream {
@@ -70,10 +72,18 @@ const PLAIN = /^[\w.:/@+-]+$/;
 // Characters that a terminal may take for commands.
 const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
 
-/** A line for people, as `2026-05-04T03:02:01.000Z warn conclave: session suspended cause="the server closed it"`. */
+/**
+ * A line for people, as `2026-05-04T03:02:01.000Z warn conclave: session suspended cause="the server closed it"`. Below it stand the
+ * stacks of `err`, indented, so that no text of theirs is mistaken for a line.
+ */
 export function formatLine(time: Date, level: string, message: string, details: object): string {
-  const parts = Object.entries(details).map(([name, value]) => ` ${name}=${show(value)}`);
-  return `${time.toISOString()} ${level} conclave: ${message}${parts.join('')}`;
+  const parts = Object.entries(details).map(
+    ([name, value]) => ` ${name}=${show(name === 'err' ? describe(value) : value)}`,
+  );
+  const line = `${time.toISOString()} ${level} conclave: ${message}${parts.join('')}`;
+  if (!('err' in details)) return line;
+  const { code } = codeOf(details.err);
+  return `${line}${code === undefined ? '' : ` code=${show(code)}`}${stackLines(details.err)}`;
 }
 
 // The same message as that of pino's loggers.

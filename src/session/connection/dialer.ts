@@ -182,7 +182,7 @@ export class Dialer {
       const answer = await this.#answerInTime(source, asking, sessionTimeoutMs, signal);
       if (answer.name === 'given') return true;
       if (answer.name === 'wrong' && !outage.hasServed) throw answer.error;
-      const fields = { cause: describe(answer.error) };
+      const fields = { err: answer.error };
       if (source === connect) logger.debug(fields, 'connect() gave no servers');
       else logger.debug({ option: source.name, ...fields }, 'an option gave no value');
       if (source === connect && connect.newest !== undefined) return true;

@@ -1,5 +1,5 @@
 import { candidateUuid } from '../../election/candidates/candidate-uuid.js';
-import { describe, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Contender } from '../../queue/contender.js';
@@ -117,7 +117,7 @@ async function writeWithHome(
       if (!(error instanceof ZooKeeperError) || error.path !== session.absolute(path)) throw error;
       if (error instanceof NodeExistsError || (kind === 'set' && error instanceof NoNodeError)) continue;
       session.logger.warn(
-        { cause: describe(error) },
+        { err: error },
         'a member left its group of shards, but the servers did not write its home',
       );
       break;

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { NoCandidateError } from '../../../../src/errors.js';
+import { LeadError, NoCandidateError, NoServerError } from '../../../../src/errors.js';
+import { ignore } from '../../../../src/platform/async/promises.js';
 import {
   isLastResort,
   type Logger,
@@ -102,7 +104,9 @@ describe('an error that an event reports', () => {
     logError(logger, error, 'something went wrong', heard);
     expect(said).toEqual([]);
     logError(logger, error, 'something went wrong', unheard);
-    expect(said).toEqual([expect.stringMatching(/something went wrong cause="the reason"$/)]);
+    expect(said).toEqual([
+      expect.stringMatching(/something went wrong err="the reason"\n {4}Error: the reason\n/),
+    ]);
   });
 
   it('is logged with the path of the election that it is about, since a process may join several', () => {
@@ -111,7 +115,7 @@ describe('an error that an event reports', () => {
     logError(bound, new NoCandidateError('b'), 'something went wrong', unheard);
     expect(said).toEqual([
       expect.stringMatching(
-        /something went wrong election=\/elections\/a id=one cause=".+" code=NO_CANDIDATE$/,
+        /something went wrong election=\/elections\/a id=one err=".+" code=NO_CANDIDATE$/,
       ),
     ]);
   });
@@ -129,7 +133,91 @@ describe('an error that an event reports', () => {
     const given = { error: (details: object) => void log.push(details) } as unknown as Logger;
     const error = new Error('the reason');
     for (const emitter of [heard, unheard]) logError(given, error, 'something went wrong', emitter);
-    expect(log).toEqual([{ cause: 'the reason' }]);
+    expect(log).toEqual([{ err: expect.objectContaining({ name: 'Error', message: 'the reason' }) }]);
+  });
+});
+
+describe('an error in a line', () => {
+  /** What `lead` has thrown, as it is reported. */
+  const failed = () => {
+    const cause = Object.assign(new Error('no such file'), { code: 'ENOENT' });
+    return new LeadError(7, new TypeError('x is not a function', { cause }));
+  };
+  const STACK = /^TypeError: x is not a function\n {4}at .*logger\.test\.ts/;
+
+  it('has the stack of what the application threw, and of its causes, below the line (both were lost)', () => {
+    const { logger, said } = byDefault();
+    logError(logger, failed(), 'something went wrong', { listenerCount: () => 0 });
+    const [line, first, ...others] = said.join('\n').split('\n');
+    expect(line).toMatch(/went wrong err="the work of term 7 failed: x is not a function" code=LEAD_FAILED$/);
+    expect(first).toBe('    TypeError: x is not a function');
+    expect(others[0]).toMatch(/^ {8}at .*logger\.test\.ts/);
+    expect(others).toContain('    caused by: Error: no such file [ENOENT]');
+  });
+
+  it('has no stack of Node or of Conclave alone: it would say nothing', () => {
+    const refused = new Error('connect ECONNREFUSED');
+    refused.stack = `${refused}\n    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1611:16)`;
+    const own = new Error('no answer within 2 s');
+    own.stack = `${own}\n    at silent (file:///app/node_modules/conclave/dist/core.js:1:1)`;
+    for (const err of [new NoServerError('zk:2181', 0, refused), new NoServerError('zk:2181', 0, own)])
+      expect(formatLine(TIME, 'error', 'it failed', { err })).not.toContain('\n');
+  });
+
+  it('is one that cannot be mistaken for other lines, or for commands to a terminal, whatever the error says', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (message, stack) => {
+        const err = Object.assign(new Error(message), { stack: `${stack}\n at app.js:1` });
+        const [, ...below] = formatLine(TIME, 'error', 'it failed', { err }).split('\n');
+        for (const line of below) expect(line).toMatch(/^ {4}[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
+      }),
+    );
+    const err = Object.assign(new Error('long'), { stack: 'x'.repeat(1e6) });
+    expect(formatLine(TIME, 'error', 'it failed', { err }).length).toBeLessThan(20_000);
+    err.cause = err;
+    expect(() => formatLine(TIME, 'error', 'it failed', { err })).not.toThrow();
+  });
+
+  it('is written by pino with its type, code and stack, and those of its causes', () => {
+    const lines: string[] = [];
+    const logger = resolveLogger(pino({}, { write: (line: string) => void lines.push(line) }));
+    logger.error({ err: failed() }, 'it failed');
+    expect(JSON.parse(lines[0] ?? '').err).toMatchObject({
+      type: 'LeadError',
+      code: 'LEAD_FAILED',
+      stack: expect.stringMatching(
+        /caused by: TypeError: x is not a function\n {4}at [\s\S]*caused by: Error: no such/,
+      ),
+    });
+  });
+
+  it('is an object that JSON can show for another logger than pino (it was {})', () => {
+    const log: object[] = [];
+    const given = {
+      debug: ignore,
+      info: ignore,
+      warn: ignore,
+      error: (details: object) => log.push(details),
+    };
+    resolveLogger(given).error({ err: failed() }, 'it failed');
+    resolveLogger(given).error({ err: 'only a text' }, 'it failed');
+    expect(JSON.parse(JSON.stringify(log))).toEqual([
+      {
+        err: {
+          name: 'LeadError',
+          message: 'the work of term 7 failed: x is not a function',
+          code: 'LEAD_FAILED',
+          stack: expect.any(String),
+          cause: {
+            name: 'TypeError',
+            message: 'x is not a function',
+            stack: expect.stringMatching(STACK),
+            cause: expect.objectContaining({ message: 'no such file', code: 'ENOENT' }),
+          },
+        },
+      },
+      { err: { message: 'only a text' } },
+    ]);
   });
 });
 
