@@ -304,6 +304,11 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     if (over === 'lease' && this.options.onOverrun === 'exit' && term.hasWork) process.exit(70);
   }
 
+  /** For how long `lead` has waited for `prepare` in this term, in milliseconds; `undefined` if it doesn't wait. */
+  get preparingMs(): number | undefined {
+    return this.#preparation?.awaitedMs;
+  }
+
   leading(): ElectedTerm | undefined {
     return this.#state.name === 'leading' ? this.#state.term : undefined;
   }

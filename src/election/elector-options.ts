@@ -35,13 +35,14 @@ export interface CandidacyOptions<T = undefined> {
    *
    * A candidate that is elected before that waits for it in its term, before `lead` is called. If it is elected at once, Conclave calls
    * `prepare` in the term. If `prepare` throws while the candidate waits, `error` has a `PrepareError`, and Conclave calls it again
-   * after 1, 2, 4 … 60 s. In a term Conclave calls it once more. If that throws, too, the term ends as if `lead` had thrown.
+   * after 1, 2, 4 … 60 s. In a term Conclave calls it once more. If that throws, too, or `lead` has
+   * waited for 60 s, the term ends as if `lead` had thrown.
    *
    * `place.signal` aborts when the candidate loses this place in the queue without leading, or when the work of its term has settled.
    * Close there what `prepare` has opened. If it has aborted when you have loaded everything, close that as well. Errors that
    * `prepare` throws after the abort aren't reported. The candidate's next place has its own call.
    *
-   * Guaranteed: `prepare` changes nothing in who leads, and when. Nothing but `lead` waits for it, so a call that ignores `place.signal`
+   * Guaranteed: `prepare` changes nothing in who leads, and when, unless it fails or hangs in the term. Nothing but `lead` waits for it, so a call that ignores `place.signal`
    * may still run when the next one begins. Not guaranteed: that it has run before the term, and that what it has loaded is new. Load
    * the changes since then in `lead`. It must not act as a leader.
    */

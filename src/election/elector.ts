@@ -184,6 +184,11 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
     return state.name === 'ending' && state.term.hasWork && stopping.isOverdue;
   }
 
+  /** For how long `lead` has waited for `prepare` in the term; `undefined` if it doesn't wait. @internal */
+  get preparingMs(): number | undefined {
+    return this.#lifecycle.preparingMs;
+  }
+
   /** What the stop waits for. @internal */
   get holdUp(): StopWait {
     return this.#lifecycle.holdUp();

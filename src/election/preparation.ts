@@ -1,6 +1,6 @@
 import { PrepareError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
-import { abortable, ignore } from '../platform/async/promises.js';
+import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import { exponentialPauseMs } from '../platform/retry/backoff.js';
 import type { Timer } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
@@ -25,10 +25,14 @@ type PreparationState =
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
+/** How long `lead` waits in a term. No candidate works meanwhile, and another one may be prepared. */
+export const PREPARE_TIMEOUT_MS = 60_000;
+
+const HANGS = `prepare has not settled within ${PREPARE_TIMEOUT_MS} ms in the term, and lead waits for it: load in lead what takes longer`;
 
 /**
- * What a candidate does with the option `prepare` in one place in the queue. Nothing waits for it but `lead`: neither a release nor a stop
- * does. So it changes nothing in who leads, and when.
+ * What a candidate does with the option `prepare` in one place in the queue. Nothing waits for it but `lead`, for a limited time: neither a
+ * release nor a stop does. So it changes nothing in who leads, and when, unless it fails or hangs in a term.
  */
 export class Preparation {
   readonly #prepare: NonNullable<ResolvedElectorOptions['prepare']>;
@@ -36,6 +40,8 @@ export class Preparation {
   readonly #host: PreparationHost;
   readonly #ended = new LazyAbortController<Error>();
   #state: PreparationState = { name: 'idle' };
+  /** Since when `lead` has waited. */
+  #awaitedSince: number | undefined;
 
   constructor(
     prepare: NonNullable<ResolvedElectorOptions['prepare']>,
@@ -52,12 +58,32 @@ export class Preparation {
     if (this.#state.name === 'idle') this.#attempt(1);
   }
 
+  /** For how long `lead` has waited, in milliseconds; `undefined` if it doesn't wait. */
+  get awaitedMs(): number | undefined {
+    return this.#awaitedSince === undefined
+      ? undefined
+      : Math.round(this.#host.session.clock.now() - this.#awaitedSince);
+  }
+
   /**
    * The value for `lead`. Begins `prepare` if that isn't under way: once at most.
    * @param term - the term's signal
-   * @throws what `prepare` throws if it was begun here, or the signal's reason
+   * @throws what `prepare` throws if it was begun here, the signal's reason, or an error when {@link PREPARE_TIMEOUT_MS} are over
    */
   async warm(term: Abortable): Promise<unknown> {
+    const { clock } = this.#host.session;
+    const late = deferred<never>();
+    const timer = clock.after(PREPARE_TIMEOUT_MS, () => late.reject(new Error(HANGS)));
+    this.#awaitedSince = clock.now();
+    try {
+      return await Promise.race([this.#warm(term), late.promise]);
+    } finally {
+      timer.clear();
+      this.#awaitedSince = undefined;
+    }
+  }
+
+  async #warm(term: Abortable): Promise<unknown> {
     if (this.#state.name === 'running') await abortable(this.#state.settled, term);
     if (this.#state.name === 'prepared') return this.#state.warm;
     term.throwIfAborted();

@@ -60,7 +60,8 @@ function asText({ exists, led, heartbeatAgeMs, candidates }: Status): string {
 
 function leaderLines(led: LedTerm | undefined, heartbeatAgeMs: number | undefined): string[] {
   if (led === undefined) return ['nobody leads'];
-  const first = `term ${led.term}  ${candidateLine(led.leader)}`;
+  const begins = led.leader.prepared === false ? '  not prepared: its work has not begun' : '';
+  const first = `term ${led.term}  ${candidateLine(led.leader)}${begins}`;
   return heartbeatAgeMs === undefined ? [first] : [first, heartbeatLine(heartbeatAgeMs)];
 }
 

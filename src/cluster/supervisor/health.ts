@@ -66,8 +66,12 @@ function candidateHealth({ elector, session }: OpenCandidacy, times: HealthTimes
   const serverLost = session.state.name === 'suspended';
   const reasons = serverLost ? [`no server for ${since(session.state.sinceMs, times)} ms`] : [];
   // `isHeld()` ends a term whose lease is over: the state is read after that.
-  if (elector.state.name === 'leading' && elector.state.term.isHeld())
+  if (elector.state.name === 'leading' && elector.state.term.isHeld()) {
+    const { preparingMs } = elector;
+    if (preparingMs !== undefined)
+      reasons.unshift(`lead has waited for prepare for ${preparingMs} ms in the term`);
     return { ...WELL, leading: true, reasons };
+  }
   const { state, isOverdue, isWedged } = elector;
   switch (state.name) {
     case 'waiting':

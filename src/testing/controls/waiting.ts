@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../../errors.js';
+import { deferred } from '../../platform/async/promises.js';
 import { checkFunction, checkId, checkOptions, checkPositiveMs } from '../../platform/checks.js';
 import { SystemClock, sleep } from '../../platform/time/clock.js';
 
@@ -29,7 +30,7 @@ const systemClock = new SystemClock();
  * Resolves with the arguments of the next such event. Call it before the action that leads to the event, and await it after.
  *
  * @throws Error if it doesn't come in time, naming it
- * @throws InvalidOptionError if an argument is wrong
+ * @throws InvalidOptionError if an argument is wrong, or an object of Conclave's has no such event
  */
 export function nextEvent<Args extends unknown[] = unknown[]>(
   source: EventSource,
@@ -39,18 +40,18 @@ export function nextEvent<Args extends unknown[] = unknown[]>(
   checkSource(source);
   const { timeoutMs, what = `the event '${event}'` } = checkWaitOptions(options);
   const error = tooLate(what, timeoutMs); // Made here, so that its stack names the caller.
-  return new Promise((resolve, reject) => {
-    const listener = (...args: unknown[]) => {
-      source.off(event, listener);
-      timer.clear();
-      resolve(args as Args);
-    };
-    const timer = systemClock.after(timeoutMs, () => {
-      source.off(event, listener);
-      reject(error);
-    });
-    source.on(event, listener);
+  const next = deferred<Args>();
+  const listener = (...args: unknown[]) => {
+    source.off(event, listener);
+    timer.clear();
+    next.resolve(args as Args);
+  };
+  source.on(event, listener); // Throws if the source has no such event. So it comes before the timer, whose `off` would throw as well.
+  const timer = systemClock.after(timeoutMs, () => {
+    source.off(event, listener);
+    next.reject(error);
   });
+  return next.promise;
 }
 
 /**

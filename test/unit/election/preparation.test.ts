@@ -127,6 +127,24 @@ describe('a candidate that prepares', () => {
     expect(errors).toEqual([]);
   });
 
+  it.each(['before its term', 'in its term'])(
+    'that hangs, begun %s, keeps the work of a term waiting for a minute at most, and says for how long (it did for ever)',
+    async (since) => {
+      const { clock, preparation, calls, term, errors } = setUp();
+      if (since === 'before its term') preparation.begin();
+      await clock.advance(200_000); // Before the term, nobody waits for it.
+      expect(preparation.awaitedMs).toBeUndefined();
+      const warm = preparation.warm(term.signal);
+      warm.catch(ignore); // Looked at below.
+      await call(calls, 1);
+      await clock.advance(59_999);
+      expect(preparation.awaitedMs).toBe(59_999);
+      await clock.advance(1);
+      await expect(warm).rejects.toThrow('prepare has not settled within 60000 ms in the term');
+      expect([preparation.awaitedMs, clock.timerCount, errors]).toEqual([undefined, 0, []]);
+    },
+  );
+
   it('no longer keeps its term waiting when that has ended, and is told so when its place ends', async () => {
     for (const beganBefore of [true, false]) {
       const { preparation, calls, term, said } = setUp();

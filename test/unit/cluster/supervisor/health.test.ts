@@ -56,6 +56,19 @@ function pastItsLease(isWedged: boolean): SupervisorState {
   };
 }
 
+it('names a prepare for which the work of the term waits (a leader that did nothing was all well)', () => {
+  const state = { name: 'leading', term: held } as ElectorState;
+  const elector = { state, preparingMs: 15_000 } as LeaderElector;
+  const health = healthOf(
+    { name: 'participating', participation: { elector, session: { state: connected } as Session } },
+    { now: NOW, coolUntil: 0 },
+  );
+  expect(health).toMatchObject({
+    leading: true,
+    reasons: ['lead has waited for prepare for 15000 ms in the term'],
+  });
+});
+
 const WELL = { live: true, ready: true, leading: false, wedged: false };
 const OUT = { ...WELL, ready: false };
 const GONE = { ...OUT, live: false };

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
 import { InvalidOptionError } from '../../../../src/errors.js';
 import { type EventSource, nextEvent, recordEvents, until } from '../../../../src/testing/index.js';
 
@@ -37,6 +38,17 @@ describe('the next event', () => {
     const wait = () => nextEvent(source as EventSource, 'elected', options as object);
     expect(wait).toThrow(InvalidOptionError);
     expect(wait).toThrow(option);
+  });
+
+  it('is refused at once if the source has none of that name, and leaves no timer (which threw ten seconds later)', async () => {
+    const supervisor = new ElectionSupervisor({ connect: '127.0.0.1:1', path: '/app/election' });
+    const off = vi.spyOn(supervisor, 'off');
+    const wait = () => nextEvent(supervisor as EventSource, 'elceted', { timeoutMs: 1 });
+    expect(wait).toThrow(InvalidOptionError);
+    expect(wait).toThrow('event is "elceted": expected one of');
+    const later = nextEvent(new EventEmitter(), 'elected', { timeoutMs: 20 });
+    await expect(later).rejects.toThrow('did not come');
+    expect(off).not.toHaveBeenCalled();
   });
 });
 
