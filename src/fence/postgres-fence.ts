@@ -1,6 +1,6 @@
 import { FencedOutError, InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkOptions } from '../platform/checks.js';
-import { checkResource, type TokenHolder, tokenOf } from './holder.js';
+import { checkResource, FenceHolders, type TokenHolder } from './holder.js';
 import { checkQuery, literal, type Query, quotedTable, rowsOf } from './query-and-quoting.js';
 
 /** A connection of pg's pool. */
@@ -37,6 +37,11 @@ export interface FencedTransactionOptions {
 
 const ROLLED_BACK =
   'PostgreSQL has rolled the transaction back: a statement in it failed, and its error was caught';
+const IN_FAILED_TRANSACTION = '25P02';
+const ENDED_BY_WORK =
+  'the work has ended the transaction, by COMMIT or ROLLBACK: what it wrote after that was written without the fence. Leave both to transaction()';
+/** Of each statement outside of a transaction, PostgreSQL makes one with an id of its own. */
+const TRANSACTION = 'txid_current()::text AS transaction';
 /** The isolation levels of PostgreSQL. */
 export type IsolationLevel = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
 const LEVELS: readonly IsolationLevel[] = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'];
@@ -67,37 +72,41 @@ const LEVELS: readonly IsolationLevel[] = ['READ COMMITTED', 'REPEATABLE READ', 
 export class PostgresFence {
   /** The statement that creates the table, for a migration. Nothing else creates it. */
   readonly schema: string;
-  readonly #query: (sql: string) => unknown;
+  readonly #query: Query;
   readonly #resource: string;
   readonly #table: string;
+  readonly #holders: FenceHolders;
   /** The newest entry, under way or done, of {@link transaction}. */
   #entry: { readonly token: bigint; readonly done: Promise<void> } | undefined;
 
   /**
    * @param query - runs a statement *outside* of any transaction, so that it is one of its own: a pool, a client, or a function
-   * @param resource - what is protected: a name for each election and for each shard
+   * @param resource - what is protected: a name for each election and for each shard. The first term that uses the fence decides which one
    * @throws InvalidOptionError
    */
   constructor(query: Query, resource: string, options?: PostgresFenceOptions) {
     const { table = 'conclave_fence' } = checkOptions<PostgresFenceOptions>('options', options, ['table']);
-    this.#query = checkQuery(query);
+    checkQuery(query);
+    this.#query = query;
     this.#resource = checkResource('resource', resource);
     this.#table = quotedTable(table);
+    this.#holders = new FenceHolders(resource);
     this.schema = `CREATE TABLE IF NOT EXISTS ${this.#table} (resource text PRIMARY KEY, token bigint NOT NULL)`;
   }
 
   /**
    * Raises the fence to the holder's token, in a transaction of its own: call it at the beginning of the leader's work, before you read. A
-   * holder may enter again. It waits for the transactions of former leaders that have passed the fence.
+   * holder may enter again, also while its transactions run. It waits for the transactions of former leaders that have passed the fence.
    *
    * It isn't a part of the first transaction for a reason. At REPEATABLE READ the raise would wait for a former leader's row lock and then
    * succeed, with a snapshot from before that leader's commit.
    *
-   * @throws FencedOutError if a later leader has entered. InvalidStateError without a holder outside the work of a term. Errors of the
-   *   client as they are: nothing is known then, so call it again
+   * @throws FencedOutError if a later leader has entered. InvalidStateError without a holder outside the work of a term, for a term of another
+   *   election or shard than before, and if the statements run in a transaction. Errors of the client as they are: nothing is known then, so
+   *   call it again
    */
   async enter(holder?: TokenHolder): Promise<void> {
-    await this.#raise(tokenOf(holder));
+    await this.#raise(this.#holders.tokenOf(holder));
   }
 
   /**
@@ -105,15 +114,23 @@ export class PostgresFence {
    * Transactions of one leader don't wait for each other.
    *
    * @param query - runs a statement in the transaction
-   * @throws FencedOutError if a later leader has entered: roll back. InvalidStateError if the holder hasn't entered, or the row is gone
+   * @throws FencedOutError if a later leader has entered: roll back. InvalidStateError as {@link enter}, if the holder hasn't entered, if
+   *   the row is gone, and if the statements don't run in one transaction
    */
   async check(query: Query, holder?: TokenHolder): Promise<void> {
-    const token = tokenOf(holder);
-    const ask = async (sql: string) => rowsOf(await checkQuery(query)(sql))[0];
+    const passedIn = await this.#pass(query, this.#holders.tokenOf(holder));
+    if ((await transactionOf(query)) !== passedIn)
+      throw new InvalidStateError(
+        `check() of the fence of ${this.#resource} ran outside of a transaction, or in several: give it the function of your transaction`,
+      );
+  }
+
+  /** Returns the id of the transaction in which the fence was passed. */
+  async #pass(query: Query, token: bigint): Promise<unknown> {
     const where = `FROM ${this.#table} WHERE resource = ${literal(this.#resource)}`;
-    const own = await ask(`SELECT token::text AS token ${where} AND token = ${token} FOR SHARE`);
-    if (own !== undefined) return;
-    const row = await ask(`SELECT token::text AS token ${where}`);
+    const own = await first(query, `SELECT ${TRANSACTION} ${where} AND token = ${token} FOR SHARE`);
+    if (own !== undefined) return own.transaction;
+    const row = await first(query, `SELECT token::text AS token ${where}`);
     if (row !== undefined && BigInt(String(row.token)) > token)
       throw new FencedOutError(this.#resource, token);
     const why = row === undefined ? 'the table has no row for it' : `its token there is ${row.token}`;
@@ -124,11 +141,11 @@ export class PostgresFence {
 
   /**
    * Runs `work` in a transaction that begins with {@link check}, on a connection of its own, and commits. The first transaction of a holder
-   * enters before it begins. Any error rolls the transaction back.
+   * enters before it begins. Any error rolls the transaction back. The work leaves COMMIT and ROLLBACK to it.
    *
    * @param pool - of pg, or one with the same `connect()`
-   * @throws what `enter`, `check`, `work` and the commit throw. InvalidStateError if `work` has caught the error of a statement. If the
-   *   connection is lost during the commit, the outcome is unknown
+   * @throws what `enter`, `check`, `work` and the commit throw. InvalidStateError if `work` has caught the error of a statement, or
+   *   has ended the transaction: what it wrote after that isn't fenced. If the connection is lost during the commit, the outcome is unknown
    */
   async transaction<Client extends PoolClient, T>(
     pool: Pool<Client>,
@@ -144,7 +161,7 @@ export class PostgresFence {
     );
     if (!LEVELS.includes(isolation))
       throw new InvalidOptionError('options.isolation', isolation, `one of ${LEVELS.join(', ')}`);
-    const token = tokenOf(holder);
+    const token = this.#holders.tokenOf(holder);
     await this.#enterOnce(token);
     const client = await pool.connect();
     let unusable: Error | undefined;
@@ -155,10 +172,10 @@ export class PostgresFence {
     client.on?.('error', onError);
     try {
       await client.query(`BEGIN ISOLATION LEVEL ${isolation}`);
-      await this.check(client, { token });
+      const passedIn = await this.#pass(client, token);
       const result = await work(client);
-      const committed = (await client.query('COMMIT')) as { command?: string } | undefined;
-      if (committed?.command === 'ROLLBACK') throw new InvalidStateError(ROLLED_BACK);
+      if ((await transactionOf(client)) !== passedIn) throw new InvalidStateError(ENDED_BY_WORK);
+      await client.query('COMMIT');
       return result;
     } catch (error) {
       if (error instanceof InvalidStateError) this.#entry = undefined; // The row is gone: the next transaction enters again.
@@ -183,10 +200,35 @@ export class PostgresFence {
   }
 
   async #raise(token: bigint): Promise<void> {
-    const raise =
+    const where = `WHERE resource = ${literal(this.#resource)}`;
+    // The raise waits for all transactions that have passed the fence. Those of this holder needn't be waited for, and may wait for this call.
+    const row = await first(this.#query, `SELECT token::text AS token FROM ${this.#table} ${where}`);
+    if (row !== undefined && BigInt(String(row.token)) === token) return;
+    const raised = await first(
+      this.#query,
       `INSERT INTO ${this.#table} AS f (resource, token) VALUES (${literal(this.#resource)}, ${token}) ` +
-      'ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE f.token <= excluded.token RETURNING token::text AS token';
-    const [row] = rowsOf(await this.#query(raise));
-    if (row === undefined) throw new FencedOutError(this.#resource, token);
+        'ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE f.token <= excluded.token ' +
+        `RETURNING ${TRANSACTION}`,
+    );
+    if (raised === undefined) throw new FencedOutError(this.#resource, token);
+    if ((await transactionOf(this.#query)) === raised.transaction)
+      throw new InvalidStateError(
+        `enter() of the fence of ${this.#resource} ran in a transaction: give the fence a function that runs each statement alone`,
+      );
+  }
+}
+
+/** The first row that a statement gives. */
+async function first(query: Query, sql: string): Promise<Record<string, unknown> | undefined> {
+  return rowsOf(await checkQuery(query)(sql))[0];
+}
+
+/** The id of the transaction in which the query runs. @throws InvalidStateError if a statement in it has failed */
+async function transactionOf(query: Query): Promise<unknown> {
+  try {
+    return (await first(query, `SELECT ${TRANSACTION}`))?.transaction;
+  } catch (error) {
+    const { code } = (error ?? {}) as { code?: unknown };
+    throw code === IN_FAILED_TRANSACTION ? new InvalidStateError(ROLLED_BACK) : error;
   }
 }

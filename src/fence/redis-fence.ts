@@ -1,5 +1,5 @@
 import { FencedOutError, InvalidOptionError } from '../errors.js';
-import { checkResource, type TokenHolder, tokenOf } from './holder.js';
+import { checkResource, FenceHolders, type TokenHolder } from './holder.js';
 
 /** An argument of a command. Numbers are sent as text. */
 export type RedisArgument = string | Buffer | number | bigint;
@@ -7,7 +7,10 @@ export type RedisArgument = string | Buffer | number | bigint;
 export type RedisCommand = readonly [string, ...RedisArgument[]];
 type Sent = string | Buffer;
 type Send = (command: readonly Sent[]) => Promise<unknown>;
-/** A client of ioredis (`call`) or redis (`sendCommand`), or a function that sends a command and returns the reply. */
+/**
+ * A client of ioredis (`call`) or redis (`sendCommand`), or a function that sends a command as it is and returns the reply. ioredis's
+ * `keyPrefix` is refused: it wouldn't reach the keys within the commands.
+ */
 export type RedisClient =
   | {
       /** Of ioredis. */
@@ -21,6 +24,8 @@ export type RedisClient =
 
 // Lua's numbers end at 2^53, so tokens are texts of equal length, which compare as the numbers do.
 const TOKEN_DIGITS = 20;
+// Lua's stack has place for 8,000 values. A longer command would fail after those before it were carried out.
+const MOST_WORDS = 7000;
 /** `KEYS[1]`: the fence. `ARGV`: the token, then each command after the number of its words. Replies { token } or { token, replies }. */
 const SCRIPT = `
 local highest = redis.call('get', KEYS[1])
@@ -56,19 +61,22 @@ return { ARGV[1], replies }`;
 export class RedisFence {
   readonly #send: Send;
   readonly #key: string;
+  readonly #holders: FenceHolders;
 
   /**
-   * @param key - of the fence: one for each election and for each shard
+   * @param key - of the fence: one for each election and for each shard. The first term that uses the fence decides which one
    * @throws InvalidOptionError
    */
   constructor(client: RedisClient, key: string) {
     this.#send = senderOf(client);
     this.#key = checkResource('key', key);
+    this.#holders = new FenceHolders(key);
   }
 
   /**
    * Raises the fence to the holder's token: call it at the beginning of the leader's work, before you read.
-   * @throws FencedOutError if a later leader has entered. InvalidStateError without a holder outside the work of a term
+   * @throws FencedOutError if a later leader has entered. InvalidStateError without a holder outside the work of a term, and for a term of
+   *   another election or shard than before
    */
   async enter(holder?: TokenHolder): Promise<void> {
     await this.run([], holder);
@@ -78,15 +86,15 @@ export class RedisFence {
    * Raises the fence, and carries out the commands in their order. Returns their replies.
    *
    * @param keys - the keys of the commands, for a Redis Cluster. All of them and the fence must be in one slot: `{balance}:fence`
-   * @throws FencedOutError if a later leader has entered: no command was carried out. InvalidOptionError for a wrong command. Redis's
-   *   error for a command that failed: those before it were carried out
+   * @throws as {@link enter}, and then no command was carried out. InvalidOptionError for a wrong command, also one of over 7,000 words.
+   *   Redis's error for a command that failed: those before it were carried out
    */
   async run(
     commands: readonly RedisCommand[],
     holder?: TokenHolder,
     keys: readonly string[] = [],
   ): Promise<unknown[]> {
-    const token = tokenOf(holder);
+    const token = this.#holders.tokenOf(holder);
     const words = commands.flatMap((command) => [String(command.length), ...wordsOf(command)]);
     const digits = String(token).padStart(TOKEN_DIGITS, '0');
     const all = ['EVAL', SCRIPT, String(1 + keys.length), this.#key, ...keys, digits, ...words];
@@ -98,7 +106,17 @@ export class RedisFence {
 
 function senderOf(client: RedisClient): Send {
   if (typeof client === 'function') return client;
-  const { call, sendCommand } = (client ?? {}) as { call?: unknown; sendCommand?: unknown };
+  const { call, sendCommand, options } = (client ?? {}) as {
+    call?: unknown;
+    sendCommand?: unknown;
+    options?: { keyPrefix?: unknown };
+  };
+  if (options?.keyPrefix)
+    throw new InvalidOptionError(
+      'client.options.keyPrefix',
+      options.keyPrefix,
+      "none: give the fence client.duplicate({ keyPrefix: '' }), and write the prefix into the keys",
+    );
   // A client of ioredis has a `sendCommand` as well, which takes an object of its own.
   if (typeof call === 'function') return ([name, ...rest]) => call.call(client, name, ...rest);
   if (typeof sendCommand === 'function') return (command) => sendCommand.call(client, command);
@@ -117,6 +135,12 @@ function wordsOf(command: RedisCommand): Sent[] {
       'commands',
       command,
       "a command with its arguments: ['set', 'balance', '1']",
+    );
+  if (command.length > MOST_WORDS)
+    throw new InvalidOptionError(
+      'commands',
+      `${command[0]} with ${command.length} words`,
+      `commands of at most ${MOST_WORDS} words`,
     );
   return command.map((word) => (Buffer.isBuffer(word) ? word : String(word)));
 }

@@ -2,14 +2,24 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { WorkContext, workContexts } from '../platform/async/async-context.js';
 import type { HeldTerm } from './held-term.js';
 
+/** By the term: the path, with the chroot, of the election or of the shard's record. */
+const paths = new WeakMap<object, string>();
+
 /** @internal The context of a term's work. */
 export class TermContext extends WorkContext {
   readonly term: HeldTerm;
 
-  constructor(term: HeldTerm) {
+  /** @param path - with the chroot: of the election, or of the shard's record */
+  constructor(term: HeldTerm, path: string) {
     super();
     this.term = term;
+    paths.set(term, path);
   }
+}
+
+/** @internal What the holder of a token holds: the path of an election, or of a shard's record. `undefined` if it isn't a term. */
+export function heldIn(holder: object): string | undefined {
+  return paths.get(holder);
 }
 
 /**

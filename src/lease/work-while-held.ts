@@ -23,11 +23,12 @@ export class OpenWork<Kind extends string> {
   readonly #context: TermContext;
 
   /**
+   * @param path - what is held: see {@link TermContext}
    * @param onFailed - called when work has rejected for a reason other than the end of the hold
    */
-  constructor(term: HeldTerm, node: OwnNode, clock: Clock, onFailed: (cause: unknown) => void) {
+  constructor(term: HeldTerm, path: string, node: OwnNode, clock: Clock, onFailed: (cause: unknown) => void) {
     this.#term = term;
-    this.#context = new TermContext(term);
+    this.#context = new TermContext(term, path);
     this.#node = node;
     this.#clock = clock;
     this.#onFailed = onFailed;

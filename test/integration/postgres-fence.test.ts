@@ -73,6 +73,19 @@ function paused(
   return { inside: inside.promise, goOn: () => goOn.resolve(), done };
 }
 
+/** Runs the work in a transaction of pg's, without a fence. */
+async function inTransaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const result = await work(client);
+    await client.query('COMMIT');
+    return result;
+  } finally {
+    client.release(true); // Ends a transaction that is still open.
+  }
+}
+
 async function aStatementWaits(like = 'INSERT INTO%conclave_fence%'): Promise<void> {
   await until(async () => {
     const { rows } = await pool.query(
@@ -110,20 +123,17 @@ describe.each(LEVELS)('a transaction of a former leader at %s', (isolation) => {
   it('that waits for the fence to rise writes nothing, and is fenced out when it is tried again', async () => {
     const { id, former, add, now } = await balance();
     await former.transaction(pool, add(1), { isolation }, FORMER);
-    const client = await pool.connect();
-    try {
-      await client.query('BEGIN');
-      await new PostgresFence(client, id).enter(NEWER);
-      const attempt = () => former.transaction(pool, add(1000), { isolation }, FORMER);
+    const refused = await inTransaction(async (client) => {
+      await client.query('UPDATE conclave_fence SET token = $2 WHERE resource = $1', [id, NEWER.token]);
       const code = isolation === 'READ COMMITTED' ? 'FENCED_OUT' : '40001';
-      const refused = expect(attempt()).rejects.toMatchObject({ code });
-      await aStatementWaits('SELECT token%conclave_fence%FOR SHARE');
-      await client.query('COMMIT');
-      await refused;
-      await expect(attempt()).rejects.toMatchObject({ code: 'FENCED_OUT' });
-    } finally {
-      client.release(true); // Ends a transaction that is still open.
-    }
+      const late = former.transaction(pool, add(1000), { isolation }, FORMER);
+      late.catch(() => undefined);
+      await aStatementWaits('SELECT%conclave_fence%FOR SHARE');
+      return { late, code };
+    });
+    await expect(refused.late).rejects.toMatchObject({ code: refused.code });
+    const attempt = former.transaction(pool, add(1000), { isolation }, FORMER);
+    await expect(attempt).rejects.toMatchObject({ code: 'FENCED_OUT' });
     expect(await now()).toBe(101);
   });
 
@@ -158,7 +168,7 @@ describe('the fence of a resource', () => {
     await Promise.all(inside.map((each) => each.inside)); // Both hold the fence at the same time.
     for (const each of inside) each.goOn();
     await Promise.all(inside.map((each) => each.done));
-    expect(statements).toHaveLength(1);
+    expect(statements.filter((sql) => sql.startsWith('INSERT'))).toHaveLength(1);
     await former.enter(FORMER);
     await former.enter(FORMER);
   });
@@ -166,11 +176,12 @@ describe('the fence of a resource', () => {
   it('refuses a holder that hasn’t entered, and one whose row is gone', async () => {
     const id = randomUUID();
     const fence = new PostgresFence(pool, id);
-    await expect(fence.check(pool, FORMER)).rejects.toThrow(InvalidStateError);
-    await expect(fence.check(pool, FORMER)).rejects.toThrow('call enter()');
+    const check = (holder: typeof FORMER) => inTransaction((client) => fence.check(client, holder));
+    await expect(check(FORMER)).rejects.toThrow(InvalidStateError);
+    await expect(check(FORMER)).rejects.toThrow('call enter()');
     await fence.enter(FORMER);
-    await fence.check(pool, FORMER);
-    await expect(fence.check(pool, NEWER)).rejects.toThrow(InvalidStateError);
+    await check(FORMER);
+    await expect(check(NEWER)).rejects.toThrow(InvalidStateError);
     await fence.transaction(pool, () => undefined, undefined, FORMER);
     await pool.query('DELETE FROM conclave_fence WHERE resource = $1', [id]);
     const again = () => fence.transaction(pool, () => 'written', undefined, FORMER);
@@ -184,7 +195,7 @@ describe('the fence of a resource', () => {
     await expect(fence.check(pool, FORMER)).rejects.toMatchObject({ code: '42P01' });
     await pool.query(fence.schema);
     await fence.enter(FORMER);
-    await fence.check(pool, FORMER);
+    await inTransaction((client) => fence.check(client, FORMER));
   });
 
   it('is that of the current term, without a holder', async () => {
@@ -192,7 +203,7 @@ describe('the fence of a resource', () => {
     const fence = new PostgresFence(pool, randomUUID());
     const written = await withTerm(term, () => fence.transaction(pool, async () => 'written'));
     expect(written).toBe('written');
-    await fence.check(pool, { token: term.token });
+    await inTransaction((client) => fence.check(client, { token: term.token }));
     await elector.stop();
   });
 
@@ -223,6 +234,63 @@ describe('the fence of a resource', () => {
     await expect(caught).rejects.toThrow(InvalidStateError);
     expect(await now()).toBe(100);
     expect(pool.idleCount).toBe(pool.totalCount);
+  });
+
+  it.each(['COMMIT', 'ROLLBACK', 'COMMIT AND CHAIN', 'COMMIT; BEGIN'])(
+    'took it for fenced, what the work wrote after a %s of its own',
+    async (end) => {
+      const { former, add } = await balance();
+      const work = async (client: pg.PoolClient) => {
+        await client.query(end);
+        await add(1)(client);
+      };
+      await expect(former.transaction(pool, work, undefined, FORMER)).rejects.toThrow(
+        'the work has ended the transaction',
+      );
+      expect(pool.idleCount).toBe(pool.totalCount);
+    },
+  );
+
+  it('let a check pass that ran outside of a transaction', async () => {
+    const { former } = await balance();
+    await former.enter(FORMER);
+    await expect(former.check(pool, FORMER)).rejects.toThrow('outside of a transaction');
+    await inTransaction(async (client) => {
+      await client.query('SAVEPOINT inside');
+      await former.check(client, FORMER);
+    });
+  });
+
+  it('rose in a transaction, so that the work in it read from before the raise', async () => {
+    const { id } = await balance();
+    const entered = inTransaction((client) => new PostgresFence(client, id).enter(FORMER));
+    await expect(entered).rejects.toThrow('ran in a transaction');
+  });
+
+  it('was waited for by the leader whose own transaction held it', async () => {
+    const { id, former } = await balance();
+    const slow = paused(former, async () => undefined, 'READ COMMITTED');
+    await slow.inside;
+    await former.enter(FORMER);
+    const inner = new PostgresFence(pool, id); // Of another service of the same leader, whose call the first one waits for.
+    await inner.transaction(pool, () => undefined, undefined, FORMER);
+    slow.goOn();
+    await slow.done;
+  });
+
+  it('rose to the term of another election, whose work came through a queue that both share', async () => {
+    const session = await openSession();
+    const [one, term] = await lead(session, uniquePath());
+    const [other, otherTerm] = await lead(session, uniquePath());
+    const fence = new PostgresFence(pool, randomUUID());
+    await withTerm(term, () => fence.enter());
+    const work = () => 'written';
+    for (const use of [() => fence.enter(), () => fence.transaction(pool, work).then(() => undefined)])
+      await expect(withTerm(otherTerm, use)).rejects.toThrow('AsyncResource.bind()');
+    await expect(fence.enter(otherTerm)).rejects.toThrow(InvalidStateError);
+    expect(await fence.transaction(pool, work, undefined, term)).toBe('written');
+    await one.stop();
+    await other.stop();
   });
 
   it('survives a connection that the server ends in a transaction, and is entered by the next leader', async () => {

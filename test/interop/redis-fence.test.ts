@@ -92,3 +92,44 @@ describe.each(Object.keys(CLIENTS))('a fence in Redis with %s', (name) => {
     await elector.stop();
   });
 });
+
+describe('a fence in Redis', () => {
+  it('wrote other keys than the application read, with the keyPrefix of ioredis', async () => {
+    const prefixed = redis.duplicate({ keyPrefix: 'app:' });
+    onTestFinished(() => prefixed.disconnect());
+    expect(() => new RedisFence(prefixed, 'fence')).toThrow(
+      'client.options.keyPrefix is "app:": expected none',
+    );
+    const cluster = { call: () => Promise.resolve(), options: { keyPrefix: 'app:', redisOptions: {} } };
+    expect(() => new RedisFence(cluster, 'fence')).toThrow('keyPrefix');
+    const id = randomUUID();
+    await new RedisFence(prefixed.duplicate({ keyPrefix: '' }), `app:fence:${id}`).run(
+      [['set', `app:${id}`, '42']],
+      NEWER,
+    );
+    expect(await prefixed.get(id)).toBe('42');
+  });
+
+  it('carried out the commands before one that was too long for Lua', async () => {
+    const id = randomUUID();
+    const fence = new RedisFence(redis, `fence:${id}`);
+    const del = (words: number) =>
+      ['del', ...Array.from({ length: words - 1 }, (_, n) => `${id}:${n}`)] as const;
+    const run = (words: number) => fence.run([['set', id, String(words)], del(words)], NEWER);
+    await expect(run(7001)).rejects.toThrow('del with 7001 words');
+    expect(await redis.get(id)).toBeNull();
+    expect(await run(7000)).toEqual(['OK', 0]);
+  });
+
+  it('rose to the term of another election, whose work came through a queue that both share', async () => {
+    const session = await openSession();
+    const [one, term] = await lead(session, uniquePath());
+    const [other, otherTerm] = await lead(session, uniquePath());
+    const fence = new RedisFence(redis, `fence:${randomUUID()}`);
+    await withTerm(term, () => fence.enter());
+    await expect(withTerm(otherTerm, () => fence.enter())).rejects.toThrow('AsyncResource.bind()');
+    await withTerm(term, () => fence.enter());
+    await one.stop();
+    await other.stop();
+  });
+});

@@ -69,7 +69,8 @@ export class ElectedTerm extends Validity implements Term {
     this.#clock = clock;
     this.#node = node;
     this.#onLoss = onLoss;
-    this.#work = new OpenWork(this, node, clock, onWorkFailed);
+    const election = node.absolutePath.slice(0, node.absolutePath.lastIndexOf('/'));
+    this.#work = new OpenWork(this, election, node, clock, onWorkFailed);
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {

@@ -66,7 +66,9 @@ export class OwnedShard extends Validity implements Shard {
     this.#node = node;
     this.#absoluteRecord = absoluteRecord;
     this.#listener = listener;
-    this.#work = new OpenWork(this, node, clock, (cause) => listener.onWorkFailed(this, cause));
+    this.#work = new OpenWork(this, absoluteRecord, node, clock, (cause) =>
+      listener.onWorkFailed(this, cause),
+    );
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {
