@@ -52,10 +52,11 @@ async function rollUp(values) {
   // Imported late: `prepare.mjs` imports this file before it has installed the dependencies.
   const { rollup } = await import('rollup');
   const { dts } = await import('rollup-plugin-dts');
+  const { takingUndefined } = await import('./option-types.mjs');
   const roller = await rollup({
     input: Object.fromEntries(PUBLIC_ENTRIES.map((name) => [name, declarationOf(name)])),
     external: /^[^./]/,
-    plugins: [dts(), valuesAndTypes(values)],
+    plugins: [dts(), valuesAndTypes(values, takingUndefined)],
     treeshake: { moduleSideEffects: false },
     // Internal declarations still import declarations that are marked `@internal`. Both are removed.
     shimMissingExports: true,
@@ -83,8 +84,12 @@ async function rollUp(values) {
   }
 }
 
-/** @param {ReadonlyMap<string, readonly string[]>} values @returns {Plugin} */
-function valuesAndTypes(values) {
+/**
+ * @param {ReadonlyMap<string, readonly string[]>} values
+ * @param {(code: string) => string} takingUndefined
+ * @returns {Plugin}
+ */
+function valuesAndTypes(values, takingUndefined) {
   return {
     name: 'values and types',
     generateBundle(_, bundle) {
@@ -93,7 +98,7 @@ function valuesAndTypes(values) {
         // Each declaration must belong to an entry, because users can't import a chunk by name.
         if (!file.isEntry)
           throw new Error(`${file.fileName} belongs to no entry: export what it declares from src/index.ts`);
-        file.code = asTypes(file.code, new Set(values.get(file.name)));
+        file.code = takingUndefined(asTypes(file.code, new Set(values.get(file.name))));
       }
     },
   };

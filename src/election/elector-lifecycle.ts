@@ -17,7 +17,7 @@ import { LazyAbortController, onAbort } from '../platform/async/lazy-abort-contr
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/start-with-signal.js';
 import { type StopPort, Stopping } from '../platform/async/stop-with-timeout.js';
-import type { Logger } from '../platform/logging/logger.js';
+import { type Logger, warnOfSetup } from '../platform/logging/logger.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
@@ -91,6 +91,13 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
       return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: create a new one`));
     if (this.#state.name === 'idle') {
       this.#become({ name: 'starting' });
+      const { prepare, waitForPreparedMs, logger } = this.options;
+      if (waitForPreparedMs > 0 && prepare === undefined)
+        warnOfSetup(
+          logger,
+          {},
+          'waitForPreparedMs has no effect if no candidate has `prepare`: give both to all',
+        );
       if (this.options.watchdog) this.#watchdog = new Watchdog(this.report);
       this.#running = this.#run();
     }

@@ -13,7 +13,7 @@ import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
 import { leaseOf } from './candidates/candidate-uuid.js';
 import { isVacant, type KnownRecord } from './decide.js';
 import { readRecord, seenRecord } from './record/read-record.js';
-import type { SeenRecord } from './record/record.js';
+import type { HeldRecord, SeenRecord } from './record/record.js';
 
 /** The candidate for which the record is followed. */
 export interface FollowedRecordHost {
@@ -22,6 +22,8 @@ export interface FollowedRecordHost {
   readonly placeLost: boolean;
   /** A leader of the election may have a lease of this length, in milliseconds. */
   noteLease(leaseMs: number): void;
+  /** The holder that this record names has sent a heartbeat since the candidate follows it: its process lives. */
+  holderLives(record: HeldRecord): void;
   /** More is known, or less. */
   changed(): void;
   /** The holder's node can't be watched. */
@@ -220,9 +222,14 @@ export class FollowedRecord implements AccompanyingReads {
       return this.readOfRecord();
     const readAt = clock.now();
     const path = this.#session.absolute(`${this.#queue}/${heartbeatNodeOf(record.value.node)}`);
+    const held = record.value;
     const seen = (stat: Stat | undefined) => {
       if (this.#record === record) {
-        this.#holder = afterRead(this.#holder, stat, { readAt, now: clock.now(), connection });
+        const before = this.#holder;
+        this.#holder = afterRead(before, stat, { readAt, now: clock.now(), connection });
+        const since = this.#holder.name === 'beating' && stat !== undefined ? this.#holder.since : undefined;
+        if (before.name === 'beating' && since !== undefined && since !== before.since)
+          this.host.holderLives(held);
         this.host.changed();
       }
     };

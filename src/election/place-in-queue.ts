@@ -27,7 +27,7 @@ import {
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { FollowedRecord, type FollowedRecordHost } from './follow-record-and-holder.js';
 import { readRecord } from './record/read-record.js';
-import type { Beginning, SeenRecord } from './record/record.js';
+import type { Beginning, HeldRecord, SeenRecord } from './record/record.js';
 import { type WaitListener, WaitReports } from './report-waiting.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import { Claims, type ClaimsHost } from './send-claim.js';
@@ -131,6 +131,11 @@ export class Place implements FollowedRecordHost {
   /** See {@link FollowedRecordHost}. */
   noteLease(leaseMs: number): void {
     if (leaseMs > this.#host.longestLeaseMs) this.#host.longestLeaseMs = leaseMs;
+  }
+
+  /** See {@link FollowedRecordHost}. */
+  holderLives({ id, node }: HeldRecord): void {
+    if (id === this.#host.options.id && node !== this.contender.entry.node) this.#reports.sameId();
   }
 
   /**

@@ -26,6 +26,7 @@ export class WaitReports {
   #waitedOut: bigint | undefined;
   /** Likewise, of the record over which a claim was refused last. */
   #refused: bigint | undefined;
+  #hasSameId = false;
 
   constructor(listener: WaitListener, record: FollowedRecord, logger: Session['logger']) {
     this.#listener = listener;
@@ -65,6 +66,16 @@ export class WaitReports {
     this.#logger.warn(
       { path: this.#path },
       "the other servers refuse a claim over the record that this session's server shows",
+    );
+  }
+
+  /** The leader has this candidate's id, and its process lives. */
+  sameId(): void {
+    if (this.#hasSameId) return;
+    this.#hasSameId = true;
+    this.#logger.warn(
+      { path: this.#path },
+      'the leader is another candidate with the same id: give each its own',
     );
   }
 

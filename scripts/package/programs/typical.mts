@@ -1,4 +1,5 @@
 /** A typical program, compiled with the strictest options. It imports several modules, and passes objects of one module to another. */
+import { createServer, type Server } from 'node:http';
 import {
   type Clock,
   ConclaveError,
@@ -6,6 +7,7 @@ import {
   ElectionObserver,
   ElectionSupervisor,
   type ElectionSupervisorOptions,
+  healthHandler,
   LeaderElector,
   type LockHold,
   type QueueLock,
@@ -46,7 +48,12 @@ const options: ElectionSupervisorOptions = {
   },
   cleanup: ({ term }) => console.log(term?.number),
 };
-export const supervisor = new ElectionSupervisor(options);
+export const supervisor = new ElectionSupervisor({
+  ...options,
+  id: undefined,
+  session: { leaseMs: undefined },
+});
+export const health: Server = createServer(healthHandler(supervisor));
 supervisor.on('error', (error: ConclaveError) => console.error(error.code, error.retryable));
 supervisor.on('demoted', (term, reason) => console.log(term.number, reason satisfies string));
 // @ts-expect-error There is no such event.

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Term } from '../../election/term/term.js';
 import { InvalidOptionError } from '../../errors.js';
 
@@ -28,27 +29,46 @@ const METHODS = ['GET', 'HEAD'];
  * Not guaranteed: that a process which has answered 200 at `/leader` still leads when the answer arrives. Use the answer as a hint, for
  * routing. If work must happen under one leader alone, ask `term.isHeld()` where it happens, or fence it.
  *
- * @returns a function that never rejects for a `Request`
+ * @returns a function that takes a `Request` and returns a `Response`, or takes the request and the response of `node:http`, which Express
+ *   has too. It never rejects
  * @throws InvalidOptionError if it isn't a supervisor
  *
  * @example
  * ```ts
- * const answer = await healthHandler(supervisor)(new Request('http://localhost/readyz'));
- * console.log(answer.status, await answer.json());
+ * createServer(healthHandler(supervisor)).listen(8080);
  * ```
  */
-export function healthHandler(supervisor: HealthSource): (request: Request) => Promise<Response> {
+export function healthHandler(supervisor: HealthSource): {
+  (request: Request): Promise<Response>;
+  (request: IncomingMessage, response: ServerResponse): Promise<void>;
+} {
   if (typeof (supervisor as Partial<HealthSource> | undefined)?.health !== 'function')
     throw new InvalidOptionError('supervisor', supervisor, 'an ElectionSupervisor or a ShardSupervisor');
-  return async ({ url, method }) => {
-    const { pathname } = new URL(url);
-    const page = pageOf(supervisor, pathname.slice(pathname.lastIndexOf('/') + 1));
-    if (page === undefined)
-      return answer(404, { error: 'not found: use /livez, /readyz or /leader' }, method);
-    if (!METHODS.includes(method))
-      return answer(405, { error: `${method} is not allowed` }, method, { allow: METHODS.join(', ') });
-    return answer(page.isWell ? 200 : 503, page.body, method);
-  };
+  async function handle(request: Request): Promise<Response>;
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  async function handle(request: Request | IncomingMessage, response?: ServerResponse): Promise<unknown> {
+    const { url = '', method = 'GET' } = request;
+    const { status, headers, body } = answerTo(supervisor, url, method);
+    // Bun and Next pass something else in the second place.
+    if (request instanceof Request || response === undefined) return new Response(body, { status, headers });
+    return void response.writeHead(status, headers).end(body);
+  }
+  return handle;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string | null;
+}
+
+function answerTo(supervisor: HealthSource, url: string, method: string): Answer {
+  const [path = ''] = url.split(/[?#]/, 1);
+  const page = pageOf(supervisor, path.slice(path.lastIndexOf('/') + 1));
+  if (page === undefined) return answer(404, { error: 'not found: use /livez, /readyz or /leader' }, method);
+  if (!METHODS.includes(method))
+    return answer(405, { error: `${method} is not allowed` }, method, { allow: METHODS.join(', ') });
+  return answer(page.isWell ? 200 : 503, page.body, method);
 }
 
 interface Page {
@@ -80,14 +100,10 @@ function leaderPage({ id, term }: HealthSource): Page {
   return { isWell: true, body: { leading: true, id, term: number, token: String(token), remainingMs } };
 }
 
-function answer(
-  status: number,
-  body: object,
-  method: string,
-  headers: Record<string, string> = {},
-): Response {
-  return new Response(method === 'HEAD' ? null : JSON.stringify(body), {
+function answer(status: number, body: object, method: string, headers: Record<string, string> = {}): Answer {
+  return {
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-  });
+    body: method === 'HEAD' ? null : JSON.stringify(body),
+  };
 }

@@ -33,6 +33,8 @@ export type ElectionRecord =
       readonly began?: Beginning;
     };
 
+export type HeldRecord = Extract<ElectionRecord, { state: 'held' }>;
+
 /**
  * The result of reading the node: a record, or data that can't be read as one. If there are no data, no term has begun with that write, by
  * any release of Conclave.

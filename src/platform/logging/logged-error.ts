@@ -45,7 +45,7 @@ export function codeOf(thrown: unknown): { readonly code?: unknown } {
 
 /**
  * The stacks of an error and its causes, as lines for people, with a line break before each. An error of Conclave that wraps what the
- * application threw is described by its message and code. So is an error whose stack has none of the application's files.
+ * application threw is described by its message and code. The same holds for an error whose stack has none of the application's files.
  */
 export function stackLines(thrown: unknown): string {
   const stacks: string[] = [];

@@ -11,6 +11,7 @@ import { type StartOptions, start } from '../../platform/async/start-with-signal
 import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
 import { checkBoolean, checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/injected-environment.js';
+import { warnOfSetup } from '../../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
@@ -180,6 +181,13 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
    * @throws the last error if `retry.retries` is finite and no attempt succeeded
    */
   start(options?: StartOptions): Promise<void> {
+    const { logger, run } = this.#options;
+    if (run === undefined && this.listenerCount('acquired') === 0)
+      warnOfSetup(
+        logger,
+        {},
+        'this member has neither `run` nor a listener of `acquired`: nothing works on its shards',
+      );
     return start(options, { begin: () => this.#loop.start(), stop: () => this.stop() });
   }
 

@@ -29,6 +29,7 @@ async function setUp() {
   const host = {
     contender,
     placeLost: false,
+    holderLives: () => undefined,
     noteLease: (leaseMs: number) => void leases.push(leaseMs),
     changed: () => undefined,
     failed: (reason: unknown) => void failures.push(reason),
