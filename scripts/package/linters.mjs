@@ -58,10 +58,9 @@ export function linters(tarball, installed) {
             .filter((file) => !existsSync(join(folder, file)))
             .map((file) => `${file} is missing`),
         );
-        // The README's links lead to the repository: registries rewrite them so.
         const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
         const examples = files.filter((file) => /^examples\/.*\.md$/.test(file));
-        refuse(brokenLinksIn(examples, { root: folder }));
+        refuse(brokenLinksIn(['README.md', ...examples], { root: folder }));
         const code = files.filter((file) => /^dist\/.*\.(js|ts)$/.test(file));
         const named = [...code, ...examples].flatMap(
           (file) => readFileSync(join(folder, file), 'utf8').match(PAGE) ?? [],

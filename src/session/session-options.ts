@@ -64,7 +64,7 @@ export interface SessionOptions {
    * use `tls`. Trim the text of a file: credentials that end with a line break are refused.
    *
    * Or give a function, which Conclave asks at the beginning of each search for a server and before each further round of servers, at most
-   * about once a second. All tries of a round use its value. Conclave waits for a call that hasn't ended, and never begins a second one
+   * after pauses that grow to a second. All tries of a round use its value. Conclave waits for a call that hasn't ended, and never begins a second one
    * beside it. If the function throws, that counts as a failed try: `NoServerError` and `ConnectTimeoutError` have the error as `cause`. A
    * wrong value is refused with `InvalidOptionError` until a first session was served, and is a failed try after that. User and password
    * of `digest` are what the access lists of nodes name: with others, the session may not use its own nodes. @default none

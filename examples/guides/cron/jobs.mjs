@@ -5,7 +5,7 @@
  */
 import { ElectionSupervisor } from 'conclave';
 import { LeaderJobs } from 'conclave/jobs';
-import cron from 'node-cron';
+import { Cron } from 'croner';
 
 const supervisor = new ElectionSupervisor({
   connect: process.env.ZOOKEEPER ?? '127.0.0.1:2181',
@@ -18,7 +18,8 @@ const backup = jobs.job('backup', async ({ scheduledFor, token, signal }) => {
   console.log(`backup of ${scheduledFor.toISOString()} with token ${token}`);
   signal.throwIfAborted(); // Between two steps of a long job.
 });
-cron.schedule(process.env.SCHEDULE ?? '0 3 * * *', backup); // In each replica.
+const schedule = process.env.SCHEDULE ?? '0 3 * * *';
+const cron = new Cron(schedule, { catch: (error) => console.error(error) }, backup); // In each replica.
 
-supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
+supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.stop() });
 await supervisor.start();
