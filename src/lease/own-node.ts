@@ -2,9 +2,7 @@ import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { ignore, microtask } from '../platform/async/promises.js';
 import {
-  firstOf,
   forEachOf,
-  membersOf,
   type SmallSet,
   withMember,
   withoutMember,
@@ -18,7 +16,7 @@ import type { NodeData, PartResult, TransactionPart } from '../session/protocol/
 import type { Session } from '../session/session.js';
 import { HeartbeatNode } from './heartbeat-node.js';
 import { Lease } from './lease.js';
-import type { LeaseCell } from './lease-in-shared-memory.js';
+import { SharedLease } from './lease-in-shared-memory.js';
 
 /** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
 export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
@@ -29,6 +27,12 @@ export interface NodeOrigin {
   readonly sentAt?: LeaseInstant | undefined;
   /** The path of the heartbeat node that was created with the node, if there is one. */
   readonly heartbeatPath?: string | undefined;
+}
+
+/** What is held by a node. */
+export interface Holder {
+  /** The lease of the node has become shorter, by the grant of a server. */
+  leaseShortened(): void;
 }
 
 /**
@@ -55,11 +59,12 @@ export class OwnNode implements ProvenNode, NodeListener {
   #onChanging: () => void = ignore;
   #onConfirmed: SmallSet<() => void>;
   #watch: NodeWatch | undefined;
-  /**
-   * The cells of what is held by the node, if a thread holds the session's connection. While there are some, that thread may send the node's
-   * heartbeats and extend the cells. The lease then lasts as long as each of them says: they are extended together.
-   */
-  #cells: SmallSet<LeaseCell>;
+  /** While there are some, a thread that holds the session's connection may send the node's heartbeats and extend its lease. */
+  #holders: SmallSet<Holder>;
+  /** The lease as other threads see it, from the first time that one may. */
+  #shared: SharedLease | undefined;
+  /** A copy of that for a thread that was started before. */
+  #copy: SharedLease | undefined;
   /** The heartbeat node, if there is one. */
   readonly raised: HeartbeatNode | undefined;
 
@@ -106,13 +111,13 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** How much of the lease is left, in milliseconds, even if the node is lost or released. */
   remainingMs(): number {
-    const cell = firstOf(this.#cells);
-    return cell === undefined ? this.#lease.remainingMs() : Math.max(0, cell.leftMs());
+    const extended = this.#extendedByThread;
+    return extended === undefined ? this.#lease.remainingMs() : Math.max(0, extended.leftMs());
   }
 
   /** See {@link Lease.remainingAtMostMs}. Never decide by it whether to act. */
   remainingAtMostMs(): number {
-    return this.#cells === undefined ? this.#lease.remainingAtMostMs() : this.remainingMs();
+    return this.#extendedByThread === undefined ? this.#lease.remainingAtMostMs() : this.remainingMs();
   }
 
   /** How long a lease lasts now, in milliseconds. */
@@ -122,15 +127,14 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** See {@link Lease.proofAgeMs}. */
   proofAgeMs(): number {
-    const cell = firstOf(this.#cells);
-    return cell === undefined ? this.#lease.proofAgeMs() : this.leaseMs - cell.leftMs();
+    return this.#extendedByThread?.ageMs() ?? this.#lease.proofAgeMs();
   }
 
   /** Whether, at this very moment, the lease lasts and the node is neither lost nor released. */
   isHeld(): boolean {
     if (this.#hasEnded) return false;
     // This thread's own proofs mostly suffice, and asking them costs less. The other thread only adds to them.
-    return this.#lease.isHeld() || (this.#cells !== undefined && this.remainingMs() > 0);
+    return this.#lease.isHeld() || (this.#extendedByThread?.leftMs() ?? 0) > 0;
   }
 
   /** The record of the term that is led by the node, at the version of the term. */
@@ -138,9 +142,14 @@ export class OwnNode implements ProvenNode, NodeListener {
     return this.#record;
   }
 
-  /** @internal See {@link ProvenNode.cells}. */
-  get cells(): readonly SharedArrayBuffer[] {
-    return membersOf(this.#cells).map(({ memory }) => memory);
+  /** @internal See {@link ProvenNode.extendedByThread}. */
+  get extendedByThread(): readonly SharedArrayBuffer[] {
+    if (this.#holders === undefined || !this.isRepeated) return [];
+    return [this.#shared, this.#copy].flatMap((lease) => lease?.memory ?? []);
+  }
+
+  get #extendedByThread(): SharedLease | undefined {
+    return this.isRepeated ? this.#shared : undefined;
   }
 
   /** Whether a thread repeats the session's heartbeats for what is held. */
@@ -148,26 +157,56 @@ export class OwnNode implements ProvenNode, NodeListener {
     return this.#session.isRepeated;
   }
 
-  /**
-   * Only with {@link isRepeated}: something is held by the node, until the returned function is called or the node is released. Its work
-   * must have settled before. From now on each proof of the node extends the cell. The cell has to show the lease as it is now.
-   */
-  hold(cell: LeaseCell): () => void {
-    if (this.#hasEnded) return ignore;
-    this.#cells = withMember(this.#cells, cell);
+  /** Something is held by the node, until {@link letGo} or the release of the node. */
+  hold(holder: Holder): void {
+    if (this.#hasEnded) return;
+    const isFirst = this.#holders === undefined;
+    this.#holders = withMember(this.#holders, holder);
+    if (!isFirst || !this.isRepeated) return;
+    this.shareLease();
     this.#session.keepAlive.heldByChanged(this);
-    return () => {
-      if (this.#hasEnded) return;
-      this.#cells = withoutMember(this.#cells, cell);
-      this.#session.keepAlive.heldByChanged(this);
-    };
+  }
+
+  /** The holder no longer holds anything, and its work has settled. */
+  letGo(holder: Holder): void {
+    if (this.#hasEnded || this.#holders === undefined) return;
+    this.#holders = withoutMember(this.#holders, holder);
+    if (this.#holders === undefined && this.isRepeated) this.#session.keepAlive.heldByChanged(this);
+  }
+
+  /** The lease in memory that other threads read. From the first call on each proof extends it. @throws InvalidStateError if threads share no clock */
+  shareLease(): SharedLease {
+    if (this.#shared !== undefined) return this.#shared;
+    const shared = new SharedLease(undefined, this.#session.clock.sources);
+    this.#show(shared);
+    this.#shared = shared;
+    return shared;
+  }
+
+  /** Shows the lease in `copy`, too, from now on. */
+  copyLeaseTo(copy: SharedLease): void {
+    this.#show(copy);
+    this.#copy = copy;
+    if (this.isRepeated) this.#session.keepAlive.heldByChanged(this);
+  }
+
+  #show(lease: SharedLease): void {
+    lease.lasts(this.leaseMs);
+    lease.provedAgo(() => this.proofAgeMs());
+  }
+
+  /** @internal See {@link ProvenNode.leaseShortened}. */
+  leaseShortened(): void {
+    for (const lease of [this.#shared, this.#copy]) lease?.lasts(this.leaseMs);
+    forEachOf(this.#holders, (holder) => holder.leaseShortened());
   }
 
   /** @internal A write with which a lease begins was sent at `sentAt` and committed. */
   extendLease(sentAt: LeaseInstant): void {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
-    forEachOf(this.#cells, (cell) => cell.extendBy(() => this.#lease.remainingMs()));
+    this.#shared?.provedAgo(() => this.#lease.proofAgeMs());
+    this.#copy?.provedAgo(() => this.#lease.proofAgeMs());
     forEachOf(this.#onConfirmed, (listener) => listener());
   }
 
@@ -239,6 +278,7 @@ export class OwnNode implements ProvenNode, NodeListener {
     this.#session.keepAlive.remove(this); // A heartbeat that is on its way belongs to another version of the record.
     this.#record = undefined;
     this.#lease = new Lease(this.#session);
+    this.#shared = undefined;
     const reply = await this.prove(parts);
     this.#record = { ...record, absolutePath: this.#session.absolute(record.path) };
     this.keepAlive();
@@ -331,7 +371,7 @@ export class OwnNode implements ProvenNode, NodeListener {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     // Now, because a thread must not send a heartbeat behind the write that the caller sends next.
-    if (this.#cells !== undefined) this.#session.keepAlive.remove(this);
+    if (this.#holders !== undefined && this.isRepeated) this.#session.keepAlive.remove(this);
     this.#watch?.stop();
     // The next contender waits for the deletion, which the caller sends next. The rest follows while the deletion is on its way.
     microtask(() => {

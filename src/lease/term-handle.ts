@@ -7,7 +7,7 @@ import {
   TermEndedError,
 } from '../base-errors.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import { LeaseCell } from './lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from './lease-in-shared-memory.js';
 
 /**
  * A handle of a term, for other threads of this process: a frozen plain object, which `postMessage`, `workerData` and `structuredClone`
@@ -22,8 +22,10 @@ export interface TermHandle {
   readonly shard?: string;
   /** The process that holds the term. */
   readonly pid: number;
-  /** Shared memory with the end of the lease, for {@link heldTerm} alone. Its content may change in any version. */
+  /** Shared memory with the lease, for {@link heldTerm} alone. Its content may change in any version. */
   readonly lease: SharedArrayBuffer;
+  /** As `lease`, with the reason for which the term has ended. */
+  readonly end: SharedArrayBuffer;
 }
 
 /** What {@link heldTerm} returns: a term that another thread of this process holds, or this one. */
@@ -56,7 +58,7 @@ type AboutTerm = Pick<TermHandle, 'number' | 'token' | 'shard'>;
 
 /** The handle of the term whose lease is in `cell`. */
 export function handleOf(cell: LeaseCell, about: AboutTerm): TermHandle {
-  return Object.freeze({ ...about, pid: process.pid, lease: cell.memory });
+  return Object.freeze({ ...about, pid: process.pid, ...cell.memory });
 }
 
 /**
@@ -87,11 +89,12 @@ export function heldTerm(handle: TermHandle): TermOfHandle {
  */
 function isHandle(value: unknown): value is TermHandle {
   if (typeof value !== 'object' || value === null) return false;
-  const { number, token, shard, pid, lease } = value as Partial<TermHandle>;
+  const { number, token, shard, pid, lease, end } = value as Partial<TermHandle>;
   if (typeof number !== 'number' || typeof token !== 'bigint') return false;
   if (shard !== undefined && typeof shard !== 'string') return false;
   // Not by `instanceof`: Jest runs tests in a realm of their own.
-  return pid === process.pid && types.isSharedArrayBuffer(lease) && LeaseCell.isCell(lease);
+  if (!types.isSharedArrayBuffer(lease) || !types.isSharedArrayBuffer(end)) return false;
+  return pid === process.pid && LeaseCell.isCell({ lease, end });
 }
 
 class SharedTerm implements TermOfHandle {
@@ -100,11 +103,11 @@ class SharedTerm implements TermOfHandle {
   readonly shard?: string;
   readonly #cell: LeaseCell;
 
-  constructor({ number, token, shard, lease }: TermHandle) {
+  constructor({ number, token, shard, lease, end }: TermHandle) {
     this.number = number;
     this.token = token;
     if (shard !== undefined) this.shard = shard;
-    this.#cell = new LeaseCell(lease);
+    this.#cell = new LeaseCell(new SharedLease(lease), end);
   }
 
   isHeld(): boolean {

@@ -5,38 +5,30 @@ import { type Clock, SystemClock, type Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
 import { type EndReason, LeaseCell } from './lease-in-shared-memory.js';
-import type { OwnNode } from './own-node.js';
+import type { Holder, OwnNode } from './own-node.js';
 
 /** The reasons for the end of a hold that its holder hasn't caused. */
 export type LossReason = Exclude<HoldEndReason, 'released'>;
-
-/** The lease as other threads see it. */
-interface SharedLease {
-  readonly cell: LeaseCell;
-  /** From then on heartbeats don't extend it, unless another thread sends or confirms them. */
-  leave: () => void;
-  /** The node no longer stands for the hold. */
-  letGo: () => void;
-}
 
 /**
  * The time during which a lock or a term is held. It begins with the grant and ends once, for one reason. It is a value with a lifetime and
  * not a flag. It asks the clock, since after a stall of the event loop the lease is over before any callback says so.
  */
-export abstract class Validity {
+export abstract class Validity implements Holder {
   readonly #node: OwnNode;
   readonly #clock: Clock;
   readonly #ended = new LazyAbortController<Error>();
   readonly #unsubscribe: () => void;
   #over: Promise<void> | undefined; // Made when it is asked for: most holds are never asked.
   #timer: Timer | undefined;
-  #shared: SharedLease | undefined; // Made when it is asked for, or first of all if another thread sends heartbeats.
+  #leave = ignore; // Ends a listener of the node.
+  #cell: LeaseCell | undefined; // Made when it is asked for.
 
   /** @param node - a node that isn't lost. A caller that has awaited anything has to check that again */
   constructor(node: OwnNode, clock: Clock) {
     this.#node = node;
     this.#clock = clock;
-    if (node.isRepeated) this.#shared = this.#shareWithRepeater(node);
+    node.hold(this); // First of all: another thread may send heartbeats while this one stands still.
     // The caller that waits for the hold continues first. No timer could fire earlier, and by then many locks are released again.
     nextTick(() => {
       if (!this.#ended.aborted) this.#watchLease();
@@ -62,7 +54,7 @@ export abstract class Validity {
   /** The answer that {@link Validity.isHeld} would give, for logs and inspection. It doesn't end the hold if the lease is over. */
   get seemsHeld(): boolean {
     // The reason last: another thread may have found the lease over.
-    return !this.#ended.aborted && this.#node.isHeld() && this.#shared?.cell.reason === undefined;
+    return !this.#ended.aborted && this.#node.isHeld() && this.#cell?.reason === undefined;
   }
 
   isHeld(): boolean {
@@ -93,41 +85,22 @@ export abstract class Validity {
     });
   }
 
-  /** Another thread sends heartbeats while this one stands still, and extends the lease. So the cell is made before anything is held. */
-  #shareWithRepeater(node: OwnNode): SharedLease {
-    const cell = new LeaseCell(undefined, this.#clock.sources);
-    cell.extendBy(() => node.remainingMs());
-    // It notices that another thread has found the lease over.
-    const leave = node.whenConfirmed(() => void this.isHeld());
-    return { cell, leave, letGo: node.hold(cell) };
-  }
-
   /**
-   * The cell by which other threads see until when the hold lasts. The first call makes it. From then on each confirmation of the node
-   * extends it.
+   * The cell by which other threads see until when the hold lasts. The first call makes it.
    * @param endedFor - why the hold has ended, if it has
    * @throws InvalidStateError if other threads can't read the clock by which the lease counts
    */
   protected shareLease(endedFor: EndReason | undefined): LeaseCell {
-    if (this.#shared !== undefined) return this.#shared.cell;
-    const clock = this.#clock;
-    if (!(clock instanceof SystemClock))
+    if (this.#cell !== undefined) return this.#cell;
+    if (!(this.#node.isRepeated || this.#clock instanceof SystemClock))
       throw new InvalidStateError(
         'handle() needs the clock of the machine, which all threads can read: this session has a clock of its own, by `session.environment`',
       );
-    const cell = new LeaseCell(undefined, clock.sources);
-    const extend = () => cell.extendBy(() => this.#node.remainingMs());
-    extend(); // First, because it may throw.
-    const shared: SharedLease = { cell, leave: ignore, letGo: ignore };
-    this.#shared = shared;
-    if (endedFor !== undefined) cell.end(endedFor);
-    else if (this.isHeld()) {
-      // It also notices that another thread has found the lease over.
-      shared.leave = this.#node.whenConfirmed(() => {
-        if (this.isHeld()) extend();
-      });
-    }
-    return cell;
+    this.#cell = new LeaseCell(this.#node.shareLease());
+    if (endedFor !== undefined) this.#cell.end(endedFor);
+    // It notices that another thread has found the lease over.
+    else if (this.isHeld()) this.#leave = this.#node.whenConfirmed(() => void this.isHeld());
+    return this.#cell;
   }
 
   /**
@@ -135,17 +108,15 @@ export abstract class Validity {
    * @returns the reason that counts: another thread may have found before that the lease is over
    */
   protected endForOtherThreads<R extends EndReason>(reason: R): R | 'lease-expired' {
-    if (this.#shared === undefined) return reason;
-    const { cell, leave } = this.#shared;
-    leave();
-    cell.end(reason);
-    return cell.reason === reason ? reason : 'lease-expired';
+    if (this.#cell === undefined) return reason;
+    this.#leave();
+    this.#cell.end(reason);
+    return this.#cell.reason === reason ? reason : 'lease-expired';
   }
 
   /** The work of the hold has settled. The heartbeats that another thread sends are now for what else is held by the node. */
   protected letGo(): void {
-    this.#shared?.leave();
-    this.#shared?.letGo();
+    this.#node.letGo(this);
   }
 
   /** Calls `listener` when the hold ends, before the listeners of its signal. */
@@ -162,6 +133,13 @@ export abstract class Validity {
       this.#timer?.clear();
       this.#unsubscribe();
     });
+  }
+
+  /** @internal */
+  leaseShortened(): void {
+    if (this.#timer === undefined || this.#ended.aborted) return;
+    this.#timer.clear();
+    this.#watchLease();
   }
 
   /** Sets a timer for the lease's end. The timer keeps the process running, because the end of a hold must be noticed. */

@@ -29,6 +29,7 @@ import {
   withoutCredentials,
   withZxidsOf,
 } from './id-and-password.js';
+import type { KeepAlive } from './keep-alive/keep-alive.js';
 import { isClickHouseKeeper } from './protocol/clickhouse-keeper.js';
 import { closeSessionRequest, type Handshake, type HandshakeReply } from './protocol/requests.js';
 import type { ResolvedSessionOptions } from './session-options.js';
@@ -37,6 +38,7 @@ import { hasEnded, type SessionState } from './session-state.js';
 /** The session for which a server is searched. The search calls it on the search's stack. */
 export interface SearchingSession extends ConnectionOwner {
   readonly state: SessionState;
+  readonly keepAlive: Pick<KeepAlive, 'leaseShortened'>;
   /** The connection's server serves the session from now on. */
   serve(connection: Connection): void;
   expire(why: string): void;
@@ -304,7 +306,9 @@ export class ServerSearch {
 
   #adopt(reply: HandshakeReply): void {
     const isFirst = !isKnown(this.#identity);
+    const { leaseMs } = this.#identity;
     this.#identity = granted(this.#identity, reply, this.#options);
+    if (this.#identity.leaseMs < leaseMs) this.#session.keepAlive.leaseShortened();
     if (isFirst) this.#warnOfGrant();
     if (isFirst && isClickHouseKeeper(reply)) warnOfSetup(this.#options.logger, {}, KEEPER_MESSAGE);
   }

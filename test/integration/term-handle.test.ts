@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidStateError, ShardEndedError, TermEndedError } from '../../src/errors.js';
-import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../src/lease/lease-in-shared-memory.js';
 import { heldTerm, type TermHandle } from '../../src/lease/term-handle.js';
 import { LazyAbortController } from '../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember } from '../../src/shards/group-member.js';
@@ -37,8 +37,9 @@ function startThread() {
 }
 
 /** What another thread does that asks when the lease is over. */
-function findOver({ lease }: TermHandle): void {
-  expect(new LeaseCell(lease, { monotonicMs: () => Number.MAX_SAFE_INTEGER }).isHeld()).toBe(false);
+function findOver({ lease, end }: TermHandle): void {
+  const later = new SharedLease(lease, { monotonicMs: () => Number.MAX_SAFE_INTEGER });
+  expect(new LeaseCell(later, end).isHeld()).toBe(false);
 }
 
 async function joinGroup() {
@@ -113,7 +114,7 @@ describe('the handle of a term', () => {
     const [elector, first] = await lead(await openSession(), uniquePath());
     const copy = heldTerm(structuredClone(first.handle()));
     const [second] = await eventAfter<[typeof first]>(elector, 'elected', () => elector.resign());
-    expect(second.handle().lease).not.toBe(first.handle().lease);
+    expect(second.handle().end).not.toBe(first.handle().end);
     expect([copy.isHeld(), endOf(copy)]).toEqual([false, 'resigned']);
     expect(heldTerm(second.handle()).isHeld()).toBe(true);
     await elector.stop();

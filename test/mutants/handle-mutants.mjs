@@ -19,7 +19,7 @@ export const HANDLE_MUTANTS = [
       inEnd('msUntil(instant, this.#sources)', '(instant.monotonicMs ?? 0) - now'),
     ],
     file: CELL,
-    test: 'the cell of a term > reads both ends, then both clocks, then the reason; it writes the up time first',
+    test: 'the cell of a term > reads when the lease began, then both clocks, how long it lasts, and then the reason; it writes the up time first',
   },
   {
     name: 'cell-monotonic-alone',
@@ -35,9 +35,9 @@ export const HANDLE_MUTANTS = [
     danger: 'a late reply begins a lease that others have waited out',
     edits: [
       {
-        file: 'lease/validity.ts',
-        from: 'cell.extendBy(() => this.#node.remainingMs())',
-        to: 'cell.extendBy(() => this.#node.leaseMs)',
+        file: 'lease/own-node.ts',
+        from: 'lease.provedAgo(() => this.proofAgeMs());',
+        to: 'lease.provedAgo(() => 0 * this.proofAgeMs());',
       },
     ],
     file: HANDLE,
@@ -48,7 +48,7 @@ export const HANDLE_MUTANTS = [
     what: 'the late reply to a heartbeat whose lease is over extends the cell to this instant',
     danger:
       'after a suspension of the machine, other threads hold the term again for as long as the steps of the up time',
-    edits: [inCell('if (leftMs > 0) this.extend(until);', 'this.extend(until);')],
+    edits: [inCell('if (ms < this.#lengthMs) this.proved(sentAt);', 'this.proved(sentAt);')],
     file: CELL,
     test: 'the cell of a term > stays over when a late reply comes after the machine was suspended, though no thread has asked meanwhile',
   },
@@ -85,8 +85,8 @@ export const HANDLE_MUTANTS = [
     edits: [
       {
         file: 'lease/validity.ts',
-        from: 'const cell = new LeaseCell(undefined, clock.sources);',
-        to: 'const cell = ((this.#node as unknown as { cell?: LeaseCell }).cell ??= new LeaseCell(undefined, clock.sources));',
+        from: 'this.#cell = new LeaseCell(this.#node.shareLease());',
+        to: 'this.#cell = (this.#node as unknown as { cell?: LeaseCell }).cell ??= new LeaseCell(this.#node.shareLease());',
       },
     ],
     file: HANDLE,
@@ -99,8 +99,8 @@ export const HANDLE_MUTANTS = [
     edits: [
       {
         file: 'lease/term-handle.ts',
-        from: 'types.isSharedArrayBuffer(lease) && LeaseCell.isCell(lease)',
-        to: '(types.isSharedArrayBuffer(lease) || true)',
+        from: '  if (!types.isSharedArrayBuffer(lease) || !types.isSharedArrayBuffer(end)) return false;\n  return pid === process.pid && LeaseCell.isCell({ lease, end });',
+        to: '  return pid === process.pid && (!types.isSharedArrayBuffer(lease) || LeaseCell.isCell({ lease, end } as never));',
       },
     ],
     file: 'unit/lease/term-handle.test.ts',
@@ -113,18 +113,32 @@ export const HANDLE_MUTANTS = [
     edits: [
       {
         file: 'lease/validity.ts',
-        from: '    cell.end(reason);\n',
-        to: '    nextTick(() => cell.end(reason));\n',
+        from: '    this.#cell.end(reason);\n',
+        to: '    nextTick(() => this.#cell?.end(reason));\n',
       },
     ],
     file: HANDLE,
     test: 'the handle of a term > says that the term has ended, and why, before its signal aborts',
   },
   {
+    name: 'cell-length-fixed',
+    what: 'other threads go on by the lease that was granted first',
+    danger: 'a server grants a shorter session, its next holder begins, and the threads go on',
+    edits: [
+      {
+        file: 'lease/own-node.ts',
+        from: 'for (const lease of [this.#shared, this.#copy]) lease?.lasts(this.leaseMs);',
+        to: '',
+      },
+    ],
+    file: 'unit/lease/own-node.test.ts',
+    test: 'a node of a session whose heartbeats a thread repeats > shows all threads at once that a server has granted a shorter lease',
+  },
+  {
     name: 'lapse-unheard',
     what: 'the thread of the term goes by its own lease alone',
     danger: 'the term goes on, though another thread has found it over and stopped its work',
-    edits: [{ file: 'lease/validity.ts', from: ' && this.#shared?.cell.reason === undefined;', to: ';' }],
+    edits: [{ file: 'lease/validity.ts', from: ' && this.#cell?.reason === undefined;', to: ';' }],
     file: HANDLE,
     test: 'a lease that another thread finds over > is over in the thread of the term too, and ends the term',
   },

@@ -153,8 +153,8 @@ export const STALL_MUTANTS = [
     danger: 'a late reply begins a lease that others have waited out',
     edits: [
       inRepeater(
-        'this.#port.extend(cell, until)',
-        'this.#port.extend(cell, until && this.#port.instantIn(1600))',
+        'this.#port.proved(lease, instant)',
+        'this.#port.proved(lease, instant && this.#port.instant())',
       ),
     ],
     file: REPEATER,
@@ -167,7 +167,7 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'lease/own-node.ts',
-        from: 'if (this.#cells !== undefined) this.#session.keepAlive.remove(this);',
+        from: 'if (this.#holders !== undefined && this.isRepeated) this.#session.keepAlive.remove(this);',
         to: '',
       },
     ],
@@ -181,8 +181,8 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'lease/validity.ts',
-        from: '    leave();\n    cell.end(reason);',
-        to: '    leave();\n    this.#shared.letGo();\n    cell.end(reason);',
+        from: '    if (this.#cell === undefined) return reason;',
+        to: '    this.#node.letGo(this);\n    if (this.#cell === undefined) return reason;',
       },
     ],
     file: NODE,
@@ -224,7 +224,7 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'election/watchdog/deadline.ts',
-        from: 'Math.max(leftMs, this.cell.leftMs() + MARGIN_MS)',
+        from: 'Math.max(leftMs, this.lease.leftMs() + MARGIN_MS)',
         to: 'leftMs',
       },
     ],

@@ -15,14 +15,15 @@ const DRIFT = 1 + 2 * WORST_DRIFT;
 export function checkKept(
   { ledger, leaseMs, scheduler }: World,
   candidate: Candidate,
-  until: MachineInstant,
+  sentAt: MachineInstant,
 ) {
   const { clock } = candidate.environment;
   const { maxStallMs } = candidate;
   const since = clock.standsSince;
   if (maxStallMs === undefined || since >= scheduler.now) return;
   ledger.count('leases extended while the main thread stood still');
-  const endsAt = scheduler.now + clock.watched(() => (until.monotonicMs as number) - clock.now()) * DRIFT;
+  const endsAt =
+    scheduler.now + clock.watched(() => (sentAt.monotonicMs as number) + leaseMs - clock.now()) * DRIFT;
   const keptMs = endsAt - since;
   const boundMs = repeatedForMs(maxStallMs) + DRIFT * leaseMs;
   ledger.time(

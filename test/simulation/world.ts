@@ -176,7 +176,7 @@ export class World extends SimulatedWorld {
       committedLeaders,
       staleMs: staleBoundMs(times),
       observes,
-      checkKept: (candidate, until) => checkKept(this, candidate, until),
+      checkKept: (candidate, sentAt) => checkKept(this, candidate, sentAt),
     };
     this.maxStallMs = faultRate === 'stalls' ? setup.spread(1.1, 12) * leaseMs : undefined;
     this.hosts = Array.from({ length: CANDIDATES }, (_, index) => {

@@ -49,7 +49,7 @@ findEach([
     make: () =>
       replace(LeaseCell.prototype, 'isHeld', () => {
         return function (this: LeaseCell) {
-          return this.leftMs() > 0;
+          return this.lease.leftMs() > 0;
         };
       }),
   },
@@ -86,30 +86,16 @@ findEach([
     hint: 35,
     found: /^two leaders: /,
     faultRate: 'stalls',
-    make: () => {
-      let leaseMs = 0;
-      const undo = [
-        giveInstead((given) => {
-          leaseMs = given.leaseMs;
-          return given;
-        }),
-        replace(
-          SimulatedThread.prototype,
-          'extend',
-          (right) =>
-            function (this: SimulatedThread, cell) {
-              right.call(
-                this,
-                cell,
-                machineInstantIn(() => leaseMs, this.machine.sources),
-              );
-            },
-        ),
-      ];
-      return () => {
-        for (const each of undo) each();
-      };
-    },
+    make: () =>
+      replace(
+        SimulatedThread.prototype,
+        'proved',
+        (right) =>
+          function (this: SimulatedThread, lease) {
+            const now = machineInstantIn(() => 0, this.machine.sources);
+            right.call(this, lease, now);
+          },
+      ),
   },
   {
     what: 'a thread whose heartbeats check the node, and raise no version',
@@ -124,8 +110,11 @@ findEach([
           function (this: ProofBatch, idOf, isForHeld) {
             const real = new Map<ProvenNode, ProvenNode>();
             for (const node of this.nodes) {
-              const { absolutePath, cells = [] } = node;
-              real.set({ absolutePath, cells, confirmed: ignore, gone: ignore, unreadable: ignore }, node);
+              const { absolutePath, extendedByThread = [] } = node;
+              real.set(
+                { absolutePath, extendedByThread, confirmed: ignore, gone: ignore, unreadable: ignore },
+                node,
+              );
             }
             const [batch = this] = ProofBatch.of([...real.keys()]);
             return right.call(batch, (node) => idOf(real.get(node) as ProvenNode), isForHeld);

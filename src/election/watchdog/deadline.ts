@@ -1,4 +1,4 @@
-import { LeaseCell } from '../../lease/lease-in-shared-memory.js';
+import { SharedLease } from '../../lease/lease-in-shared-memory.js';
 import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
 
 /** The states of the watchdog: no term to guard, a term to guard until the deadline, and the end of its thread. */
@@ -14,27 +14,26 @@ const LONGEST_SLEEP_MS = 250;
 /** The memory that the main thread shares with the watchdog's thread. */
 export interface DeadlineMemory {
   readonly deadline: SharedArrayBuffer;
-  readonly cell: SharedArrayBuffer;
+  readonly lease: SharedArrayBuffer;
 }
 
 /**
  * The deadline of the watchdog, in memory that the main thread writes and the watchdog's thread reads. It is an instant by the clocks
  * of the machine, which both threads share.
  *
- * A third thread may hold the session's connection, and extend the leases while the main thread is blocked. It does so in a cell, of which
- * only the end counts here. So the deadline is the later of the two.
+ * A third thread may hold the session's connection, and extend the leases while the main thread is blocked. So the deadline is the later of
+ * that instant and of the end of the lease in shared memory.
  */
 export class SharedDeadline {
   readonly memory: DeadlineMemory;
-  /** Nothing is held by it, and it isn't over with a term. */
-  readonly cell: LeaseCell;
+  readonly lease: SharedLease;
   readonly #numbers: Int32Array;
   readonly #instants: Float64Array;
 
   constructor(memory?: DeadlineMemory) {
     const deadline = memory?.deadline ?? new SharedArrayBuffer(PLACES * Float64Array.BYTES_PER_ELEMENT);
-    this.cell = new LeaseCell(memory?.cell);
-    this.memory = { deadline, cell: this.cell.memory };
+    this.lease = new SharedLease(memory?.lease);
+    this.memory = { deadline, lease: this.lease.memory };
     this.#numbers = new Int32Array(deadline, 0, 2);
     this.#instants = new Float64Array(deadline);
   }
@@ -82,6 +81,6 @@ export class SharedDeadline {
 
   #leftMs(): number {
     const leftMs = msUntil({ monotonicMs: this.#instants[MONOTONIC], uptimeMs: this.#instants[UPTIME] });
-    return Math.max(leftMs, this.cell.leftMs() + MARGIN_MS);
+    return Math.max(leftMs, this.lease.leftMs() + MARGIN_MS);
   }
 }

@@ -1,7 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { WatchdogFailedError } from '../../errors.js';
 import type { OwnNode } from '../../lease/own-node.js';
-import { machineInstantIn } from '../../platform/time/machine-instant.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { MARGIN_MS, SharedDeadline } from './deadline.js';
 
@@ -36,20 +35,17 @@ export class Watchdog {
     };
     if (signal.aborted) return;
     const unsubscribe = own.whenConfirmed(renew);
+    const holder = { leaseShortened: renew };
+    own.hold(holder);
     const clear = () => {
       unsubscribe();
+      own.letGo(holder);
       this.#deadline.clear();
     };
     signal.addEventListener('abort', clear, { once: true });
-    if (own.isRepeated && this.#state === 'running') this.#holdCell(own, signal);
+    // While this thread stands still, another one may extend the lease. The watchdog's thread sees that.
+    if (own.isRepeated && this.#state === 'running') own.copyLeaseTo(this.#deadline.lease);
     renew();
-  }
-
-  /** While this thread stands still, another one may extend the lease. The watchdog's thread sees that in the cell. */
-  #holdCell(own: OwnNode, signal: AbortSignal): void {
-    const { cell } = this.#deadline;
-    cell.extend(machineInstantIn(() => own.remainingMs()));
-    signal.addEventListener('abort', own.hold(cell), { once: true });
   }
 
   stop(): void {

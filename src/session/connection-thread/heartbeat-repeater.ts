@@ -19,8 +19,11 @@ export interface GivenNode {
   readonly raisedBy: number | undefined;
   /** The newest such version that the main thread knows. */
   readonly version: number;
-  /** The cells of what is held by the node. */
-  readonly cells: readonly SharedArrayBuffer[];
+}
+
+/** The lease of a node by which something is held, in shared memory. */
+export interface GivenLease extends Pick<GivenNode, 'id'> {
+  readonly memory: readonly SharedArrayBuffer[];
 }
 
 /** A heartbeat in its steady form: it checks nodes and raises versions. */
@@ -37,6 +40,8 @@ export interface Given {
   readonly leaseMs: number;
   readonly sessionTimeoutMs: number;
   readonly heartbeats: readonly GivenHeartbeat[];
+  /** Those that the thread doesn't have yet. It keeps each as long as there are heartbeats for the node. */
+  readonly leases: readonly GivenLease[];
 }
 
 /** The answer to a heartbeat of the thread, which the main thread doesn't get. */
@@ -51,10 +56,11 @@ export interface RepeatAnswer {
 export interface RepeaterPort {
   /** The time, for waits. */
   now(): number;
-  /** The instant `ms` milliseconds from now, by clocks that are read within this call. */
-  instantIn(ms: number): MachineInstant;
+  /** This instant, by clocks that are read within this call. */
+  instant(): MachineInstant;
   write(frame: Buffer): void;
-  extend(cell: SharedArrayBuffer, until: MachineInstant): void;
+  /** A proof that was sent then is committed. */
+  proved(lease: SharedArrayBuffer, sentAt: MachineInstant): void;
   /** A heartbeat of the main thread was answered after `tookMs` milliseconds. */
   answered(tookMs: number): void;
   /** A heartbeat of the thread was answered. */
@@ -77,9 +83,10 @@ type State =
 /** A heartbeat on its way. */
 interface Sent {
   readonly heartbeat: GivenHeartbeat;
+  /** For waits. */
   readonly sentAt: number;
-  /** Until when a lease lasts that counts from before the heartbeat was written. */
-  readonly until: MachineInstant;
+  /** From when a lease counts: from before the heartbeat was written. */
+  readonly instant: MachineInstant;
 }
 
 const OFF: State = { name: 'off' };
@@ -88,7 +95,10 @@ const LAST_THREAD_XID = 2 ** 31 - 1;
 const BEHIND_XID = XID_OFFSET + 4;
 
 /** How long after one heartbeat the thread sends the next if the main thread doesn't: longer than the main thread waits. */
-export function repeatsEveryMs({ leaseMs, sessionTimeoutMs }: Omit<Given, 'heartbeats'>): number {
+export function repeatsEveryMs({
+  leaseMs,
+  sessionTimeoutMs,
+}: Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>): number {
   return Math.min((5 / 16) * leaseMs, sessionTimeoutMs / 4);
 }
 
@@ -116,6 +126,7 @@ export class Repeater {
   readonly #pings: ('main' | 'own')[] = [];
   /** The newest version of each node that an answer has shown. */
   #versions = new Map<number, number>();
+  readonly #leases = new Map<number, readonly SharedArrayBuffer[]>();
 
   constructor(port: RepeaterPort) {
     this.#port = port;
@@ -130,6 +141,8 @@ export class Repeater {
       return;
     }
     this.#learnVersions(given);
+    for (const id of this.#leases.keys()) if (!this.#versions.has(id)) this.#leases.delete(id);
+    for (const { id, memory } of given.leases) this.#leases.set(id, memory);
     const now = this.#port.now();
     const fresh = { heartbeatAt: now, writtenAt: now };
     const doubted = before.name === 'on' ? only(before.doubted, idsOf(given.heartbeats)) : NONE;
@@ -234,9 +247,9 @@ export class Repeater {
   /** Reads the clocks, so it comes before the write. */
   #noteSent(heartbeat: GivenHeartbeat, xid: number): void {
     if (this.#state.name !== 'on') return;
-    const until = this.#port.instantIn(this.#state.given.leaseMs);
+    const instant = this.#port.instant();
     const sentAt = this.#port.now();
-    this.#unanswered.set(xid, { heartbeat, sentAt, until });
+    this.#unanswered.set(xid, { heartbeat, sentAt, instant });
     this.#state = { ...this.#state, heartbeatAt: sentAt };
   }
 
@@ -258,11 +271,11 @@ export class Repeater {
   }
 
   /** Extends the leases of the nodes that the outcomes prove. Whether they prove all of them. */
-  #confirm({ heartbeat, until }: Sent, outcomes: readonly PartOutcome[]): boolean {
+  #confirm({ heartbeat, instant }: Sent, outcomes: readonly PartOutcome[]): boolean {
     let areAll = true;
     for (const node of heartbeat.nodes) {
       if (!this.#hasRisen(node, outcomes)) areAll = false;
-      else for (const cell of node.cells) this.#port.extend(cell, until);
+      else for (const lease of this.#leases.get(node.id) ?? []) this.#port.proved(lease, instant);
     }
     return areAll;
   }

@@ -11,7 +11,7 @@ import { looksEveryMs, StallWatch } from './stall-watch.js';
 export interface HeldConnectionPort {
   /** The machine's, because leases count by its clocks. */
   readonly environment: Pick<Environment, 'clock' | 'openSocket'>;
-  extend(cell: SharedArrayBuffer, until: MachineInstant): void;
+  proved(lease: SharedArrayBuffer, sentAt: MachineInstant): void;
   post(message: FromThread, transferred?: ArrayBuffer[]): void;
 }
 
@@ -39,9 +39,9 @@ export class HeldConnection {
     this.#looksEveryMs = looksEveryMs(maxStallMs);
     this.#repeater = new Repeater({
       now: () => this.#now(),
-      instantIn: (ms) => machineInstantIn(() => ms, port.environment.clock.sources),
+      instant: () => machineInstantIn(() => 0, port.environment.clock.sources),
       write: (frame) => void this.#socket.write(frame),
-      extend: port.extend,
+      proved: port.proved,
       answered: (tookMs) => port.post({ kind: 'answered', id, tookMs }),
       repeated: (answer) => port.post({ kind: 'repeated', id, answer }),
     });

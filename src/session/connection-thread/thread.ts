@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { LeaseCell } from '../../lease/lease-in-shared-memory.js';
+import { SharedLease } from '../../lease/lease-in-shared-memory.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { HeldConnections } from './held-connections.js';
 import type { FromThread, ToThread } from './messages.js';
@@ -13,7 +13,7 @@ function post(message: FromThread, transferred: ArrayBuffer[] = []): void {
 
 const connections = new HeldConnections({
   environment: systemEnvironment,
-  extend: (cell, until) => new LeaseCell(cell).extend(until),
+  proved: (lease, sentAt) => new SharedLease(lease).proved(sentAt),
   post,
 });
 main.on('message', (message: ToThread) => connections.take(message));

@@ -1,3 +1,4 @@
+import { microtask } from '../../platform/async/promises.js';
 import { type Clock, type LeaseInstant, leaseStart } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
 
@@ -13,6 +14,7 @@ export class BatchWriter {
   readonly #socket: Writable;
   readonly #clock: Clock;
   #unwritten: Buffer[] = [];
+  #preceding: (() => void) | undefined;
   #sentAt: LeaseInstant | undefined;
   /** The requests in this turn: none yet (`idle`), some (`begun`), or an urgent one, which is written already (`urgent`). */
   #turn: 'idle' | 'begun' | 'urgent' = 'idle';
@@ -42,12 +44,30 @@ export class BatchWriter {
     this.#flush();
   }
 
-  /** Drops the requests that aren't written yet. For a connection that has ended. */
+  /**
+   * Calls `task` before anything that is written after this call, and before any code that goes on in a later microtask: now if it is
+   * urgent. If several calls come before that, only the last task is called. It must not throw.
+   */
+  precede(task: () => void, isUrgent: boolean): void {
+    if (this.#preceding === undefined && !isUrgent) microtask(() => this.#catchUp());
+    this.#preceding = task;
+    if (isUrgent) this.#catchUp();
+  }
+
+  #catchUp(): void {
+    const task = this.#preceding;
+    this.#preceding = undefined;
+    task?.();
+  }
+
+  /** Drops what isn't written yet. For a connection that has ended. */
   discard(): void {
     this.#unwritten = [];
+    this.#preceding = undefined;
   }
 
   #flush(): void {
+    this.#catchUp();
     const unwritten = this.#unwritten;
     if (unwritten.length === 0) return;
     this.#unwritten = [];

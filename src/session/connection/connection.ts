@@ -207,16 +207,22 @@ export class Connection {
     return this.#socket.give !== undefined;
   }
 
-  /** Tells the thread that holds the socket what it may send from now on; nothing, if `given` is `undefined`. */
-  give(given: Given | undefined, repeats: Repeats): void {
-    this.#socket.give?.(given, {
+  /**
+   * Tells the thread that holds the socket what it may send from now on; nothing, if `given` returns `undefined`. It is asked once for all
+   * calls of a turn, before anything that is written after this call, and before any code that goes on in a later microtask.
+   * @param isUrgent - it is asked now
+   */
+  give(given: () => Given | undefined, repeats: Repeats, isUrgent: boolean): void {
+    if (this.#socket.give === undefined) return;
+    const heard: Repeats = {
       answered: (tookMs) => repeats.answered(tookMs),
       repeated: (answer) => {
         if (this.#end !== undefined) return;
         if (answer.zxid > this.#lastZxid) this.#lastZxid = answer.zxid;
         repeats.repeated(answer);
       },
-    });
+    };
+    this.#writer.precede(() => this.#socket.give?.(given(), heard), isUrgent);
   }
 
   /** @throws AuthenticationError if the server refuses */

@@ -16,11 +16,16 @@ export interface ProvenNode {
    * refuse the heartbeats of a term that isn't the record's any more. `undefined` if nothing is led.
    */
   readonly record?: RecordVersion | undefined;
-  /** The cells of what is held by the node. A thread may repeat its heartbeats while there are some. */
-  readonly cells?: readonly SharedArrayBuffer[];
+  /**
+   * Memory with the lease of the node, for the thread that holds the session's connection. While there is some, something is held by the node,
+   * and that thread may repeat its heartbeats.
+   */
+  readonly extendedByThread?: readonly SharedArrayBuffer[];
   /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
   confirmed(sentAt: LeaseInstant): void;
   gone(): void;
+  /** A server has granted the session a shorter lease, from which each lease counts from now on. */
+  leaseShortened?(): void;
   /** The record has another version, is gone, or can't be read. The term of the node is over, and the node is removed. */
   recordLost?(error: ZooKeeperError): void;
   /** The node's access list no longer lets the session read it, so no heartbeat can confirm it. */
@@ -103,7 +108,6 @@ export class ProofBatch {
             id: idOf(node),
             raisedBy: node.raised === undefined ? undefined : at + 1,
             version: node.raised?.version ?? 0,
-            cells: node.cells ?? [],
           },
     );
     return { frame: new Uint8Array(this.request.encode(0)), nodes, isForHeld };

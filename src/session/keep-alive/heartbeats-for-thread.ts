@@ -2,12 +2,12 @@ import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Repeats } from '../connection/transport.js';
-import type { Given, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
+import type { Given, GivenLease, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
 import { ProofBatch, type ProvenNode } from './heartbeat-batch.js';
 
 /** Whether something is held by the node, so that a thread may repeat its heartbeats. */
-export function isHeld({ cells }: ProvenNode): boolean {
-  return cells !== undefined && cells.length > 0;
+export function isHeld({ extendedByThread }: ProvenNode): boolean {
+  return extendedByThread !== undefined && extendedByThread.length > 0;
 }
 
 const LOGGED_EVERY_MS = 60_000;
@@ -28,6 +28,9 @@ export class GivenHeartbeats implements Repeats {
   readonly #overdueMs: () => number;
   #lastId = 0;
   readonly #ids = new Map<ProvenNode, number>();
+  /** How much memory of each node the thread of this connection has. */
+  #sent = new WeakMap<ProvenNode, number>();
+  #connection: Connection | undefined;
   #leastGapMs = 0;
   #repeatedAt = Number.NEGATIVE_INFINITY;
   #loggedAt = Number.NEGATIVE_INFINITY;
@@ -42,31 +45,47 @@ export class GivenHeartbeats implements Repeats {
   }
 
   /**
-   * Gives the thread the heartbeats of `nodes` as they are now. It may repeat those of the nodes by which something is held.
-   * @param batches - the batches of all nodes
+   * Gives the thread the heartbeats as they are when {@link Connection.give} asks. It may repeat those of the nodes by which something is
+   * held.
+   * @param of - the nodes, and the batches of all of them
    */
   give(
     connection: Connection,
-    nodes: readonly ProvenNode[],
-    batches: readonly ProofBatch[],
-    times: Omit<Given, 'heartbeats'>,
+    times: Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>,
+    of: () => { readonly nodes: readonly ProvenNode[]; readonly batches: readonly ProofBatch[] },
+    isUrgent: boolean,
   ): void {
     this.#leastGapMs = times.leaseMs / 4;
-    const held = nodes.filter(isHeld);
-    const areAllHeld = held.length === nodes.length;
-    const idOf = (node: ProvenNode) => this.#idOf(node);
-    const heartbeats = batches.map((batch) => batch.given(idOf, areAllHeld));
-    if (!areAllHeld) heartbeats.push(...ProofBatch.of(held).map((batch) => batch.given(idOf, true)));
-    connection.give({ ...times, heartbeats }, this);
+    if (connection !== this.#connection) this.#sent = new WeakMap();
+    this.#connection = connection;
+    const given = (): Given => {
+      const { nodes, batches } = of();
+      const held = nodes.filter(isHeld);
+      const areAllHeld = held.length === nodes.length;
+      const idOf = (node: ProvenNode) => this.#idOf(node);
+      const heartbeats = batches.map((batch) => batch.given(idOf, areAllHeld));
+      if (!areAllHeld) heartbeats.push(...ProofBatch.of(held).map((batch) => batch.given(idOf, true)));
+      return { ...times, heartbeats, leases: held.flatMap((node) => this.#unsent(node)) };
+    };
+    connection.give(given, this, isUrgent);
+  }
+
+  /** Cloning thousands of them takes longer than all the rest, so the thread gets each once. */
+  #unsent(node: ProvenNode): GivenLease[] {
+    const memory = node.extendedByThread ?? [];
+    if (this.#sent.get(node) === memory.length) return [];
+    this.#sent.set(node, memory.length);
+    return [{ id: this.#idOf(node), memory }];
   }
 
   /** The thread sends nothing more. */
   withdraw(connection: Connection): void {
-    connection.give(undefined, this);
+    connection.give(() => undefined, this, true);
   }
 
   remove(node: ProvenNode): void {
     this.#ids.delete(node);
+    this.#sent.delete(node);
   }
 
   /** How long the answer to the newest heartbeat took, as the other thread has measured it. Its next call is about the next heartbeat. */

@@ -138,15 +138,28 @@ export class KeepAlive {
     if (isHeld(node)) this.#give(); // Otherwise the thread doesn't repeat it, and is given the others with the next heartbeat.
   }
 
-  /** What is held by `node` has changed. A thread that holds the connection learns of it before anything that is written after this call. */
+  /**
+   * Something is held by `node` from now on, or nothing any more. A thread that holds the connection learns of it before anything that is
+   * written after this call, and before the code that waits for the hold goes on.
+   */
   heldByChanged(node: ProvenNode): void {
-    if (this.has(node)) this.#give();
+    // The listeners of a term or a shard run in this turn, and may block this thread.
+    if (this.has(node)) this.#give(node.raised !== undefined);
   }
 
-  #give(): void {
+  /** The session has been granted a shorter lease. */
+  leaseShortened(): void {
+    for (const node of membersOf(this.#nodes)) node.leaseShortened?.();
+  }
+
+  /** Tells the thread once for all that changes in a turn, unless it has to know now. */
+  #give(isUrgent = false): void {
     if (this.#given === undefined || this.#connection === undefined) return;
-    this.#batches ??= ProofBatch.of(membersOf(this.#nodes));
-    this.#given.give(this.#connection, membersOf(this.#nodes), this.#batches, this.#times);
+    const present = () => {
+      this.#batches ??= ProofBatch.of(membersOf(this.#nodes));
+      return { nodes: membersOf(this.#nodes), batches: this.#batches };
+    };
+    this.#given.give(this.#connection, this.#times, present, isUrgent);
   }
 
   get #overdueMs(): number {

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import { handleOf } from '../../../src/lease/term-handle.js';
-import { machineInstantIn } from '../../../src/platform/time/machine-instant.js';
 import { onTestFinished } from '../../support/vitest/test-end.js';
 import type { Actor } from './acting.js';
 import { actByHandle } from './acting-by-handle.js';
@@ -40,8 +39,10 @@ async function historyOf(isCareless: boolean): Promise<Entry[]> {
   const path = join(folder, 'history.jsonl');
   const history = new History(path);
   history.write(SETTING);
-  const cell = new LeaseCell();
-  cell.extend(machineInstantIn(() => 100));
+  const lease = new SharedLease();
+  lease.lasts(100);
+  lease.provedAgo(() => 0);
+  const cell = new LeaseCell(lease);
   let [acts, hasEnded, isFollowed] = [0, false, false];
   const actor: Actor = {
     ...{ who: 'a', journal: 'red', history, sink: sinkOf(history), hand: 'thread' },

@@ -1,4 +1,4 @@
-import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import {
   type MachineInstant,
   machineInstantIn,
@@ -16,16 +16,18 @@ import { type Exploration, type Next, search } from '../explorer/search.js';
 /** The model counts time in units, and the cell in milliseconds. */
 const UNIT_MS = 1000;
 const LEASE = 1;
+/** Before a server grants a shorter one. */
+const LONGER = 2;
 const START = 10;
 
 /** The calls of the threads, which a wrong variant replaces. */
 export interface Rules {
   /** How long the term is held for, by a thread that has the handle, in milliseconds. */
   readonly remainingMs: (cell: Cell) => number;
-  /** The end of the lease of a heartbeat that was sent at `sentAt`, in milliseconds of the up time. */
-  readonly leaseEnd: (sentAtMs: number, sources: TimeSources) => MachineInstant;
-  /** Extends the cell by what is left of the lease by the clock of the session, with or without a look whether the term is held. */
-  readonly extendBy: (cell: Cell, remainingMs: () => number) => void;
+  /** From when the lease of a heartbeat counts that was sent at `sentAtMs`, by the up time. */
+  readonly leaseStart: (sentAtMs: number, sources: TimeSources) => MachineInstant;
+  /** Extends the lease by how long ago a heartbeat was sent by the clock of the session. */
+  readonly extend: (cell: Cell, ageMs: () => number) => void;
   /** Whether the holder's next term uses the same cell. */
   readonly reusesCell: boolean;
 }
@@ -34,18 +36,15 @@ export interface Rules {
 export interface Cell {
   readonly cell: LeaseCell;
   readonly sources: TimeSources;
-  readonly ends: BigInt64Array;
+  readonly times: BigInt64Array;
   readonly numbers: Int32Array;
 }
 
 export const SHIPPED: Rules = {
   remainingMs: ({ cell }) => cell.remainingMs(),
-  leaseEnd: (sentAtMs, sources) =>
-    machineInstantIn(
-      () => sentAtMs + LEASE * UNIT_MS - (sources.uptime as { readMs(): number }).readMs(),
-      sources,
-    ),
-  extendBy: ({ cell }, remainingMs) => cell.extendBy(remainingMs),
+  leaseStart: (sentAtMs, sources) =>
+    machineInstantIn(() => sentAtMs - (sources.uptime as { readMs(): number }).readMs(), sources),
+  extend: ({ cell }, ageMs) => cell.lease.provedAgo(ageMs),
   reusesCell: false,
 };
 
@@ -55,8 +54,8 @@ export interface Bounds {
   readonly suspended: number;
   /** By how many units a thread lets the up time be late, as its steps demand. @default 0 */
   readonly late?: number;
-  /** Whether a thread repeats heartbeats. Then a reply extends the cell before the holder looks whether the term is held. */
-  readonly isRepeated?: boolean;
+  /** Whether leases are longer until a server grants a shorter one. @default false */
+  readonly isShortened?: boolean;
   readonly heartbeats: number;
   /** Threads that have the handle, and how often each asks. */
   readonly threads: number;
@@ -67,7 +66,7 @@ type Value = number | bigint;
 
 /** A call that has done some of its accesses, with the values of these. */
 interface Call {
-  readonly of: 'read' | 'ask' | 'confirm' | 'end' | 'begin again';
+  readonly of: 'read' | 'ask' | 'confirm' | 'shorten' | 'end' | 'begin again';
   readonly values: readonly Value[];
   /** Whether a call that was over before this one began has returned `false`. */
   readonly isLate: boolean;
@@ -78,7 +77,8 @@ interface Call {
 interface World {
   readonly runs: number;
   readonly suspended: number;
-  readonly ends: readonly [monotonic: bigint, uptime: bigint];
+  /** When the newest proof was sent, and how long a lease lasts. */
+  readonly times: readonly [monotonic: bigint, uptime: bigint, length: bigint];
   readonly reason: number;
   /** When the newest heartbeats were sent, by the up time and by the monotonic clock: the one under way, and the newest confirmed one. */
   readonly underWay?: Sent;
@@ -99,10 +99,9 @@ interface Sent {
 
 /** Of the search that runs now. */
 let lateBy = 0;
-let isRepeated = false;
 
-const ENDS = new BigInt64Array(2);
-const NUMBERS = new Int32Array(6);
+const TIMES = new BigInt64Array(3);
+const NUMBERS = new Int32Array(2);
 
 /** Thrown to stop a call before its next access. */
 const STOPPED = Symbol('stopped');
@@ -114,12 +113,13 @@ const nowOf = ({ runs, suspended }: World): Sent => ({
 
 /** For how long the term is held at this very moment, in units: by the cell, and by the heartbeats that were sent. */
 function heldFor(world: World): number {
-  const { ends, reason, hasEnded, confirmed } = world;
+  const { times, reason, hasEnded, confirmed } = world;
   if (reason !== 0 || hasEnded) return 0;
   const { monotonic, uptime } = nowOf(world);
-  const inUnits = (end: bigint) => Number(end) / 1e6 / UNIT_MS;
-  const monotonicEnd = Math.min(inUnits(ends[0]), confirmed.monotonic + LEASE);
-  const uptimeEnd = Math.min(inUnits(ends[1]), confirmed.uptime + LEASE) + lateBy;
+  const inUnits = (time: bigint) => Number(time) / 1e6 / UNIT_MS;
+  const length = inUnits(times[2]);
+  const monotonicEnd = Math.min(inUnits(times[0]), confirmed.monotonic) + length;
+  const uptimeEnd = Math.min(inUnits(times[1]), confirmed.uptime) + length + lateBy;
   return Math.max(0, Math.min(monotonicEnd - monotonic, uptimeEnd - uptime));
 }
 
@@ -150,7 +150,7 @@ const sources: TimeSources = {
 };
 export const steppedAtomics = {
   load: (array: object, place: number) =>
-    access(() => (array instanceof BigInt64Array ? (present.ends[place] as bigint) : present.reason)),
+    access(() => (array instanceof BigInt64Array ? (present.times[place] as bigint) : present.reason)),
   compareExchange: (array: object, place: number, expected: Value, value: Value) =>
     access(() => {
       if (!(array instanceof BigInt64Array)) {
@@ -158,37 +158,45 @@ export const steppedAtomics = {
         if (before === expected) present.reason = value as number;
         return before;
       }
-      const before = present.ends[place] as bigint;
-      if (before === expected)
-        present.ends = place === 0 ? [value as bigint, present.ends[1]] : [present.ends[0], value as bigint];
+      const before = present.times[place] as bigint;
+      if (before === expected) present.times = withTime(place, value as bigint);
       return before;
     }),
-  store: (_array: object, _place: number, value: number) =>
+  store: (array: object, place: number, value: Value) =>
     access(() => {
-      present.reason = value;
+      if (array instanceof BigInt64Array) present.times = withTime(place, value as bigint);
+      else present.reason = value as number;
       return value;
     }),
 };
+function withTime(place: number, time: bigint): World['times'] {
+  return present.times.map((each, at) => (at === place ? time : each)) as unknown as World['times'];
+}
+
 const shared: Cell = {
-  cell: new LeaseCell(new SharedArrayBuffer(24), sources),
+  cell: new LeaseCell(
+    new SharedLease(new SharedArrayBuffer(SharedLease.BYTES), sources),
+    new SharedArrayBuffer(8),
+  ),
   sources,
-  ends: ENDS,
+  times: TIMES,
   numbers: NUMBERS,
 };
 
 /** As `Validity.isHeld`: by the lease of the own node, and then by the reason in the cell. */
-function holderHolds({ confirmed }: World): boolean {
+function holderHolds({ confirmed, times }: World): boolean {
   const { cell } = shared;
-  const lasts = (sources.uptime as { readMs(): number }).readMs() < (confirmed.uptime + LEASE) * UNIT_MS;
+  const lengthMs = Number(times[2]) / 1e6;
+  const lasts = (sources.uptime as { readMs(): number }).readMs() < confirmed.uptime * UNIT_MS + lengthMs;
   if (lasts && cell.reason === undefined) return true;
   cell.end('lease-expired');
   return false;
 }
 
-/** As `OwnNode.extendLease` and the listener of `Validity`, if a thread repeats heartbeats. */
-function confirmRepeated({ confirmed }: World, rules: Rules): void {
-  const endMs = (confirmed.uptime + LEASE) * UNIT_MS;
-  rules.extendBy(shared, () => Math.max(0, endMs - (sources.uptime as { readMs(): number }).readMs()));
+/** As `OwnNode.extendLease` and the listener of `Validity`. */
+function confirm({ confirmed }: World, rules: Rules): void {
+  const sentAtMs = confirmed.uptime * UNIT_MS;
+  rules.extend(shared, () => (sources.uptime as { readMs(): number }).readMs() - sentAtMs);
   holderHolds(present);
 }
 
@@ -196,13 +204,12 @@ function callOf(of: Call['of'], rules: Rules): number {
   if (of === 'read') return rules.remainingMs(shared);
   if (of === 'ask') return holderHolds(present) ? UNIT_MS : 0;
   if (of === 'end') shared.cell.end('resigned');
-  if (of === 'confirm' && isRepeated) {
-    confirmRepeated(present, rules);
-    return 0;
+  if (of === 'confirm') confirm(present, rules);
+  if (of === 'shorten') shared.cell.lease.lasts(LEASE * UNIT_MS);
+  if (of === 'begin again') {
+    steppedAtomics.store(NUMBERS, 0, 0);
+    shared.cell.lease.proved(rules.leaseStart(present.confirmed.uptime * UNIT_MS, sources));
   }
-  if (of === 'begin again') steppedAtomics.store(NUMBERS, 4, 0);
-  if ((of === 'confirm' && holderHolds(present)) || of === 'begin again')
-    shared.cell.extend(rules.leaseEnd(present.confirmed.uptime * UNIT_MS, sources));
   return 0;
 }
 
@@ -310,27 +317,31 @@ function stepsOfHolder(
     add('a heartbeat is confirmed', hasEnded ? confirmed : { ...confirmed, holder: begun('confirm', world) });
   }
   if (!hasEnded) {
+    if (world.times[2] > nsOf(LEASE))
+      add('a server grants a shorter lease', { ...world, holder: begun('shorten', world) });
     add('the holder asks', { ...world, holder: begun('ask', world) });
     add('the term ends', { ...world, holder: begun('end', world) });
   } else if (rules.reusesCell) add('the next term begins', { ...world, holder: begun('begin again', world) });
 }
 
-function key({ runs, suspended, ends, reason, underWay, confirmed, sent, ...rest }: World): string {
+function key({ runs, suspended, times, reason, underWay, confirmed, sent, ...rest }: World): string {
   const { hasEnded, wasOver, holder, threads, broken } = rest;
   const ofCall = (call?: Call) => call && `${call.of}${call.values.join(' ')};${call.isLate};${call.most}`;
   const ofSent = (each?: Sent) => each && `${each.uptime} ${each.monotonic}`;
   const ofReaders = threads.map(({ calls, call }) => `${calls}${ofCall(call)}`).join('/');
-  const clocks = `${runs},${suspended},${ends.join()},${reason},${ofSent(underWay)},${ofSent(confirmed)},${sent}`;
+  const clocks = `${runs},${suspended},${times.join()},${reason},${ofSent(underWay)},${ofSent(confirmed)},${sent}`;
   return `${clocks}|${hasEnded}${wasOver}|${ofCall(holder)}|${ofReaders}|${broken}`;
 }
 
+const nsOf = (units: number) => BigInt(units * UNIT_MS) * 1_000_000n;
+
 /** Visits all states within the bounds. `Atomics` has to be {@link steppedAtomics} meanwhile. */
 export function explore(rules: Rules, bounds: Bounds): Exploration {
-  const end = BigInt((START + LEASE) * UNIT_MS) * 1_000_000n;
   lateBy = bounds.late ?? 0;
-  isRepeated = bounds.isRepeated ?? false;
+  const length = nsOf(bounds.isShortened ? LONGER : LEASE);
   const first: World = {
-    ...{ runs: 0, suspended: 0, ends: [end, end], reason: 0, sent: 0, hasEnded: false, wasOver: false },
+    ...{ runs: 0, suspended: 0, reason: 0, sent: 0, hasEnded: false, wasOver: false },
+    times: [nsOf(START), nsOf(START), length],
     confirmed: { uptime: START, monotonic: START },
     threads: Array.from({ length: bounds.threads }, () => ({ calls: 0 })),
   };

@@ -2,8 +2,9 @@ import type { CandidacyOptions } from '../../../src/election/elector-options.js'
 import { isLoss } from '../../../src/election/term/loss.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
-import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import type { OwnNode } from '../../../src/lease/own-node.js';
+import type { TermHandle } from '../../../src/lease/term-handle.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../../src/platform/time/clock.js';
 import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
@@ -43,7 +44,7 @@ export interface Surroundings {
   /** How long an observer may show a former leader, at most. */
   readonly staleMs: number;
   /** Called when a thread has extended a lease. */
-  readonly checkKept: (candidate: Candidate, until: MachineInstant) => void;
+  readonly checkKept: (candidate: Candidate, sentAt: MachineInstant) => void;
   /** Whether supervised candidates observe the election too, with their supervisor's sessions. */
   readonly observes: boolean;
 }
@@ -124,8 +125,8 @@ export abstract class Candidate {
       checker.checkActing();
       lockChecker.check();
     };
-    this.environment.onExtended = (until) => {
-      this.surroundings.checkKept(this, until);
+    this.environment.onExtended = (sentAt) => {
+      this.surroundings.checkKept(this, sentAt);
       checker.checkActing();
     };
     const { maxStallMs } = setup;
@@ -245,12 +246,12 @@ export abstract class Candidate {
     const node = this.environment.nodes.get(ELECTION) as OwnNode;
     // The newest write that was committed while the node was there: the claim.
     const life = lifeAt(this.environment.provenAt.get(node) ?? 0);
-    const memory = this.setup.maxStallMs === undefined ? undefined : term.handle().lease;
-    const cell = memory && new LeaseCell(memory, this.environment.clock.sources);
+    const handle = this.setup.maxStallMs === undefined ? undefined : term.handle();
+    const cell = handle && cellOf(handle, this.environment.clock);
     this.#leadership = { term, node, life, cell };
     this.environment.repeats?.began(node.path);
     checker.elected(term, life);
-    if (memory !== undefined) this.#workInThread(term, memory);
+    if (handle !== undefined) this.#workInThread(term, handle);
   }
 
   protected demoted(term: Term, reason: DemotionReason): void {
@@ -378,10 +379,10 @@ export abstract class Candidate {
   }
 
   /** A thread that computes for the term. It acts now and then, each time after it has asked the cell, until the term isn't held. */
-  #workInThread(term: Term, memory: SharedArrayBuffer): void {
+  #workInThread(term: Term, handle: TermHandle): void {
     const thread = this.environment.clock.newThread('work');
     this.#worker = thread;
-    const cell = new LeaseCell(memory, thread.sources);
+    const cell = cellOf(handle, thread);
     const { ledger, scheduler, resource, checker, leaseMs, sessionTimeoutMs } = this.surroundings;
     // A process that stops is looked at two seconds later. By then its thread has asked.
     const everyMs = Math.min(leaseMs ?? sessionTimeoutMs / 3, 1500);
@@ -440,4 +441,8 @@ export abstract class Candidate {
     this.#busyMs += this.clock.now() - since;
     if (this.random.chance(0.15)) throw new Error('the state is still in use');
   }
+}
+
+function cellOf({ lease, end }: TermHandle, { sources }: Pick<Machine, 'sources'>): LeaseCell {
+  return new LeaseCell(new SharedLease(lease, sources), end);
 }

@@ -58,8 +58,8 @@ export class SimulatedEnvironment implements Environment {
   thread: SimulatedThread | undefined;
   /** Only of a process that may have such a thread. */
   startThread?: () => Worker;
-  /** Called when that thread has extended a lease until then. */
-  onExtended: (until: MachineInstant) => void = () => undefined;
+  /** Called when that thread has extended a lease by a proof that was sent then. */
+  onExtended: (sentAt: MachineInstant) => void = () => undefined;
   /** Looks at what leaves the process, if a thread holds its connections. */
   repeats: RepeatChecker | undefined;
   /** Called whenever a lease may have got longer. */

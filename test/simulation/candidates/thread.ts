@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import type { Server as Address } from '../../../src/platform/injected-environment.js';
 import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
 import { HeldConnections } from '../../../src/session/connection-thread/held-connections.js';
@@ -70,7 +70,7 @@ export class SimulatedThread extends EventEmitter {
     const begin = () => {
       this.#connections = new HeldConnections({
         environment: { clock: this.machine, openSocket },
-        extend: (cell, until) => this.extend(cell, until),
+        proved: (lease, sentAt) => this.proved(lease, sentAt),
         post: (message) => this.#post(message),
       });
       this.#post({ kind: 'here' });
@@ -80,10 +80,10 @@ export class SimulatedThread extends EventEmitter {
     scheduler.after(random.between(...STARTS_WITHIN_MS), () => this.machine.receive(begin));
   }
 
-  /** A reply has extended a lease until then. */
-  extend(cell: SharedArrayBuffer, until: MachineInstant): void {
-    new LeaseCell(cell, this.machine.sources).extend(until);
-    this.#environment.onExtended(until);
+  /** A proof that was sent then is committed. */
+  proved(lease: SharedArrayBuffer, sentAt: MachineInstant): void {
+    new SharedLease(lease, this.machine.sources).proved(sentAt);
+    this.#environment.onExtended(sentAt);
   }
 
   // ---- what its host calls ----

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type EndReason, LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { type EndReason, LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import { machineInstantIn, type TimeSources } from '../../../src/platform/time/machine-instant.js';
+
+const LEASE_MS = 1000;
+
+function readerOf({ memory }: LeaseCell, sources: TimeSources): LeaseCell {
+  return new LeaseCell(new SharedLease(memory.lease, sources), memory.end);
+}
 
 /** The machine's clocks: the up time counts suspensions too. What a lease may last longer by the up time is its step and a margin. */
 function machine({ hasUptime = true, isMonotonicShared = true } = {}) {
@@ -12,13 +18,17 @@ function machine({ hasUptime = true, isMonotonicShared = true } = {}) {
     isMonotonicShared,
     ...(hasUptime && { uptime }),
   };
-  const cell = new LeaseCell(undefined, sources);
+  const lease = new SharedLease(undefined, sources);
+  lease.lasts(LEASE_MS);
+  const cell = new LeaseCell(lease);
   return {
     clock,
     cell,
-    extend: (ms: number) => cell.extend(machineInstantIn(() => ms, sources)),
+    lease,
+    /** So that the lease lasts for `ms` more. */
+    extend: (ms: number) => lease.proved(machineInstantIn(() => ms - LEASE_MS, sources)),
     /** As another thread sees the cell. */
-    reader: () => new LeaseCell(cell.memory, sources),
+    reader: () => readerOf(cell, sources),
   };
 }
 
@@ -55,10 +65,10 @@ describe('the cell of a term', () => {
   });
 
   it('stays over when a late reply comes after the machine was suspended, though no thread has asked meanwhile', () => {
-    const { clock, cell, extend, reader } = machine();
+    const { clock, lease, extend, reader } = machine();
     extend(1000);
     clock.suspendedMs += 1500;
-    cell.extendBy(() => 0); // By the session's clock, which counts the suspension, the lease of the answered heartbeat is over.
+    lease.provedAgo(() => 1000); // By the session's clock, which counts the suspension, the lease of the answered heartbeat is over.
     expect(reader().remainingMs()).toBe(0);
     expect(reader().reason).toBe('lease-expired');
   });
@@ -67,6 +77,17 @@ describe('the cell of a term', () => {
     const { clock, extend, reader } = machine();
     extend(1000);
     clock.suspendedMs += 1001 + TOLERANCE_MS;
+    expect(reader().isHeld()).toBe(false);
+  });
+
+  it('ends earlier in all threads as soon as a lease lasts less long, also one that is under way', () => {
+    const { clock, lease, extend, reader } = machine();
+    extend(1000);
+    const other = reader();
+    clock.monotonicMs += 400;
+    lease.lasts(300);
+    expect(other.isHeld()).toBe(false);
+    extend(1000); // By a proof that was sent before, and whose reply comes now.
     expect(reader().isHeld()).toBe(false);
   });
 
@@ -101,12 +122,13 @@ describe('the cell of a term', () => {
   });
 
   it('knows its own memory', () => {
-    expect(LeaseCell.isCell(machine().cell.memory)).toBe(true);
-    expect(LeaseCell.isCell(new SharedArrayBuffer(24))).toBe(false);
-    expect(LeaseCell.isCell(new SharedArrayBuffer(8))).toBe(false);
+    const { lease, end } = machine().cell.memory;
+    expect(LeaseCell.isCell({ lease, end })).toBe(true);
+    expect(LeaseCell.isCell({ lease: end, end: lease })).toBe(false);
+    expect(LeaseCell.isCell({ lease, end: new SharedArrayBuffer(8) })).toBe(false);
   });
 
-  it('reads both ends, then both clocks, then the reason; it writes the up time first', () => {
+  it('reads when the lease began, then both clocks, how long it lasts, and then the reason; it writes the up time first', () => {
     const steps: string[] = [];
     const noting = <T>(step: string, value: T) => {
       steps.push(step);
@@ -116,11 +138,15 @@ describe('the cell of a term', () => {
       monotonicMs: () => noting('the monotonic clock', 5000),
       uptime: { stepMs: 10, readMs: () => noting('the up time', 5000) },
     };
-    const lasting = new LeaseCell(undefined, sources);
-    const ended = new LeaseCell(undefined, sources);
+    const lease = new SharedLease(undefined, sources);
+    lease.lasts(LEASE_MS);
+    const lasting = new LeaseCell(lease);
+    const over = new LeaseCell(new SharedLease(undefined, sources));
     const { load, compareExchange } = Atomics;
     const placeOf = (array: BigInt64Array | Int32Array, at: number) =>
-      array instanceof Int32Array ? `number ${at}` : `end ${at}`;
+      array instanceof Int32Array
+        ? 'the reason'
+        : (['the monotonic start', 'the start by the up time', 'the length'][at] as string);
     vi.stubGlobal('Atomics', {
       load: (array: never, at: number) => noting(placeOf(array, at), load(array, at)),
       compareExchange: (array: never, at: number, ...values: [never, never]) =>
@@ -131,39 +157,48 @@ describe('the cell of a term', () => {
       task();
       return [...steps];
     };
-    const extended = during(() => lasting.extend({ monotonicMs: 6000, uptimeMs: 6000 }));
-    expect(extended).toEqual(['end 1', 'end 1 is written', 'end 0', 'end 0 is written']);
-    const read = ['end 0', 'end 1', 'the monotonic clock', 'the up time'];
-    expect(during(() => lasting.isHeld())).toEqual([...read, 'number 4']);
-    expect(during(() => ended.isHeld())).toEqual([...read, 'number 4 is written']);
+    const starts = ['the monotonic start', 'the start by the up time'] as const;
+    const extended = during(() => lease.proved({ monotonicMs: 5000, uptimeMs: 5000 }));
+    const written = [...starts].reverse().flatMap((start) => [start, `${start} is written`]);
+    expect(extended).toEqual(written);
+    const read = [...starts, 'the monotonic clock', 'the up time', 'the length'];
+    expect(during(() => lasting.isHeld())).toEqual([...read, 'the reason']);
+    expect(during(() => over.isHeld())).toEqual([...read, 'the reason is written']);
   });
 
   const step = fc.oneof(
     fc.record({ runMs: fc.nat(900) }),
     fc.record({ suspendMs: fc.nat(900) }),
     fc.record({ extendMs: fc.nat(1500) }),
+    fc.record({ shortenMs: fc.nat(300) }),
     fc.record({ end: fc.constantFrom('resigned', 'stopped') }),
     fc.record({ ask: fc.nat(2) }),
   );
   it('holds only while the longest lease lasts by both clocks, and never again after it did not', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const { clock, cell, extend, reader } = machine();
+        const { clock, cell, lease, extend, reader } = machine();
         const threads = [cell, reader(), reader()];
         let ends = { monotonic: 0, uptime: 0 };
-        let isOver = false;
+        let [isOver, lengthMs] = [false, LEASE_MS];
         for (const each of steps) {
           const now = { monotonic: clock.monotonicMs, uptime: clock.monotonicMs + clock.suspendedMs };
           if ('runMs' in each) clock.monotonicMs += each.runMs;
           else if ('suspendMs' in each) clock.suspendedMs += each.suspendMs;
-          else if ('end' in each) {
+          else if ('shortenMs' in each) {
+            const byMs = Math.min(each.shortenMs, lengthMs);
+            lengthMs -= byMs;
+            lease.lasts(lengthMs);
+            ends = { monotonic: ends.monotonic - byMs, uptime: ends.uptime - byMs };
+          } else if ('end' in each) {
             cell.end(each.end as EndReason);
             isOver = true;
           } else if ('extendMs' in each) {
             extend(each.extendMs);
+            const forMs = each.extendMs - LEASE_MS + lengthMs;
             ends = {
-              monotonic: Math.max(ends.monotonic, now.monotonic + each.extendMs),
-              uptime: Math.max(ends.uptime, now.uptime + each.extendMs + TOLERANCE_MS),
+              monotonic: Math.max(ends.monotonic, now.monotonic + forMs),
+              uptime: Math.max(ends.uptime, now.uptime + forMs + TOLERANCE_MS),
             };
           } else {
             const leftMs = Math.min(ends.monotonic - now.monotonic, ends.uptime - now.uptime);

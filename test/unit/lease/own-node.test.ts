@@ -1,9 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
 import { Validity } from '../../../src/lease/validity.js';
 import { leaseStart } from '../../../src/platform/time/clock.js';
-import { machineInstantIn } from '../../../src/platform/time/machine-instant.js';
 import type { ProvenNode } from '../../../src/session/keep-alive/heartbeat-batch.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
@@ -15,6 +14,9 @@ class Hold extends Validity {
   }
   forget(): void {
     this.letGo();
+  }
+  cell(): LeaseCell {
+    return this.shareLease(undefined);
   }
   protected override onLoss(): void {
     this.endForOtherThreads('lease-expired');
@@ -34,7 +36,7 @@ async function setUpRepeated() {
 
 /** What the thread does when a heartbeat was confirmed. */
 function extend(node: OwnNode): void {
-  for (const memory of node.cells) new LeaseCell(memory).extend(machineInstantIn(() => 60_000));
+  for (const memory of node.extendedByThread) new SharedLease(memory).provedAgo(() => -60_000);
 }
 
 /** Makes a session's node that is kept alive, and records the nodes for which the session sends heartbeats. */
@@ -95,15 +97,38 @@ describe('a node of a session whose heartbeats a thread repeats', () => {
   it('has its heartbeats repeated from the beginning of a hold until it is released, also while the work of the hold settles', async () => {
     const { clock, session, node } = await setUpRepeated();
     const changed = vi.spyOn(session.keepAlive, 'heldByChanged');
-    expect(node.cells).toEqual([]);
+    expect(node.extendedByThread).toEqual([]);
     const hold = new Hold(node, clock);
     expect(changed).toHaveBeenCalledTimes(1);
-    expect(node.cells).toHaveLength(1);
+    expect(node.extendedByThread).toHaveLength(1);
     hold.end();
-    expect(node.cells).toHaveLength(1);
+    expect(node.extendedByThread).toHaveLength(1);
     expect(session.keepAlive.has(node)).toBe(true);
     node.release();
     expect(session.keepAlive.has(node)).toBe(false); // Before the caller can write the release.
+  });
+
+  it('gives the thread one lease for thousands of holds, with the first one, and takes it with the last', async () => {
+    const { clock, session, node } = await setUpRepeated();
+    const changed = vi.spyOn(session.keepAlive, 'heldByChanged');
+    const holds = Array.from({ length: 4096 }, () => new Hold(node, clock));
+    expect(node.extendedByThread).toHaveLength(1);
+    for (const hold of holds) {
+      expect(changed).toHaveBeenCalledTimes(1);
+      hold.end();
+      hold.forget();
+    }
+    expect(changed).toHaveBeenCalledTimes(2);
+    expect(node.extendedByThread).toEqual([]);
+  });
+
+  it('shows all threads at once that a server has granted a shorter lease', async () => {
+    const { clock, session, node } = await setUpRepeated();
+    const hold = new Hold(node, clock);
+    const { lease, end } = hold.cell().memory;
+    vi.spyOn(session, 'leaseMs', 'get').mockReturnValue(5);
+    session.keepAlive.leaseShortened();
+    expect(new LeaseCell(new SharedLease(lease), end).remainingMs()).toBeLessThanOrEqual(5);
   });
 
   it('has them repeated for its other holds, if it has any, when the work of one has settled', async () => {
@@ -111,25 +136,26 @@ describe('a node of a session whose heartbeats a thread repeats', () => {
     const [one, other] = [new Hold(node, clock), new Hold(node, clock)];
     one.end();
     one.forget();
-    expect(node.cells).toHaveLength(1);
+    expect(node.extendedByThread).toHaveLength(1);
     extend(node);
     expect(other.isHeld()).toBe(true);
     other.end();
     other.forget();
-    expect(node.cells).toEqual([]);
+    expect(node.extendedByThread).toEqual([]);
   });
 
   it('is over in this thread, for that hold, when another thread has found its lease over', async () => {
     const { clock, node } = await setUpRepeated();
     const hold = new Hold(node, clock);
-    const [memory] = node.cells;
-    new LeaseCell(memory, { monotonicMs: () => Number.MAX_SAFE_INTEGER }).isHeld();
+    const { memory } = hold.cell();
+    const later = new SharedLease(memory.lease, { monotonicMs: () => Number.MAX_SAFE_INTEGER });
+    new LeaseCell(later, memory.end).isHeld();
     extend(node);
     expect(hold.isHeld()).toBe(false);
     expect(hold.signal.aborted).toBe(true);
   });
 
-  it('extends its cells by its own proofs, too', async () => {
+  it('extends the shared lease by its own proofs, too', async () => {
     const { clock, node } = await setUpRepeated();
     const hold = new Hold(node, clock);
     const before = hold.remainingMs();

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, ShardEndedError, TermEndedError } from '../../../src/errors.js';
-import { LeaseCell } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import { handleOf, heldTerm, type TermHandle } from '../../../src/lease/term-handle.js';
-import { machineInstantIn } from '../../../src/platform/time/machine-instant.js';
 
 function lasting() {
-  const cell = new LeaseCell();
-  cell.extend(machineInstantIn(() => 3_600_000));
-  return cell;
+  const lease = new SharedLease();
+  lease.lasts(3_600_000);
+  lease.provedAgo(() => 0);
+  return new LeaseCell(lease);
 }
 
 const TERM = { number: 3, token: 17n };
@@ -48,8 +48,10 @@ describe('a handle', () => {
     ['one of another process', { ...handle, pid: process.pid + 1 }],
     ['one with a shard that has no name', { ...handle, shard: 1 }],
     ['one whose memory is not shared', { ...handle, lease: new ArrayBuffer(24) }],
-    ['one with other shared memory', { ...handle, lease: new SharedArrayBuffer(24) }],
+    ['one whose memories are interchanged', { ...handle, lease: handle.end, end: handle.lease }],
     ['one with memory of another layout', { ...handle, lease: new SharedArrayBuffer(32) }],
+    ['one with an end of another layout', { ...handle, end: new SharedArrayBuffer(8) }],
+    ['one without an end', { ...handle, end: undefined }],
     ['one without a token', { ...handle, token: 17 }],
     ['a token', 17n],
     ['null', null],

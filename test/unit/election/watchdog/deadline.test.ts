@@ -17,7 +17,8 @@ describe("the watchdog's deadline", () => {
   it('has not passed while another thread extends the lease, though this one stands still', () => {
     const deadline = new SharedDeadline();
     const until = process.hrtime.bigint() + 60_000_000n;
-    deadline.cell.extend(machineInstantIn(() => 60));
+    deadline.lease.lasts(60);
+    deadline.lease.proved(machineInstantIn(() => 0));
     deadline.setIn(() => -1);
     expect(waitBy(deadline)).toBe(true);
     expect(process.hrtime.bigint()).toBeGreaterThanOrEqual(until);

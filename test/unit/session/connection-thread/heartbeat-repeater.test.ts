@@ -4,6 +4,7 @@ import type { MachineInstant } from '../../../../src/platform/time/machine-insta
 import { FrameFilter } from '../../../../src/session/connection-thread/frame-filter.js';
 import {
   type GivenHeartbeat,
+  type GivenLease,
   pingsEveryMs,
   type RepeatAnswer,
   Repeater,
@@ -19,8 +20,8 @@ const REPEAT_MS = repeatsEveryMs(TIMES); // 500.
 const HELD = '/election/leader';
 const WAITING = '/other/candidate';
 
-/** A cell of a held node. The test tells cells apart by identity. */
-const cell = () => new SharedArrayBuffer(8);
+/** The lease of a held node. The test tells leases apart by identity. */
+const lease = () => new SharedArrayBuffer(8);
 
 function heartbeatOf(nodes: readonly Node[], isForHeld: boolean): GivenHeartbeat {
   const parts = nodes.flatMap(({ path, isRaised }) => [
@@ -28,10 +29,10 @@ function heartbeatOf(nodes: readonly Node[], isForHeld: boolean): GivenHeartbeat
     ...(isRaised ? [{ kind: 'set' as const, path: `${path}-heartbeat`, data: Buffer.alloc(0) }] : []),
   ]);
   let at = 0;
-  const given = nodes.map(({ id, isRaised, version, cells }) => {
+  const given = nodes.map(({ id, isRaised, version }) => {
     const raisedBy = isRaised ? at + 1 : undefined;
     at += isRaised ? 2 : 1;
-    return { id, raisedBy, version, cells };
+    return { id, raisedBy, version };
   });
   return { frame: heartbeatRequest(parts).encode(0), nodes: given, isForHeld };
 }
@@ -41,7 +42,6 @@ interface Node {
   readonly path: string;
   readonly isRaised: boolean;
   readonly version: number;
-  readonly cells: readonly SharedArrayBuffer[];
 }
 
 const node = (id: number, path: string, more: Partial<Node> = {}): Node => ({
@@ -49,7 +49,6 @@ const node = (id: number, path: string, more: Partial<Node> = {}): Node => ({
   path,
   isRaised: true,
   version: 0,
-  cells: [],
   ...more,
 });
 
@@ -75,14 +74,14 @@ function setUp() {
   const time = { ms: 0 };
   const toServer: { xid: number; bytes: Buffer; at: number; by: 'main' | 'thread' }[] = [];
   const toMain: Buffer[] = [];
-  const extended: { cell: SharedArrayBuffer; until: MachineInstant }[] = [];
+  const extended: { lease: SharedArrayBuffer; sentAt: MachineInstant }[] = [];
   const took: number[] = [];
   const repeated: RepeatAnswer[] = [];
   const repeater = new Repeater({
     now: () => time.ms,
-    instantIn: (ms) => ({ monotonicMs: time.ms + ms }),
+    instant: () => ({ monotonicMs: time.ms }),
     write: (bytes) => void toServer.push({ xid: bytes.readInt32BE(4), bytes, at: time.ms, by: 'thread' }),
-    extend: (cell, until) => void extended.push({ cell, until }),
+    proved: (lease, sentAt) => void extended.push({ lease, sentAt }),
     answered: (ms) => void took.push(ms),
     repeated: (answer) => void repeated.push(answer),
   });
@@ -105,15 +104,15 @@ function setUp() {
 }
 
 /** As {@link setUp}, over a connection that serves, with these heartbeats. */
-function setUpServed(heartbeats: readonly GivenHeartbeat[]) {
+function setUpServed(heartbeats: readonly GivenHeartbeat[], leases: readonly GivenLease[] = []) {
   const all = setUp();
   all.mainWrites(greeting(4800)); // Any frame: the handshake has no xid.
   all.filter.push(greeting(4800));
   all.toMain.length = 0;
   all.toServer.length = 0;
   const give = (next: readonly GivenHeartbeat[] | undefined) =>
-    all.repeater.give(next && { ...TIMES, heartbeats: next });
-  give(heartbeats);
+    all.repeater.give(next && { ...TIMES, heartbeats: next, leases: [] });
+  all.repeater.give({ ...TIMES, heartbeats, leases });
   const passed = () => Buffer.concat(all.toMain);
   return { ...all, give, passed };
 }
@@ -200,9 +199,9 @@ describe('a repeated heartbeat', () => {
 
   /** The thread sends no other heartbeat after that answer until the main thread has sent one that is confirmed. */
   function isTheLast(answer: (xid: number) => Buffer): void {
-    const shared = cell();
-    const heartbeat = heartbeatOf([node(1, HELD, { version: 3, cells: [shared] })], true);
-    const { time, filter, extended, mainWrites, beat, give } = setUpServed([heartbeat]);
+    const shared = [{ id: 1, memory: [lease()] }];
+    const heartbeat = heartbeatOf([node(1, HELD, { version: 3 })], true);
+    const { time, filter, extended, mainWrites, beat, give } = setUpServed([heartbeat], shared);
     time.ms = 10_000;
     const [xid = 0] = beat();
     filter.push(answer(xid));
@@ -266,46 +265,49 @@ describe('a repeated heartbeat', () => {
 
 describe('a lease', () => {
   it('counts from before a heartbeat of either thread was written, and begins with the reply that confirms it', () => {
-    const shared = cell();
-    const heartbeat = heartbeatOf([node(1, HELD, { cells: [shared] })], true);
-    const { time, filter, extended, repeated, mainWrites, beat, took } = setUpServed([heartbeat]);
+    const shared = lease();
+    const heartbeat = heartbeatOf([node(1, HELD)], true);
+    const leases = [{ id: 1, memory: [shared] }];
+    const { time, filter, extended, repeated, mainWrites, beat, took } = setUpServed([heartbeat], leases);
     time.ms = 100;
     mainWrites(withXid(heartbeat, 5));
     time.ms = 900;
     expect(extended).toEqual([]);
     filter.push(committed(5, [1]));
-    expect(extended).toEqual([{ cell: shared, until: { monotonicMs: 100 + TIMES.leaseMs } }]);
+    expect(extended).toEqual([{ lease: shared, sentAt: { monotonicMs: 100 } }]);
     expect(took).toEqual([800]);
     const [xid = 0] = beat();
     time.ms = 1200;
     filter.push(committed(xid, [2]));
-    expect(extended[1]).toEqual({ cell: shared, until: { monotonicMs: 900 + TIMES.leaseMs } });
+    expect(extended[1]).toEqual({ lease: shared, sentAt: { monotonicMs: 900 } });
     expect(repeated).toEqual([{ zxid: 7n, versions: [{ id: 1, version: 2 }] }]); // The main thread hears of it.
   });
 
   it('of one node goes on, though the version of another one did not rise', () => {
-    const [good, bad] = [cell(), cell()];
-    const nodes = [node(1, HELD, { cells: [good] }), node(2, WAITING, { version: 8, cells: [bad] })];
-    const { time, filter, extended, beat } = setUpServed([heartbeatOf(nodes, true)]);
+    const [good, bad] = [lease(), lease()];
+    const nodes = [node(1, HELD), node(2, WAITING, { version: 8 })];
+    const leases = [good, bad].map((memory, at) => ({ id: at + 1, memory: [memory] }));
+    const { time, filter, extended, beat } = setUpServed([heartbeatOf(nodes, true)], leases);
     time.ms = 10_000;
     const [xid = 0] = beat();
     filter.push(committed(xid, [1, 8]));
-    expect(extended.map(({ cell }) => cell)).toEqual([good]);
+    expect(extended.map(({ lease }) => lease)).toEqual([good]);
   });
 
-  it('extends each cell of a node', () => {
-    const cells = [cell(), cell()];
-    const { time, filter, extended, beat } = setUpServed([heartbeatOf([node(1, HELD, { cells })], true)]);
+  it('is extended in all memory that shows it', () => {
+    const memory = [lease(), lease()];
+    const heartbeats = [heartbeatOf([node(1, HELD)], true)];
+    const { time, filter, extended, beat } = setUpServed(heartbeats, [{ id: 1, memory }]);
     time.ms = 10_000;
     const [xid = 0] = beat();
     filter.push(committed(xid, [1]));
-    expect(extended.map(({ cell }) => cell)).toEqual(cells);
+    expect(extended.map(({ lease }) => lease)).toEqual(memory);
   });
 
   it('does not begin with a version that the thread has seen before, though the main thread has not', () => {
-    const shared = cell();
-    const heartbeat = () => heartbeatOf([node(1, HELD, { cells: [shared] })], true);
-    const { time, filter, extended, beat, give } = setUpServed([heartbeat()]);
+    const heartbeat = () => heartbeatOf([node(1, HELD)], true);
+    const leases = [{ id: 1, memory: [lease()] }];
+    const { time, filter, extended, beat, give } = setUpServed([heartbeat()], leases);
     time.ms = 10_000;
     const [first = 0] = beat();
     filter.push(committed(first, [5]));
@@ -385,10 +387,8 @@ describe('in any course of events', () => {
     let repeats = 0;
     fc.assert(
       fc.property(steps, (course) => {
-        const shared = cell();
-        const heartbeat = (isForHeld: boolean) =>
-          heartbeatOf([node(1, HELD, { cells: [shared] })], isForHeld);
-        const world = setUpServed([heartbeat(true)]);
+        const heartbeat = (isForHeld: boolean) => heartbeatOf([node(1, HELD)], isForHeld);
+        const world = setUpServed([heartbeat(true)], [{ id: 1, memory: [lease()] }]);
         const { time, filter, toServer, extended, mainWrites, repeater, give, passed } = world;
         let [mainXid, answered, version, isHeld] = [0, 0, 0, true];
         const expected: Buffer[] = [];
@@ -429,7 +429,7 @@ describe('in any course of events', () => {
           }
         }
         expect(passed()).toEqual(Buffer.concat(expected));
-        expect(extended.map(({ until }) => (until.monotonicMs ?? 0) - TIMES.leaseMs)).toEqual(proofs);
+        expect(extended.map(({ sentAt }) => sentAt.monotonicMs)).toEqual(proofs);
       }),
       { numRuns: 300 },
     );

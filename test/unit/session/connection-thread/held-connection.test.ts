@@ -17,8 +17,13 @@ const HANDSHAKE = encodeHandshake({ ...NEW_SESSION, timeoutMs: 4800, lastZxid: 0
 /** A heartbeat of what is held. */
 const HEARTBEAT = {
   frame: heartbeatRequest([{ kind: 'check', path: '/election/leader' }]).encode(0),
-  nodes: [{ id: 1, raisedBy: undefined, version: 0, cells: [new SharedArrayBuffer(8)] }],
+  nodes: [{ id: 1, raisedBy: undefined, version: 0 }],
   isForHeld: true,
+};
+const GIVEN = {
+  ...TIMES,
+  heartbeats: [HEARTBEAT],
+  leases: [{ id: 1, memory: [new SharedArrayBuffer(8)] }],
 };
 const OTHER = heartbeatRequest([{ kind: 'check', path: '/another' }]).encode(1);
 const COMMITTED = new Writer().int(13).bool(false).int(0).int(-1).bool(true).int(-1).done();
@@ -75,14 +80,14 @@ function setUp() {
   };
   const connection = new HeldConnection(1, opening, {
     environment: { clock, openSocket },
-    extend: () => void events.push('the lease is extended'),
+    proved: () => void events.push('the lease is extended'),
     post: (message) => void events.push(message.kind === 'failed' ? message.error.message : message.kind),
   });
   const [socket] = sockets as [FakeSocket];
   socket.emit('connect');
   connection.write(HANDSHAKE);
   socket.says(greeting(4800));
-  connection.give({ ...TIMES, heartbeats: [HEARTBEAT] });
+  connection.give(GIVEN);
   events.length = 0;
   const endsOfNothing = async () => {
     const written = socket.written.length;
@@ -134,7 +139,7 @@ describe('a connection that is lost in a stall', () => {
     await settle();
     const written = socket.written.length;
     connection.write(OTHER);
-    connection.give({ ...TIMES, heartbeats: [HEARTBEAT] });
+    connection.give(GIVEN);
     connection.destroy();
     expect(socket.written).toHaveLength(written);
     expect(events).toEqual(['closed']);

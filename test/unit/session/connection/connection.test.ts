@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConnectionLossError } from '../../../../src/errors.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
+import type { Given } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
 import { deleteRequest, existsRequest, multiRequest } from '../../../../src/session/protocol/requests.js';
 import { msOf } from '../../../support/lease-instant.js';
 import { settle } from '../../../support/waiting.mjs';
@@ -35,6 +36,38 @@ describe('a connection', () => {
     expect(socket.written).toEqual([]);
     await settle();
     expect(socket.written.map(askedIn)).toEqual([[EXISTS, EXISTS, EXISTS]]);
+  });
+
+  it('tells the thread that holds it once what changes in one go, before code that goes on and anything that is written', async () => {
+    const { socket, connection } = await setUp();
+    const events: string[] = [];
+    const write = socket.write.bind(socket);
+    const give = (given: Given | undefined) => void events.push(`given ${given?.leaseMs}`);
+    Object.assign(socket, {
+      give,
+      write: (bytes: Buffer) => {
+        events.push('written');
+        return write(bytes);
+      },
+    });
+    const repeats = { answered: () => undefined, repeated: () => undefined };
+    let leaseMs = 0;
+    const change = (isUrgent = false) =>
+      connection.give(
+        () => ({ leaseMs, sessionTimeoutMs: 0, heartbeats: [], leases: [] }),
+        repeats,
+        isUrgent,
+      );
+    for (leaseMs = 1; leaseMs < 1000; leaseMs++) change();
+    const goesOn = Promise.resolve().then(() => void events.push('goes on'));
+    await goesOn;
+    expect(events.splice(0)).toEqual(['given 1000', 'goes on']);
+    change();
+    connection.send(deleteRequest('/a')).catch(() => undefined);
+    change(true);
+    expect(events).toEqual(['given 1000', 'written', 'given 1000']);
+    await settle();
+    expect(events).toHaveLength(3);
   });
 
   it('writes a deletion at once, behind what was asked before it, and no second one of the same go', async () => {

@@ -14,7 +14,7 @@ import { settle } from '../../../support/waiting.mjs';
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 6000 };
 
 class FakeNode implements ProvenNode {
-  cells: SharedArrayBuffer[] = [];
+  extendedByThread: SharedArrayBuffer[] = [];
   readonly shown: unknown[] = [];
   readonly absolutePath: string;
   readonly raised: RaisedVersion | undefined;
@@ -49,8 +49,8 @@ function setUp() {
   const answers: (() => void)[] = [];
   const connection = {
     server: { host: 'fake', port: 1 },
-    give: (next: Given | undefined, to: Repeats) => {
-      given.push(next);
+    give: (next: () => Given | undefined, to: Repeats) => {
+      given.push(next());
       repeats = to;
     },
     send: (request: Request<unknown>) =>
@@ -79,21 +79,22 @@ function setUp() {
   return { clock, given, keepAlive, start, answer, heard, warned, stalls, took, repeated: () => repeated };
 }
 
-const cell = () => new SharedArrayBuffer(24);
+const lease = () => new SharedArrayBuffer(24);
 
 describe('what the thread of a connection is given', () => {
   it('is the heartbeat of what is held, in its steady form, from when the connection serves', () => {
     const { given, keepAlive, start } = setUp();
     const node = new FakeNode('/a');
-    node.cells = [cell()];
+    node.extendedByThread = [lease()];
     keepAlive.add(node);
     start();
     const [heartbeat] = given.at(-1)?.heartbeats ?? [];
     expect(given.at(-1)).toMatchObject(TIMES);
     expect(heartbeat).toMatchObject({
       isForHeld: true,
-      nodes: [{ id: 1, raisedBy: 1, version: 3, cells: node.cells }],
+      nodes: [{ id: 1, raisedBy: 1, version: 3 }],
     });
+    expect(given.at(-1)?.leases).toEqual([{ id: 1, memory: node.extendedByThread }]);
     expect(Buffer.from(heartbeat?.frame ?? []).includes('/a-h')).toBe(true);
   });
 
@@ -110,23 +111,35 @@ describe('what the thread of a connection is given', () => {
     keepAlive.add(new FakeNode('/waiting'));
     keepAlive.add(held);
     start();
-    held.cells = [cell()];
+    held.extendedByThread = [lease()];
     keepAlive.heldByChanged(held);
     const [all, ofHeld] = given.at(-1)?.heartbeats ?? [];
     expect([all?.isForHeld, ofHeld?.isForHeld]).toEqual([false, true]);
     expect(all?.nodes.map(({ id }) => id)).toEqual([1, 2]);
-    expect(ofHeld?.nodes).toEqual([{ id: 2, raisedBy: undefined, version: 0, cells: held.cells }]);
+    expect(ofHeld?.nodes).toEqual([{ id: 2, raisedBy: undefined, version: 0 }]);
     expect(Buffer.from(ofHeld?.frame ?? []).includes('/waiting')).toBe(false);
   });
 
   it('no longer has a node as soon as that is removed, before anything else can be written', () => {
     const { given, keepAlive, start } = setUp();
     const node = new FakeNode('/a');
-    node.cells = [cell()];
+    node.extendedByThread = [lease()];
     keepAlive.add(node);
     start();
     keepAlive.remove(node);
     expect(given.at(-1)?.heartbeats).toEqual([]);
+  });
+
+  it('has the lease of each node once, however often a heartbeat is given', () => {
+    const { given, keepAlive, start } = setUp();
+    const nodes = ['/a', '/b'].map((path) => new FakeNode(path));
+    for (const node of nodes) {
+      node.extendedByThread = [lease()];
+      keepAlive.add(node);
+    }
+    start();
+    keepAlive.heldByChanged(nodes[0] as FakeNode);
+    expect(given.map((each) => each?.leases.map(({ id }) => id))).toEqual([[1, 2], []]);
   });
 
   it('is nothing at all once the session has ended or lost the connection', () => {
@@ -141,7 +154,7 @@ describe('what the thread of a connection reports', () => {
   it('shows the versions that it has raised, as an answer to this thread would', () => {
     const { keepAlive, start, heard, repeated } = setUp();
     const node = new FakeNode('/a');
-    node.cells = [cell()];
+    node.extendedByThread = [lease()];
     keepAlive.add(node);
     start();
     heard().repeated({ zxid: 9n, versions: [{ id: 1, version: 7 }] });
@@ -152,7 +165,7 @@ describe('what the thread of a connection reports', () => {
   it('is one stall, however many heartbeats the thread has sent in it, and is logged at most once a minute', async () => {
     const { clock, keepAlive, start, answer, heard, stalls, warned } = setUp();
     const node = new FakeNode('/a');
-    node.cells = [cell()];
+    node.extendedByThread = [lease()];
     keepAlive.add(node);
     start();
     await clock.advance(0);
