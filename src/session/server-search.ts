@@ -297,6 +297,7 @@ export class ServerSearch {
     }
     this.#search = undefined;
     this.#isReplaceable = false;
+    this.#dialer.served();
     this.#outage.served();
     this.#served?.resolve();
     this.#served = undefined;

@@ -137,10 +137,11 @@ describe('the layers', () => {
       'node:net',
       [
         'session/connection/connect-string.ts',
-        'session/connection/dialer.ts',
+        'session/connection/round.ts',
         'cli/commands/dashboard.ts',
         'kerberos/kerberos.ts',
         'platform/injected-environment.ts',
+        'platform/name-lookups.ts',
         'overview/reading/periodic-reads.ts',
         'session/connection/outage.ts',
         'session/session-options.ts',

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { deferred, ignore, settledWithin } from '../../platform/async/promises.js';
 import type { Server } from '../../platform/injected-environment.js';
+import { lookUp } from '../../platform/name-lookups.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import { openTransport } from '../../session/connection/transport.js';
@@ -156,7 +157,7 @@ async function statusOf(session: Session, server: Server): Promise<ServerStatus>
   let isOver = false;
   const timer = session.clock.after(ANSWER_WITHIN_MS, () => answered.reject(undefined), { background: true });
   const ask = async () => {
-    const [address] = isIP(server.host) === 0 ? await environment.resolve(server.host) : [server.host];
+    const [address] = await lookUp(server.host, environment);
     if (address === undefined) return answered.reject(undefined);
     if (isOver) return;
     const { socket, ready, incoming } = openTransport({ server, address }, environment, ensemble.tls);

@@ -112,6 +112,24 @@ export function microtask(task: () => void): void {
   void RESOLVED.then(task);
 }
 
+/** Calls that haven't ended, by what they ask for. */
+interface Calls<K, T> {
+  get(key: K): Promise<T> | undefined;
+  set(key: K, call: Promise<T>): unknown;
+  delete(key: K): unknown;
+}
+
+/** Calls `task`, not on the caller's stack. While a call for `key` hasn't ended, no second one begins, and the result is that one's. */
+export function callOnce<K, T>(calls: Calls<K, T>, key: K, task: () => T | PromiseLike<T>): Promise<T> {
+  const begun = calls.get(key);
+  if (begun !== undefined) return begun;
+  const call = Promise.resolve().then(task);
+  const ended = () => void calls.delete(key);
+  calls.set(key, call);
+  call.then(ended, ended);
+  return call;
+}
+
 /** For a promise whose outcome is handled elsewhere. A comment at the call says where. */
 export function ignore(): void {
   return undefined;

@@ -1,9 +1,9 @@
-import { isIP } from 'node:net';
 import { AuthenticationError, ConnectTimeoutError, describe } from '../../errors.js';
 import { type Abortable, LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { abortable } from '../../platform/async/promises.js';
 import type { Environment, Server } from '../../platform/injected-environment.js';
 import type { Logger } from '../../platform/logging/logger.js';
+import { lookUp } from '../../platform/name-lookups.js';
 import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { afterPendingInput, sleep } from '../../platform/time/clock.js';
 import type { Handshake, HandshakeReply } from '../protocol/requests.js';
@@ -11,6 +11,7 @@ import { Connection, type ConnectionOwner } from './connection.js';
 import { HandshakeLostError } from './connection-end.js';
 import type { Answer, AskedOption } from './option-source.js';
 import type { Outage } from './outage.js';
+import { Round } from './round.js';
 import { type ConnectSource, renewed, shuffled } from './server-list.js';
 import type { Endpoint, Transport } from './transport.js';
 
@@ -18,7 +19,7 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 // This doesn't grow with the session timeout: a server that is starting stays silent, but answers a new connection a moment later.
 const MAX_HANDSHAKE_MS = 5000;
-// A connection that lasted this long shows that its server serves. After its loss the first round follows without a pause.
+// A server that served for so long serves well. After the loss of its connection the first round follows without a pause.
 const SETTLED_AFTER_MS = 2000;
 
 /** The pause after the `round`th round (from 1) in which no server accepted the session, in milliseconds. */
@@ -36,15 +37,6 @@ export function handshakeTimeoutMs(round: number, addresses: number, sessionTime
   return Math.min(longest, first * 2 ** round);
 }
 
-/**
- * The addresses of one server in the order to try them. They are shuffled. Addresses of the family that the system lists first
- * come first, since a machine may have no route for the other family. The address that was tried last comes last.
- */
-export function inTurn(found: readonly string[], last: string | undefined, random: () => number): string[] {
-  const rank = (address: string) => (address === last ? 2 : Number(isIP(address) !== isIP(found[0] ?? '')));
-  return shuffled([...new Set(found)], random).sort((a, b) => rank(a) - rank(b));
-}
-
 export interface DialerOptions {
   readonly connect: ConnectSource;
   /** The other options that may be functions. All tries of a round use the values that were given before it. */
@@ -55,7 +47,7 @@ export interface DialerOptions {
   readonly logger: Logger;
   /** The dialer notes each try here. The session notes the end. */
   readonly outage: Outage;
-  /** Called after each try that failed. Must not throw. */
+  /** Called when all addresses of a server were tried, and when a function gave no value. Must not throw. */
   readonly onTried: () => void;
 }
 
@@ -67,9 +59,8 @@ export interface Dialed {
 }
 
 /**
- * Finds a server that accepts the session. It tries one server after the other without a pause. After each round in vain it
- * pauses, for longer each time, with jitter. If a server accepts the session and then drops the connection, the try counts as
- * failed. The dialer looks up a server's name at each try, and tries all its addresses.
+ * Finds a server that accepts the session. It tries one server after the other without a pause, in rounds. After each round in vain it
+ * pauses, for longer each time, with jitter. A server that accepts the session and doesn't serve it was tried in vain, too.
  *
  * At the beginning of a search and before each further round it asks the options that are functions. If one of them fails, nothing is
  * tried, and that counts as a round in vain. But if `connect()` fails, or doesn't answer in time, the round uses the former list.
@@ -78,16 +69,13 @@ export class Dialer {
   readonly #options: DialerOptions;
   readonly #functions: readonly AskedOption[];
   #servers: readonly Server[]; // In the order of the tries.
-  /** How many addresses each server had when its name was last looked up; `undefined` if no name was looked up. */
-  #addresses: Map<Server, number> | undefined;
-  #next = 0;
-  #rounds = 0; // How many rounds in a row were in vain.
-  #tries = 0; // How many servers of the present round were tried.
+  /** How many addresses each server had when its name was last looked up. */
+  readonly #addressCounts = new WeakMap<Server, number>();
+  #round = new Round(0);
   #mustAsk = false;
-  #openedAt = Number.NEGATIVE_INFINITY;
+  #servedAt = Number.NEGATIVE_INFINITY;
   #last: Endpoint | undefined;
   #lastFailure: unknown;
-  #refusal: AuthenticationError | undefined; // Of the present round.
   #handshakeLostAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: DialerOptions) {
@@ -106,9 +94,28 @@ export class Dialer {
     return this.#handshakeLostAt;
   }
 
-  /** A search begins, in which `dial` may be called more than once. */
+  /** A search begins, in which `dial` may be called more than once. It goes on with the present round, if a server has hardly served. */
   beginSearch(): void {
+    const { environment, onTried } = this.#options;
+    if (environment.clock.now() - this.#servedAt > SETTLED_AFTER_MS) {
+      this.#beginRound(0);
+      onTried(); // The owner's session before this one may have been given up before its first try had failed.
+    } else {
+      this.#mustAsk = this.#functions.length > 0;
+      if (this.#last !== undefined) this.#round.leaveIfTried(this.#last.server);
+    }
+  }
+
+  /** The search is over: the server that was dialed last serves the session. */
+  served(): void {
+    this.#servedAt = this.#options.environment.clock.now();
+  }
+
+  #beginRound(number: number): void {
+    this.#round = new Round(number, this.#last);
     this.#mustAsk = this.#functions.length > 0;
+    const at = this.#servers.indexOf(this.#last?.server as Server) + 1;
+    this.#servers = [...this.#servers.slice(at), ...this.#servers.slice(0, at)];
   }
 
   /**
@@ -123,45 +130,43 @@ export class Dialer {
     isNeeded: () => boolean,
     signal: Abortable,
   ): Promise<Dialed> {
-    if (this.#options.environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS)
-      [this.#rounds, this.#tries, this.#refusal] = [0, 0, undefined];
-    this.#reportTried(); // The last server may have accepted the session and dropped the connection before it served.
+    const { outage, environment } = this.#options;
     while (isNeeded()) {
       signal.throwIfAborted();
-      if (this.#tries > 0 && this.#tries >= this.#servers.length) await this.#endRound(signal);
+      outage.searched(environment.clock.now());
+      if (this.#round.isOver(this.#servers)) await this.#nextRound(signal);
       if (this.#mustAsk && !(await this.#ask(makeHandshake().timeoutMs, signal))) {
         this.#reportTried();
         continue;
       }
-      this.#tries++;
-      this.#options.outage.tried(this.#options.environment.clock.now());
-      const server = this.#servers[this.#next++ % this.#servers.length] as Server;
-      for (const address of await this.#resolve(server, makeHandshake().timeoutMs, signal)) {
-        if (!isNeeded()) break;
+      const server = this.#round.next(this.#servers);
+      if (server === undefined) continue; // A function has named other servers.
+      if (!this.#round.hasFound(server)) outage.tried();
+      const address = await this.#nextAddress(server, makeHandshake().timeoutMs, signal);
+      if (address === undefined) {
+        this.#round.leave(server);
+        this.#reportTried();
+      } else if (isNeeded()) {
         const opened = await this.#try({ server, address }, makeHandshake(), owner, signal);
         if (opened !== undefined) return opened;
       }
-      this.#reportTried();
     }
     throw new ConnectTimeoutError('no server accepted the session');
   }
 
-  /** A try has failed. @throws AuthenticationError if it was the last one of a round, as {@link dial} says */
+  /** @throws AuthenticationError at the end of a round, as {@link dial} says */
   #reportTried(): void {
     const { outage, onTried } = this.#options;
-    const isRoundOver = this.#tries >= this.#servers.length;
+    const { refusal } = this.#round;
     // Later, passwords and servers change one by one, so another round may find a server that knows the credentials.
-    if (isRoundOver && this.#refusal !== undefined && !outage.hasServed) throw this.#refusal;
+    if (refusal !== undefined && !outage.hasServed && this.#round.isOver(this.#servers)) throw refusal;
     onTried();
   }
 
-  #endRound(signal: Abortable): Promise<void> {
+  #nextRound(signal: Abortable): Promise<void> {
     const { clock, random } = this.#options.environment;
-    this.#refusal = undefined;
-    this.#rounds++;
-    this.#tries = 0;
-    this.beginSearch();
-    return sleep(clock, pauseMs(this.#rounds, random()), signal);
+    this.#beginRound(this.#round.number + 1);
+    return sleep(clock, pauseMs(this.#round.number, random()), signal);
   }
 
   /** Asks all functions at the same time. `false` if one of them fails. */
@@ -170,13 +175,13 @@ export class Dialer {
     const haveAnswered = (await Promise.all(asked)).every(Boolean);
     this.#useList();
     if (haveAnswered) this.#mustAsk = false;
-    else this.#tries = Math.max(1, this.#servers.length); // A round in vain.
+    else this.#round.giveUp();
     return haveAnswered;
   }
 
   /** Waits for a function's answer as long as it takes, or while the search goes on. `false` if there is no value for this round. */
   async #hear(source: AskedOption, sessionTimeoutMs: number, signal: Abortable): Promise<boolean> {
-    const { connect, outage, onTried, environment, logger } = this.#options;
+    const { connect, outage, onTried, logger } = this.#options;
     const asking = source.ask();
     for (;;) {
       const answer = await this.#answerInTime(source, asking, sessionTimeoutMs, signal);
@@ -186,7 +191,7 @@ export class Dialer {
       if (source === connect) logger.debug(fields, 'connect() gave no servers');
       else logger.debug({ option: source.name, ...fields }, 'an option gave no value');
       if (source === connect && connect.newest !== undefined) return true;
-      outage.tried(environment.clock.now(), Math.max(1, this.#servers.length));
+      outage.tried(Math.max(1, this.#servers.length));
       this.#noteFailure(source.name, answer.error);
       if (answer.name !== 'late') return false;
       onTried(); // Otherwise a function that never answers would not be reported.
@@ -210,29 +215,31 @@ export class Dialer {
   /** Servers that were listed before keep their order, so that no server is left out when the list changes often. */
   #useList(): void {
     const listed = this.#options.connect.newest?.servers ?? [];
-    const at = this.#next % Math.max(1, this.#servers.length);
-    const present = [...this.#servers.slice(at), ...this.#servers.slice(0, at)];
-    const servers = renewed(present, listed, this.#options.environment.random);
-    if (servers === present) return;
-    [this.#servers, this.#next] = [servers, 0];
-    this.#addresses = undefined;
+    this.#servers = renewed(this.#servers, listed, this.#options.environment.random);
   }
 
-  /** A server's addresses in the order to try them; none if its name can't be looked up in time. */
-  async #resolve(server: Server, sessionTimeoutMs: number, signal: Abortable): Promise<readonly string[]> {
-    if (isIP(server.host) !== 0) return [server.host];
-    const { random } = this.#options.environment;
-    try {
-      const found = await this.#inTime(`the name ${server.host}`, sessionTimeoutMs, signal, (timeout) =>
-        abortable(this.#options.environment.resolve(server.host), timeout),
-      );
-      const addresses = inTurn(found, this.#last?.server === server ? this.#last.address : undefined, random);
-      this.#addresses ??= new Map();
-      this.#addresses.set(server, Math.max(1, addresses.length));
-      return addresses;
-    } catch (error) {
-      return this.#fail(server, server.host, error, signal);
+  /** The server's next address in this round, by what its name means now; `undefined` if all were tried, or none can be found in time. */
+  async #nextAddress(
+    server: Server,
+    sessionTimeoutMs: number,
+    signal: Abortable,
+  ): Promise<string | undefined> {
+    const { environment } = this.#options;
+    const round = this.#round;
+    if (round.needsAddresses(server, environment.clock.now())) {
+      try {
+        const found = await this.#inTime(`the name ${server.host}`, sessionTimeoutMs, signal, (timeout) =>
+          abortable(lookUp(server.host, environment), timeout),
+        );
+        round.found(server, found, environment.clock.now(), environment.random);
+        this.#addressCounts.set(server, Math.max(1, found.length));
+      } catch (error) {
+        // Addresses that were found before in this round are still tried.
+        if (!round.hasFound(server)) this.#fail(server, server.host, error, signal);
+        signal.throwIfAborted();
+      }
     }
+    return round.takeAddress(server);
   }
 
   async #try(
@@ -255,19 +262,17 @@ export class Dialer {
         },
       );
       checkVersion(opened);
-      this.#openedAt = clock.now();
       return { ...opened, handshake };
     } catch (error) {
       if (error instanceof HandshakeLostError && handshake.id !== 0n) this.#handshakeLostAt = clock.now();
-      this.#fail(server, address, error, signal);
-      return undefined;
+      return this.#fail(server, address, error, signal);
     }
   }
 
   /** @param at - the server's address, or the function that failed */
   #noteFailure(at: Server | string, error: unknown): void {
     this.#lastFailure = error;
-    if (error instanceof AuthenticationError) this.#refusal ??= error;
+    if (error instanceof AuthenticationError) this.#round.refusal ??= error;
     this.#options.outage.failed(at, error);
   }
 
@@ -277,10 +282,9 @@ export class Dialer {
     this.#options.logger.debug({ server, cause: describe(error) }, 'no session from this server');
   }
 
-  #fail(server: Server, address: string, error: unknown, signal: Abortable): [] {
+  #fail(server: Server, address: string, error: unknown, signal: Abortable): undefined {
     if (signal.aborted) throw signal.reason;
     this.noteFailure(server, error, address);
-    return [];
   }
 
   /** Gives `task` a signal that aborts with `signal`, or when this try has used its share of the time. */
@@ -291,8 +295,8 @@ export class Dialer {
     task: (signal: Abortable) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
-    const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses?.get(server) ?? 1), 0);
-    const timeoutMs = handshakeTimeoutMs(this.#rounds, endpoints, sessionTimeoutMs);
+    const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addressCounts.get(server) ?? 1), 0);
+    const timeoutMs = handshakeTimeoutMs(this.#round.number, endpoints, sessionTimeoutMs);
     const timeout = new LazyAbortController();
     const timer = afterPendingInput(this.#options.environment.clock, timeoutMs, () => {
       timeout.abort(new ConnectTimeoutError(`no answer from ${what} within ${Math.round(timeoutMs)} ms`));

@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../../errors.js';
+import { callOnce } from '../../platform/async/promises.js';
 
 /** How a call of an option's function has ended: `wrong` if it gave a value that the option doesn't accept, `failed` if it threw. */
 export type Answer =
@@ -56,7 +57,7 @@ export class OptionSource<T> {
     if (this.#function === undefined) return { name: 'given' };
     let given: unknown;
     try {
-      given = await callOnce(this.#function);
+      given = await callOnce(calls, this.#function, this.#function);
     } catch (error) {
       return { name: 'failed', error };
     }
@@ -74,14 +75,3 @@ export type AskedOption = Pick<OptionSource<unknown>, 'name' | 'isFunction' | 'a
 
 /** The calls that haven't ended. The sessions of an owner follow one another, and each has sources of its own for the same functions. */
 const calls = new WeakMap<() => unknown, Promise<unknown>>();
-
-/** Calls the function, not on the caller's stack. A call that hasn't ended is never begun a second time. */
-function callOnce(given: () => unknown): Promise<unknown> {
-  const begun = calls.get(given);
-  if (begun !== undefined) return begun;
-  const call = Promise.resolve().then(() => given());
-  const ended = () => void calls.delete(given);
-  calls.set(given, call);
-  call.then(ended, ended);
-  return call;
-}

@@ -41,10 +41,14 @@ export class Outage {
     this.#state = lasting(nowMs, nowMs + leaseMs);
   }
 
-  /** @param tries - how many tries it counts for */
-  tried(nowMs: number, tries = 1): void {
-    const before = this.#state.name === 'lasting' ? this.#state : lasting(nowMs, nowMs);
-    this.#state = { ...before, tries: before.tries + tries };
+  /** A server is searched. */
+  searched(nowMs: number): void {
+    if (this.#state.name === 'none') this.#state = lasting(nowMs, nowMs);
+  }
+
+  /** @param servers - how many servers were tried in vain */
+  tried(servers = 1): void {
+    if (this.#state.name === 'lasting') this.#state = { ...this.#state, tries: this.#state.tries + servers };
   }
 
   /** @param at - the server, or the name of what has failed in place of one */

@@ -10,7 +10,8 @@ describe('a time without a server', () => {
   it('is reported after the first whole round, with the last one tried and why', () => {
     const outage = new Outage();
     for (let turn = 1; turn <= 3; turn++) {
-      outage.tried(turn * 100);
+      outage.searched(turn * 100);
+      outage.tried();
       outage.failed(server, refused);
       const error = outage.report(turn * 100 + 50, 3);
       if (turn < 3) expect(error).toBeUndefined();
@@ -43,7 +44,8 @@ describe('a time without a server', () => {
         let now = 0;
         for (const step of steps) {
           now += step;
-          outage.tried(now);
+          outage.searched(now);
+          outage.tried();
           outage.failed(server, refused);
           const dueAt = reports.length === 0 ? 0 : (reports.at(-1) as number) + reportPauseMs(reports.length);
           const isReported = outage.report(now, 1) !== undefined;
@@ -58,7 +60,8 @@ describe('a time without a server', () => {
     const outage = new Outage();
     outage.begin(1000, 2000);
     const reportedAt = [1000, 1010, 2999, 3000].filter((now) => {
-      outage.tried(now);
+      outage.searched(now);
+      outage.tried();
       outage.failed(server, refused);
       return outage.report(now, 1) !== undefined;
     });
@@ -68,7 +71,8 @@ describe('a time without a server', () => {
   it('begins anew when a server has served', () => {
     const outage = new Outage();
     const fail = (now: number) => {
-      outage.tried(now);
+      outage.searched(now);
+      outage.tried();
       outage.failed({ host: '::1', port: 2181 }, refused);
       return outage.report(now, 1);
     };
