@@ -79,12 +79,26 @@ describe('conclave prune', () => {
     expect(await isThere(session, `${root}/group/planner`)).toBe(true);
   });
 
+  it('removed elections below data that it can not read, which may be those of a newer release', async () => {
+    const root = uniquePath('prune');
+    const session = await openSession();
+    await leave(session, `${root}/new/election`);
+    await session.setData(`${root}/new`, Buffer.from('{"format":"conclave.new.1"}'));
+    expect(await conclave('prune', root, '--yes')).toEqual({
+      exitCode: 0,
+      stdout: [],
+      stderr: `conclave: ${root}/new is kept: it has data that Conclave has not written. Name a path below it to remove elections there\nconclave: there is nothing to remove; 0 elections in use`,
+    });
+    expect((await conclave('prune', `${root}/new`, '--yes')).stdout).toEqual([`${root}/new/election`]);
+  });
+
   describe('of a path below a group of shards', () => {
     /** A group as its members leave it: shard 3 was owned and given back, and so was the planner's election. */
     async function leaveGroup() {
       const group = uniquePath('prune');
       const session = await openSession();
-      for (const folder of ['shards', 'planner']) await session.ensurePath(`${group}/${folder}`);
+      for (const folder of ['members', 'shards', 'plans', 'planner'])
+        await session.ensurePath(`${group}/${folder}`);
       await session.setData(group, Buffer.from('{"format":"conclave.shards.1","count":4}'));
       const record = `${group}/shards/3`;
       await session.create(record);
@@ -108,6 +122,21 @@ describe('conclave prune', () => {
       });
       expect(await isThere(session, `${group}/shards/3`)).toBe(true);
       expect(await isThere(session, `${group}/planner`)).toBe(true);
+    });
+
+    it.each([
+      ['overwritten', 'hello'],
+      ['emptied', ''],
+      ['written by a newer release', '{"format":"conclave.shards.2","count":4}'],
+    ])('removed the records of a live group whose list of shards was %s', async (_, data) => {
+      const { group, session } = await leaveGroup();
+      await session.setData(group, Buffer.from(data));
+      for (const words of [[group], [`${group}/shards`], [group, '--locks'], [`${group}/shards/3`]]) {
+        const { stdout } = await conclave('prune', ...words, '--yes');
+        expect(stdout.filter((line) => line.startsWith(group))).toEqual([]);
+      }
+      for (const part of ['shards/3', 'planner', 'members', 'plans'])
+        expect([part, await isThere(session, `${group}/${part}`)]).toEqual([part, true]);
     });
 
     it('removes nothing, also if the chroot hides the group', async () => {

@@ -1,8 +1,8 @@
-import { childPath } from '../../platform/zookeeper-paths.js';
+import { byPath, childPath } from '../../platform/zookeeper-paths.js';
 import type { Session } from '../../session/session.js';
 import { durationText } from '../process/output.js';
 import { decide, type ElectionNodes, kindOfChild, lastingKindOf } from './removable.js';
-import type { KeptPath, PruneSearch, PruneTarget } from './removal.js';
+import type { Kept, KeptPath, PruneSearch, PruneTarget } from './removal.js';
 import { childrenOf, type ReadFamily, readNode, type Visit, walk } from './walk.js';
 
 /**
@@ -16,10 +16,16 @@ export async function prunableElections(
   root: string,
   olderThanMs: number,
 ): Promise<PruneSearch> {
-  const { found, unreadable } = await walk(session, root, (family) => visit(session, family));
+  const foreign: KeptPath[] = [];
+  const { found, unreadable } = await walk(session, root, async (family) => {
+    const { path } = family.node;
+    if (path === root || !isForeign(family)) return await visit(session, family);
+    foreign.push({ path, ...FOREIGN });
+    return { found: undefined, further: [] };
+  });
   const nowMs = session.clock.date().getTime();
   const removable: PruneTarget[] = [];
-  const kept: KeptPath[] = [];
+  const kept = foreign.sort(byPath);
   for (const nodes of found) {
     const decision = decide(nodes, { nowMs, olderThanMs });
     const { path } = nodes.election;
@@ -32,6 +38,17 @@ export async function prunableElections(
     removable.push({ path, description, waitMs, parts });
   }
   return { removable, kept, unreadable };
+}
+
+const FOREIGN: Kept = {
+  kind: 'kept',
+  why: 'other',
+  reason: 'it has data that Conclave has not written. Name a path below it to remove elections there',
+};
+
+/** Data that this release can't read may be a newer release's, whose nodes look like elections. */
+function isForeign({ node, children }: ReadFamily): boolean {
+  return node.data.length > 0 && children.length > 0 && lastingKindOf(node, children) === 'other';
 }
 
 async function visit(session: Session, family: ReadFamily): Promise<Visit<ElectionNodes>> {

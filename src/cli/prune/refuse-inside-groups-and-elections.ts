@@ -1,10 +1,9 @@
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
-import { ShardList } from '../../shards/stored/shard-names.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
 import { lastingKindOf } from './removable.js';
-import { type ReadNode, readNode } from './walk.js';
+import { type ReadFamily, readFamily } from './walk.js';
 
 /**
  * The record of a shard looks like that of an election, so only the nodes above it tell the two apart. A record that was deleted and made
@@ -15,8 +14,8 @@ import { type ReadNode, readNode } from './walk.js';
  */
 export async function refuseBelowGroup(session: Session, path: string): Promise<void> {
   for (const above of nodesAbove(path)) {
-    const node = await readAbove(session, above);
-    if (node === undefined || ShardList.parse(node.data) === undefined) continue;
+    const family = await readAbove(session, above);
+    if (family === undefined || lastingKindOf(family.node, family.children) !== 'group') continue;
     const why = `${printable(above)}, a group of shards: prune removes nothing that belongs to a group`;
     throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
   }
@@ -29,9 +28,8 @@ export async function refuseBelowGroup(session: Session, path: string): Promise<
  */
 export async function refuseBelowElection(session: Session, path: string): Promise<void> {
   for (const above of nodesAbove(path)) {
-    const node = await readAbove(session, above);
-    // A record says by itself that it is one, without the children.
-    if (node === undefined || lastingKindOf(node, []) !== 'election') continue;
+    const family = await readAbove(session, above);
+    if (family === undefined || lastingKindOf(family.node, family.children) !== 'election') continue;
     const why = `${printable(above)}, an election: prune removes nothing of an election`;
     throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
   }
@@ -44,9 +42,9 @@ function nodesAbove(path: string): string[] {
 }
 
 /** `undefined` if there is no such node. */
-async function readAbove(session: Session, path: string): Promise<ReadNode | undefined> {
+async function readAbove(session: Session, path: string): Promise<ReadFamily | undefined> {
   try {
-    return await readNode(session, path);
+    return await readFamily(session, path);
   } catch (error) {
     if (!isNoAuth(error)) throw error;
     const why = 'it may be a group of shards, and prune removes nothing that belongs to a group';

@@ -65,7 +65,7 @@ export async function walk<Found>(
 }
 
 /** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
-async function readFamily(session: Session, path: string): Promise<ReadFamily | undefined> {
+export async function readFamily(session: Session, path: string): Promise<ReadFamily | undefined> {
   const node = await readNode(session, path);
   const children = node && (await childrenOf(session, node));
   return node === undefined || children === undefined ? undefined : { node, children };

@@ -2,7 +2,8 @@ import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord } from '../../election/record/record.js';
 import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import { parseSeats } from '../../queue/seat-count-node.js';
-import { ShardList } from '../../shards/stored/shard-names.js';
+import { hasPartsOfGroup } from '../../shards/stored/paths.js';
+import { saysThatItIsGroup } from '../../shards/stored/shard-names.js';
 
 /** The role of a node in Conclave. */
 export type NodeKind =
@@ -24,11 +25,11 @@ const OF_QUEUE = /^_[ch]_[0-9a-f-]{32,36}/i;
 
 /**
  * The kind of a node, by its data and the names of its children. A pure decision. A lock without contenders looks like any empty node, and
- * so does an election in which no candidate has ever led.
+ * so does an election in which no candidate has ever led. A group whose list of shards can't be read is known by its children.
  * @param former - the kind that the node had before: it keeps that kind unless its data or children show another one
  */
 export function kindOf({ data, version, names }: ReadNode, former: NodeKind = OTHER): NodeKind {
-  if (data.length > 0 && ShardList.parse(data) !== undefined) return { name: 'group' };
+  if (saysThatItIsGroup(data) || hasPartsOfGroup(names)) return { name: 'group' };
   const entries = names.flatMap((name) => parseLockEntry(name) ?? []);
   const hasCandidates = entries.some(isCandidate);
   const isRecord = data.length > 0 && parseRecord(data, version).state !== 'unreadable';

@@ -64,6 +64,11 @@ export class GroupPaths {
   }
 }
 
+/** Whether these are children of a group: the first member creates these three before the group says which shards it has. */
+export function hasPartsOfGroup(names: readonly string[]): boolean {
+  return ['members', 'shards', 'plans'].every((part) => names.includes(part));
+}
+
 /** The id of a shard or a member as the name of a node: two ids never have the same one. @throws URIError for an id without a UTF-8 form */
 export function nodeNameOf(id: string): string {
   return encodeURIComponent(id).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length));

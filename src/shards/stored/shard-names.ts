@@ -1,15 +1,23 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError } from '../../errors.js';
 import { checkUtf8 } from '../../platform/checks.js';
-import { parseFormat, serializeFormat } from '../../platform/json.js';
+import { parseFormat, parseJsonObject, serializeFormat } from '../../platform/json.js';
 
-const FORMAT = 'conclave.shards.1';
+/** The name of each version of the format begins with this. */
+const FORMATS = 'conclave.shards.';
+const FORMAT = `${FORMATS}1`;
 /** Of a group. */
 export const MOST_SHARDS = 100_000;
 const MOST_BYTES = 500_000; // ZooKeeper takes no more than 1 MB for a node.
 const MOST_FORMER = 16;
 const MARK_DIGITS = 16; // Of a SHA-256: enough to tell the few lists of a group apart.
 const LONGEST_ID = 255; // Bytes: of several hundred records in one transaction.
+
+/** Whether the data are a list of shards, also one in the format of a newer release, which {@link ShardList.parse} can't read. */
+export function saysThatItIsGroup(data: Buffer): boolean {
+  const format = data.length > 0 && parseJsonObject(data)?.format;
+  return typeof format === 'string' && format.startsWith(FORMATS);
+}
 
 /** Identifies a former list: the number of its shards, or the beginning of the SHA-256 of their names. */
 type Mark = number | string;

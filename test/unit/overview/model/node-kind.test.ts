@@ -44,6 +44,16 @@ describe('what a node is', () => {
       { name: 'read-write', capacity: 1 },
     ],
     ['a group by its list of shards', kind(ShardList.of(8).serialize(), ['members']), { name: 'group' }],
+    [
+      'a group by its parts, whatever another client wrote over its list of shards',
+      kind(Buffer.from('hello'), ['homes', 'members', 'plans', 'shards']),
+      { name: 'group' },
+    ],
+    [
+      'a group by the format of a newer release',
+      kind(Buffer.from('{"format":"conclave.shards.2"}')),
+      { name: 'group' },
+    ],
     ['nothing of that if it is empty', kind(NO_DATA), { name: 'other' }],
     ['nothing of that with other data', kind(Buffer.from('{"a":1}'), ['x']), { name: 'other' }],
     [
