@@ -167,25 +167,45 @@ export function checkMetadata(name: string, value: unknown): string | Uint8Array
   return value;
 }
 
-/**
- * A path that ZooKeeper accepts (`PathUtils.validatePath`). It must be outside `/zookeeper`, which belongs to the servers, and
- * below the root, which can't be a queue.
- */
+/** The longest path, in bytes, that an option may have. The nodes below it have longer ones. */
+export const MOST_PATH_BYTES = 4096;
+
+/** The path in an option: as {@link checkPathToCreate} says, and of at most 4096 bytes. */
 export function checkPath(name: string, value: unknown): string {
-  if (typeof value === 'string' && value.length < 1000 && PLAIN_PATH.test(value)) return value;
+  const path = checkPathToCreate(name, value);
+  if (Buffer.byteLength(path) > MOST_PATH_BYTES)
+    throw new InvalidOptionError(name, path, `a path of at most ${MOST_PATH_BYTES} bytes`);
+  return path;
+}
+
+/** A path that ZooKeeper accepts (`PathUtils.validatePath`), and that {@link checkPathOfNode} accepts. */
+export function checkPathToCreate(name: string, value: unknown): string {
+  if (isPlainPath(value)) return value;
+  const path = checkPathOfNode(name, value);
+  const wrong = (expected: string) => new InvalidOptionError(name, value, expected);
+  if (/\/\.{1,2}(?:\/|$)/.test(path)) throw wrong('a path without the parts . and ..');
+  if (REFUSED_CHARACTERS.test(path)) throw wrong('a path without characters that ZooKeeper refuses');
+  return path;
+}
+
+/**
+ * A path that a node may have at any server, with any names: they may come from a listing. It must be outside `/zookeeper`, which belongs
+ * to the servers, and below the root, which can't be a queue.
+ */
+export function checkPathOfNode(name: string, value: unknown): string {
+  if (isPlainPath(value)) return value;
   const wrong = (expected: string) => new InvalidOptionError(name, value, expected);
   if (typeof value !== 'string') throw wrong('a string');
   if (!value.startsWith('/')) throw wrong('an absolute path, beginning with /');
   if (value === '/') throw wrong('a path below the root');
   if (value.endsWith('/')) throw wrong('a path that does not end with /');
-  if (Buffer.byteLength(value) > 4096) throw wrong('a path of at most 4096 bytes');
-  for (const part of value.slice(1).split('/')) {
-    if (part === '') throw wrong('a path without empty parts');
-    if (part === '.' || part === '..') throw wrong('a path without the parts . and ..');
-  }
-  if (REFUSED_CHARACTERS.test(value)) throw wrong('a path without characters that ZooKeeper refuses');
+  if (value.includes('//')) throw wrong('a path without empty parts');
   if (value === '/zookeeper' || value.startsWith('/zookeeper/')) throw wrong('a path outside /zookeeper');
-  return value;
+  return checkUtf8(name, value); // Any other would be another node's.
+}
+
+function isPlainPath(value: unknown): value is string {
+  return typeof value === 'string' && value.length < 1000 && PLAIN_PATH.test(value);
 }
 
 // Matches nearly all paths in use, and only good ones. It is quick, since each request has a path.

@@ -1,4 +1,4 @@
-import { checkPath } from '../platform/checks.js';
+import { checkPathOfNode, checkPathToCreate } from '../platform/checks.js';
 import { decodePath } from './protocol/requests.js';
 
 /** The servers' own node with their list. It is the same one below any chroot. No other path of the servers' own is given to callers. */
@@ -9,9 +9,14 @@ export class Chroot {
   /** @param root - the path without a slash at its end; `''` for none */
   constructor(readonly root: string) {}
 
-  /** The path as the servers know it. @throws InvalidOptionError if it isn't a path */
+  /** The path as the servers know it. It may have names that servers have listed. @throws InvalidOptionError if it isn't a path */
   absolute(path: string): string {
-    return this.below(path === '/' ? path : checkPath('path', path));
+    return this.below(path === '/' ? path : checkPathOfNode('path', path));
+  }
+
+  /** As {@link absolute}. @throws InvalidOptionError also if ZooKeeper accepts no such path */
+  absoluteToCreate(path: string): string {
+    return this.below(path === '/' ? path : checkPathToCreate('path', path));
   }
 
   /** As {@link absolute}, for a path that was checked. */

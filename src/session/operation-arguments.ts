@@ -36,7 +36,7 @@ export function checkVersion(version: number = ANY_VERSION): number {
 export function checkPart(part: TransactionPart, chroot: Chroot): TransactionPart {
   if (typeof part !== 'object' || part === null)
     throw new InvalidOptionError('parts', part, 'an array of objects');
-  const path = chroot.absolute(part.path);
+  const path = part.kind === 'create' ? chroot.absoluteToCreate(part.path) : chroot.absolute(part.path);
   switch (part.kind) {
     case 'check':
     case 'delete':

@@ -94,7 +94,7 @@ export abstract class Operations<
     const access = checkAccess(options.access, this.#access);
     const mode = checkOneOf('mode', options.mode, CREATE_MODES, 'persistent');
     const isSequential = mode === 'ephemeral-sequential';
-    const target = isSequential ? this.#prefix(path) : this.absolute(path);
+    const target = isSequential ? this.#prefix(path) : this.#chroot.absoluteToCreate(path);
     const bytes = checkData(data);
     checkSize('create', [{ kind: 'create', path: target, data: bytes }], access);
     return await this.#create(target, bytes, mode, access);
@@ -105,9 +105,9 @@ export abstract class Operations<
     return this.#create(this.#prefix(prefix), data, 'ephemeral-sequential', access);
   }
 
-  /** The path as the servers know it. It may end with a slash, and a long one has to leave room for the number. */
+  /** The path as the servers know it. It may end with a slash. */
   #prefix(prefix: string): string {
-    return this.absolute(`${prefix}0`).slice(0, -1);
+    return this.#chroot.absoluteToCreate(`${prefix}0`).slice(0, -1);
   }
 
   #perform<T>(request: requests.Request<T>): Promise<Reply<T>> {

@@ -1,4 +1,5 @@
 import type { ReleasableClaim } from '../../election/term/term.js';
+import { MOST_PATH_BYTES } from '../../platform/checks.js';
 import type { SessionCredentials } from '../../session/id-and-password.js';
 import type { ReportedMember } from './remove-shard-member.js';
 
@@ -116,7 +117,7 @@ function messageOf(content: Record<string, unknown>): ChildMessage | undefined {
 // Without leading zeros: each session has one name, which shows whether two processes report the same session.
 const SESSION_NAME = /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/;
 const LONGEST_PASSWORD = 128; // A message is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
-const LONGEST_PATH = 4096;
+const LONGEST_PATH = 2 * MOST_PATH_BYTES + 256; // A chroot, a path and the name of a node.
 const LONGEST_GUARDIAN = 64; // A uuid has 36 characters.
 
 function contentOf(message: unknown): Record<string, unknown> | undefined {

@@ -28,8 +28,18 @@ describe('a chroot', () => {
   });
 
   it('refuses what is no path', () => {
-    for (const wrong of ['', 'a', '/a/', '//a', '/a/../b', '/zookeeper/config', undefined])
+    for (const wrong of ['', 'a', '/a/', '//a', '/\ud800', '/zookeeper/config', undefined])
       expect(() => new Chroot('/app').absolute(wrong as string)).toThrow(InvalidOptionError);
+  });
+
+  it('refuses to create what ZooKeeper refuses, and takes any name that a server has listed', () => {
+    const chroot = new Chroot('/app');
+    for (const name of ['..', 'a\u0001', '\ue000']) {
+      expect(() => chroot.absoluteToCreate(`/a/${name}`)).toThrow(InvalidOptionError);
+      expect(chroot.absolute(`/a/${name}`)).toBe(`/app/a/${name}`);
+    }
+    const long = `/${'x'.repeat(100_000)}`;
+    expect([chroot.absolute(long), chroot.absoluteToCreate(long)]).toEqual([`/app${long}`, `/app${long}`]);
   });
 
   it("gives the servers' own list to readers alone, and the same one below any chroot", () => {

@@ -85,7 +85,7 @@ describe('what a process sends its guardian', () => {
     { kind: 'opened', session: '0x7', timeoutMs: 5000 },
     { kind: 'closed', session: '0x7' },
     { kind: 'opened', session: '0x7', password: 'A'.repeat(129), timeoutMs: 5000 },
-    { kind: 'waits', session: '0x7', election: `/${'e'.repeat(4096)}` },
+    { kind: 'waits', session: '0x7', election: `/${'e'.repeat(8448)}` },
   ])('is not taken for a message when it is incomplete, or too long: %j', (content) => {
     expect(decodeChildMessage({ conclave: { format: 1, pid: 7, ...content } })).toBeUndefined();
   });
