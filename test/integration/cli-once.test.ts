@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { constants } from 'node:os';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { serializeLastRun } from '../../src/jobs/firing.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 const HOUR = 3600_000;
@@ -79,6 +82,23 @@ describe('conclave once', () => {
     runner.signal('SIGTERM');
     await runner.exit();
   });
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'ran the command though %s came between its election and the start, and noted a firing without a run',
+    async (signal) => {
+      const path = uniquePath('once');
+      const server = await EmbeddedZooKeeper.start({ logger: SILENT });
+      onTestFinished(() => server.stop());
+      const words = ['once', path, '--every', '1h', '-v', '--', 'sh', '-c', 'echo ran'];
+      const runner = new RunningCommand(words, { connect: server.connectString });
+      server.delay(500, { path: /\/cron/ });
+      await until(() => runner.stderr.includes('elected'), 'its election');
+      runner.signal(signal);
+      expect([await runner.exit(), runner.stdout]).toEqual([128 + constants.signals[signal], '']);
+      expect(runner.stderr).not.toContain('lost');
+      expect(server.paths(path)).not.toContain(`${path}/cron/once`);
+    },
+  );
 
   it('refuses a command line without a period, and commands that there are not', async () => {
     const path = uniquePath('once');

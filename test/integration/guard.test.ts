@@ -11,10 +11,12 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import {
+  ActivityLog,
   isAlive,
   PROGRAM,
   RunningCommand,
   type RunningCommandOptions,
+  STUBBORN,
 } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
@@ -274,6 +276,13 @@ describe('conclave guard', () => {
     expect(help.stdout).not.toContain('--session-timeout');
   });
 
+  it('raised the limit of open files of its program, as Node does with its own', async () => {
+    const line = `ulimit -Sn 512; "$0" "$@"; exit`;
+    const words = [process.execPath, PROGRAM, 'guard', '--', 'sh', '-c', 'ulimit -Sn'];
+    const env = { ZOOKEEPER: NOWHERE };
+    expect((await execa('sh', ['-c', line, ...words], { env })).stdout).toBe('512');
+  });
+
   it('does not wait for what a program leaves behind', async () => {
     const runner = guard(script('sleep 60 & echo $!; exit 4'));
     const ended = once(runner.process, 'exit');
@@ -368,6 +377,20 @@ describe('the signals to conclave guard', () => {
     runner.process.stdin?.end('go on\n');
     await runner.exit();
     expect(runner.stdout).toBe('ready\nlives on\n');
+  });
+});
+
+describe('conclave guard below conclave run', () => {
+  it('left its program running beside the next leader’s, out of reach of the keeper', async () => {
+    const log = new ActivityLog();
+    const guarded = [PROGRAM, 'guard', '--', process.execPath, STUBBORN, log.file];
+    const words = ['run', uniquePath('guard'), '--grace', '100ms', '--', process.execPath, ...guarded];
+    const runner = new RunningCommand(words);
+    await until(() => log.newest().length > 0, 'the program');
+    const exited = once(runner.process, 'exit');
+    runner.signal('SIGTERM');
+    expect((await exited)[0]).toBe(137);
+    expect(log.newest().filter(({ pid }) => isAlive(pid))).toEqual([]);
   });
 });
 

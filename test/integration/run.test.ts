@@ -348,12 +348,14 @@ describe('conclave run', () => {
       options: ['-v', '--session-timeout', '30s', '--wait-timeout', '3s'],
     });
     const exited = once(runner.process, 'exit');
+    const closed = once(runner.process, 'close');
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     proxy.partition();
     await until(() => runner.stderr.includes('not elected in time'), 'the end of its time');
     const lateAt = performance.now();
     expect((await exited)[0]).toBe(75);
     expect(performance.now() - lateAt).toBeLessThan(5000); // Leaving takes a lease of 10 s.
+    await closed; // Its caller reads to the end of its output, which the keeper mustn't hold open.
     expect(await queue(path)).toHaveLength(2);
     proxy.restore();
     await until(async () => (await queue(path)).length === 1, 'the end of its session');
@@ -423,6 +425,44 @@ describe('conclave run', () => {
     runner.signal('SIGTERM');
     expect(await runner.exit()).toBe(137);
     expect(isAlive(Number(runner.stdout))).toBe(false);
+  });
+
+  it('ended a healthy command when its keeper had paused, before the keeper read what had come meanwhile', async () => {
+    const options = ['--session-timeout', String(SHORT_SESSION_MS)];
+    const runner = run(script('trap "exit 9" TERM; echo runs; while :; do sleep 0.05; done'), { options });
+    await until(() => runner.stdout === 'runs\n', 'the command');
+    const keeper = runner.keeperPid as number;
+    process.kill(keeper, 'SIGSTOP');
+    await new Promise((over) => setTimeout(over, SHORT_SESSION_MS)); // Longer than its lease.
+    process.kill(keeper, 'SIGCONT');
+    runner.signal('SIGTERM');
+    expect([await runner.exit(), runner.stderr]).toEqual([9, '']);
+  });
+
+  it('left the command of another conclave run below it running when its own lease was over', async () => {
+    const log = new ActivityLog();
+    const inner = [
+      PROGRAM,
+      'run',
+      uniquePath('run'),
+      '--grace',
+      '1h',
+      '--',
+      process.execPath,
+      STUBBORN,
+      log.file,
+    ];
+    const runner = run([process.execPath, ...inner], { options: ['--grace', '100ms'] });
+    await until(() => log.newest().length > 0, 'the command');
+    runner.signal('SIGTERM');
+    await until(() => !log.newest().some(({ pid }) => isAlive(pid)), 'the end of the command');
+  });
+
+  it('raised the limit of open files of its command, as Node does with its own', async () => {
+    const line = `ulimit -Sn 512; "$0" "$@"; exit`;
+    const words = [process.execPath, PROGRAM, 'run', uniquePath('run'), '--', 'sh', '-c', 'ulimit -Sn'];
+    const env = { ZOOKEEPER: connectString() };
+    expect((await execa('sh', ['-c', line, ...words], { env })).stdout).toBe('512');
   });
 
   it('leaves nothing behind when it is killed, running or waiting', async () => {

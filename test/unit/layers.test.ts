@@ -126,6 +126,7 @@ describe('the layers', () => {
         'cluster/workers/cluster-supervisor.ts',
         'cli/guard/guarded-program.ts',
         'cluster/run-command/ending-with-parent.ts',
+        'cluster/run-command/file-limit.ts',
         'cluster/run-command/keeper-handle.ts',
         'cluster/run-command/keeper.ts',
         'cluster/workers/worker-slot.ts',

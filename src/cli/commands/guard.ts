@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { SessionGuardian } from '../../cluster/dead-children/session-guardian.js';
 import { endingWithParent } from '../../cluster/run-command/ending-with-parent.js';
+import { withFileLimitOf } from '../../cluster/run-command/file-limit.js';
 import { describe } from '../../errors.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { GuardedProgram } from '../guard/guarded-program.js';
@@ -83,7 +84,8 @@ async function guard(command: readonly string[], options: GuardOptions): Promise
   const { restart = false } = options;
   const onStarted = guardian.watch.bind(guardian);
   const env = environmentOfProgram();
-  const program = new GuardedProgram({ command, env, restart, onStarted }, endingWithParent('TERM'));
+  const prefix = [...endingWithParent('TERM'), ...withFileLimitOf(process.ppid)];
+  const program = new GuardedProgram({ command, env, restart, onStarted }, prefix);
   const exitCode = await program.run();
   const timer = systemEnvironment.clock.after(connectTimeoutMs, () => {
     printError(

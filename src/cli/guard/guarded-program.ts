@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { isBelowKeeper } from '../../cluster/run-command/below-keeper.js';
 import type { CommandOutcome } from '../../cluster/run-command/keeper-handle.js';
 import { describe } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
@@ -40,12 +41,14 @@ const RESTARTS = resolveRetryOptions(undefined, Number.POSITIVE_INFINITY);
 
 /**
  * A program that runs as if it had been started in this process's place, with a channel to this process in addition. It has a process
- * session of its own, so a terminal's signals reach only this process, which passes them on: the program gets each of them once.
+ * session of its own, so a terminal's signals reach only this process, which passes them on: the program gets each of them once. Below a
+ * keeper it stays in the session that the keeper can end, and the keeper's signals reach it without this process.
  */
 export class GuardedProgram {
   readonly #options: ProgramOptions;
   readonly #words: readonly string[];
   readonly #exitCode = deferred<number>();
+  readonly #isBelowKeeper = isBelowKeeper();
   #state: State = { name: 'running', run: { forwarded: new Set() }, sinceMs: clock.now() };
   #failures = 0; // How often in a row it has failed before it had run for long.
 
@@ -87,16 +90,21 @@ export class GuardedProgram {
   #spawn(): ChildProcess {
     const [program = '', ...words] = this.#words;
     const { env } = this.#options;
-    return spawn(program, words, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'], detached: true });
+    return spawn(program, words, {
+      env,
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      detached: !this.#isBelowKeeper,
+    });
   }
 
   #onSignal(name: NodeJS.Signals): void {
     const state = this.#state;
     if (name === 'SIGTSTP') {
+      if (this.#isBelowKeeper) return;
       this.#pass('SIGSTOP', true); // The kernel ignores SIGTSTP in a session without a terminal.
       return void process.kill(process.pid, 'SIGSTOP');
     }
-    this.#pass(name, SIGNALS_OF_A_JOB.includes(name));
+    if (!this.#isBelowKeeper) this.#pass(name, SIGNALS_OF_A_JOB.includes(name));
     if (state.name === 'running') this.#become({ ...state, run: withSignal(state.run, name) });
     if (state.name !== 'pausing' || !LEAVE_SIGNALS.includes(name)) return;
     state.timer.clear();

@@ -1,4 +1,5 @@
 import { openSessionOf } from '../../cluster/dead-children/guarded-process.js';
+import { withFileLimitOf } from '../../cluster/run-command/file-limit.js';
 import { KeeperHandle } from '../../cluster/run-command/keeper-handle.js';
 import type { CommandLine } from '../../cluster/run-command/keeper-messages.js';
 import { runWhileHeld } from '../../cluster/run-command/run-while-held.js';
@@ -39,6 +40,7 @@ export class CommandWork {
   readonly done?: Promise<string>; // Resolves with the reason when another process has done the work. Only counts while it waits.
   readonly #options: LeaderCommand;
   readonly #unable = deferred<string>();
+  readonly #fileLimit = withFileLimitOf(process.ppid);
   #keeper = this.#startKeeper(); // Waits for the next command, so that a new leader needn't start a keeper first.
   #run: CommandRun | undefined; // While a command runs.
 
@@ -75,15 +77,17 @@ export class CommandWork {
     return exitCode;
   }
 
-  /** Called for each signal while it leads. */
-  onSignal(name: NodeJS.Signals): void {
-    if (this.#run === undefined) return;
-    if (!END_SIGNALS.includes(name)) {
+  /** Called for each signal while it leads. Returns `false` if there is no command yet that it is for. */
+  onSignal(name: NodeJS.Signals): boolean {
+    if (this.#run === undefined) return false;
+    if (END_SIGNALS.includes(name)) {
+      this.#run = { ...this.#run, endSignal: this.#run.endSignal ?? name };
+      this.#keeper.end(name);
+    } else {
       this.#run = { ...this.#run, forwarded: new Set([...this.#run.forwarded, name]) };
-      return this.#keeper.forward(name);
+      this.#keeper.forward(name);
     }
-    this.#run = { ...this.#run, endSignal: this.#run.endSignal ?? name };
-    this.#keeper.end(name);
+    return true;
   }
 
   /** Called when another client asks the leader to step down. Resolves when it may. */
@@ -135,6 +139,7 @@ export class CommandWork {
       CONCLAVE_TERM: String(term.number),
       CONCLAVE_TOKEN: String(term.token),
     };
-    return { command, args, env };
+    const [program = command, ...words] = [...this.#fileLimit, command, ...args];
+    return { command: program, args: words, env };
   }
 }

@@ -112,9 +112,9 @@ class Campaign {
 
   #onSignal(name: NodeJS.Signals): void {
     const leaves = LEAVE_SIGNALS.includes(name);
-    if (this.#state.name === 'leading') this.#work.onSignal(name);
+    if (this.#state.name === 'leading' && this.#work.onSignal(name)) return;
     // It is stopping already, perhaps waiting for servers: a user who signals twice doesn't want to wait.
-    else if (this.#state.name === 'finished' && leaves) process.exit(exitCodeOfSignal(name));
+    if (this.#state.name === 'finished' && leaves) process.exit(exitCodeOfSignal(name));
     else if (leaves) this.#finish(exitCodeOfSignal(name));
   }
 

@@ -1,3 +1,4 @@
+import { TermEndedError } from '../../errors.js';
 import { isDue, type LastRun, parseLastRun } from '../../jobs/firing.js';
 import { RunLog, recordOf } from '../../jobs/run-log.js';
 import { deferred } from '../../platform/async/promises.js';
@@ -113,7 +114,8 @@ export class OnceWork extends CommandWork {
       if (begun !== undefined) return await begun.exitCode;
     } catch (error) {
       if (error !== term.signal.reason) throw error;
-      printError('leadership lost: the command was not started');
+      const isStopping = error instanceof TermEndedError && error.reason === 'stopped';
+      if (!isStopping) printError('leadership lost: the command was not started');
       return EXIT.lost;
     }
     if (this.#isVerbose) printError(messageOf(known));

@@ -7,6 +7,7 @@ import type { Environment } from '../../platform/injected-environment.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { type Clock, sleep, type Timer } from '../../platform/time/clock.js';
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
+import { isBelowKeeper, MARK } from './below-keeper.js';
 import type {
   CommandLease,
   CommandLine,
@@ -34,8 +35,6 @@ const KEEPER_EVENTS: EventNames<KeeperHandleEvents> = { 'lease-running-out': tru
 // How long a keeper may take to act, beyond the action itself. A stopped one takes forever, while its runner goes on leading.
 const ACT_WITHIN_MS = 10_000;
 const SEARCH_MS = 20; // Between two searches for a command whose start the keeper hasn't reported.
-/** If a keeper dies before it has reported its command's start, the command is found by this environment variable. */
-const MARK = 'CONCLAVE_KEEPER';
 
 /**
  * The runner's side of a keeper: starts it as a child process, which waits for one command to start and ends with it.
@@ -98,7 +97,8 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
   start(line: CommandLine, lease: CommandLease): void {
     this.#graceMs = lease.graceMs;
     this.#startTimer = this.#killUnlessWithin(ACT_WITHIN_MS);
-    this.#send({ do: 'start', ...line, env: { ...line.env, [MARK]: this.#mark }, ...lease });
+    const env = { ...line.env, [MARK]: this.#mark };
+    this.#send({ do: 'start', ...line, env, ...lease, endsWithRunner: isBelowKeeper() });
   }
 
   extendLease(leaseEnd: MachineInstant): void {

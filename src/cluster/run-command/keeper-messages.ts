@@ -12,7 +12,8 @@ export type KeeperCommand =
   /** Clean this up when the runner has ended and nothing of the command is left. The newest registration counts. */
   | { readonly do: 'register-cleanup'; readonly cleanup: ExitCleanup }
   | { readonly do: 'unregister-cleanup' } // Clean up nothing: the runner closes its session itself, and closes the channel.
-  | ({ readonly do: 'start' } & CommandLine & CommandLease) // Start the command, unless the lease is over. Sent once.
+  /** Start the command, unless the lease is over. Sent once. `endsWithRunner`: if the runner is gone, the command has no grace. */
+  | ({ readonly do: 'start'; readonly endsWithRunner: boolean } & CommandLine & CommandLease)
   | { readonly do: 'extend-lease'; readonly leaseEnd: MachineInstant } // The lease has been renewed.
   | { readonly do: 'forward'; readonly signal: NodeJS.Signals } // Send the command and its descendants a signal.
   | { readonly do: 'end'; readonly signal: NodeJS.Signals; readonly graceMs?: number }; // SIGKILL follows after the grace.

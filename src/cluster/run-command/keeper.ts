@@ -10,7 +10,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
-import { SystemClock, sleep } from '../../platform/time/clock.js';
+import { readingFirst, SystemClock, sleep } from '../../platform/time/clock.js';
 import { msUntil } from '../../platform/time/machine-instant.js';
 import { killMarginMs } from './command-deadlines.js';
 import { endingWithParent } from './ending-with-parent.js';
@@ -22,7 +22,7 @@ import type {
   KeeperEvent,
 } from './keeper-messages.js';
 import { KeptCommand } from './kept-command.js';
-import { outliveTerminals } from './outlive-terminal.js';
+import { leaveStandardStreams, outliveTerminals } from './outlive-terminal.js';
 import { readProcess } from './process-table.js';
 import { PosixSession } from './setsid.js';
 
@@ -39,6 +39,7 @@ const POLL_MS = 10;
 const clock = new SystemClock();
 let kept: KeptCommand | undefined;
 let cleanup: ExitCleanup | undefined;
+let endsWithRunner = false;
 
 const endingWithKeeper = endingWithParent('KILL');
 
@@ -51,6 +52,7 @@ process.on('message', (message: KeeperCommand) => {
       cleanup = undefined;
       return;
     case 'start':
+      endsWithRunner = message.endsWithRunner;
       return start(message, message);
     case 'extend-lease':
       return kept?.extendLease(() => msUntil(message.leaseEnd));
@@ -61,9 +63,10 @@ process.on('message', (message: KeeperCommand) => {
   }
 });
 process.once('disconnect', () => {
-  // The runner is gone. Only the next leader waits for a command that is slow to end.
+  // The runner is gone. Only the next leader waits for a command that is slow to end, unless another keeper has killed the runner because
+  // a lease of its own ends.
   if (kept === undefined) void exit();
-  else kept.end('SIGTERM');
+  else kept.end('SIGTERM', endsWithRunner ? 0 : undefined);
 });
 send({ is: 'ready' });
 
@@ -81,7 +84,7 @@ function start(line: CommandLine, lease: CommandLease): void {
   const startedAt = readProcess(pid)?.startedAt;
   send({ is: 'started', session: pid, ...(startedAt !== undefined && { startedAt }) });
   const command = new KeptCommand({
-    clock,
+    clock: readingFirst(clock), // The renewals of the lease that have come while this process paused.
     processes: new PosixSession(pid, startedAt),
     remainingMs,
     leaseMs: lease.leaseMs,
@@ -117,6 +120,7 @@ function finish(event: KeeperEvent): void {
 }
 
 async function exit(): Promise<never> {
+  leaveStandardStreams(); // The caller of the runner reads to the end of its output, and a clean-up may take long.
   if (cleanup !== undefined && (await hasEnded(cleanup.parentPid))) {
     // Loaded only when needed, which is seldom: the keeper has to be small, and ready soon.
     const { cleanUpSession } = await import('../dead-children/give-back-terms.js');

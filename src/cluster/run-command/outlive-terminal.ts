@@ -15,6 +15,11 @@ export function outliveTerminals(): void {
   });
 }
 
+/** Closes the files that this process was started with. */
+export function leaveStandardStreams(): void {
+  for (const descriptor of STANDARD_STREAMS) replace(descriptor);
+}
+
 function replace(descriptor: number): void {
   try {
     closeSync(descriptor);

@@ -1,6 +1,6 @@
 import { type Abortable, onAbort } from '../async/lazy-abort-controller.js';
 import { systemSources, type TimeSources, UPTIME_MARGIN_MS } from './machine-instant.js';
-import { clearTimeout, setTimeout, timeOfDay } from './timers.js';
+import { clearTimeout, setImmediate, setTimeout, timeOfDay } from './timers.js';
 
 /** A timer that is running. The code that set it owns it and clears it. */
 export interface Timer {
@@ -215,6 +215,18 @@ class ListeningTimer implements Timer {
     // It waits even if it is hardly late: sockets are read between two timers, and may not have been read before the first.
     this.#timer = this.#clock.after(Math.min(lateMs, this.#ms), this.#task);
   }
+}
+
+/**
+ * A clock whose timers let this process read its pipes first. After a pause of the process its timers are due before it has read anything.
+ * As {@link afterPendingInput} for a process that reads all that there is at once, and mustn't wait any longer.
+ */
+export function readingFirst(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    date: () => clock.date(),
+    after: (ms, task, options) => clock.after(ms, () => setImmediate(task), options),
+  };
 }
 
 /**
