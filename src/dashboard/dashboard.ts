@@ -1,19 +1,20 @@
+import type { OverviewChange } from '../overview/model/views.js';
 import { Overview } from '../overview/overview.js';
 import { settledWithin } from '../platform/async/promises.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import { type ActionError, actionErrorOf, actOnElection, actOnGroup, bodyOf, NO_SERVER } from './actions.js';
-import type { DashboardState } from './api.js';
 import {
   type Access,
   type DashboardOptions,
   type ResolvedDashboardOptions,
   resolveDashboardOptions,
 } from './dashboard-options.js';
-import { EventStreams, MOST_STREAMS } from './event-streams.js';
+import { eventOf, MOST_ANSWERS, MOST_STREAMS, OpenAnswers } from './open-answers.js';
 import { accessOf, hostRefusal, originRefusal, type Visit, visitOf } from './request-guards.js';
-import { eventStream, failure, json, page } from './responses.js';
+import { eventStream, failure, json, page, pageBytes } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
+import { encode, objectOf, SharedState } from './shared-state.js';
 
 /** Answers requests to a dashboard. Never rejects. */
 export interface DashboardHandler {
@@ -63,7 +64,8 @@ export class DashboardServer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #overview: Overview;
-  readonly #streams: EventStreams;
+  readonly #answers: OpenAnswers;
+  readonly #shared: SharedState;
   /** Resolves when all was read once, or can't be. Never rejects. */
   readonly #begun: Promise<void>;
   readonly #closing = new AbortController();
@@ -75,8 +77,13 @@ export class DashboardServer {
     this.#clock = options.clock;
     this.#logger = resolveLogger(overview.logger ?? overview.session?.logger);
     this.#overview = new Overview(from, overview);
-    this.#overview.on('change', (change) => this.#streams.send('change', { now: this.#now, ...change }));
-    this.#streams = new EventStreams(this.#clock, () => this.#overview.attend());
+    this.#shared = new SharedState(this.#clock, () => this.#overview.state);
+    this.#answers = new OpenAnswers(
+      this.#clock,
+      () => this.#overview.attend(),
+      (chunk) => this.#shared.holds(chunk),
+    );
+    this.#overview.on('change', (change) => this.#changed(change));
     this.#begun = this.#begin();
   }
 
@@ -86,6 +93,13 @@ export class DashboardServer {
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#warn(error, "the dashboard can't read");
     }
+  }
+
+  #changed(change: OverviewChange): void {
+    if (!this.#answers.isFollowed && !this.#shared.needsChanges) return;
+    const event = eventOf('change', { now: this.#now, ...change });
+    this.#shared.changed(event);
+    this.#answers.send(event);
   }
 
   get #now(): number {
@@ -99,7 +113,9 @@ export class DashboardServer {
   async answer(request: Request, { remoteAddress }: Visitor = {}): Promise<Response> {
     try {
       const response = await this.#answer(request, visitOf(request, remoteAddress));
-      return request.method === 'HEAD' ? new Response(null, response) : response;
+      if (request.method !== 'HEAD') return response;
+      await response.body?.cancel();
+      return new Response(null, response);
     } catch (error) {
       this.#warn(error, 'a request to the dashboard has failed');
       return failure(500, {
@@ -116,7 +132,7 @@ export class DashboardServer {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    this.#streams.close();
+    this.#answers.close();
     await this.#overview.stop();
   }
 
@@ -137,8 +153,10 @@ export class DashboardServer {
     if (route.name === 'healthz') return this.#health();
     const access = await accessOf(request, visit, this.#options.authorize);
     if (access === false) return this.#refused();
-    if (route.name === 'page') return page();
-    await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
+    if (route.name !== 'page') await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
+    if (this.#closing.signal.aborted)
+      return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
+    if (this.#answers.areFull) return failure(503, TOO_MANY_ANSWERS);
     return this.#show(route, request, access);
   }
 
@@ -146,32 +164,33 @@ export class DashboardServer {
     return failure(403, this.#options.authorize === undefined ? NOT_LOCAL : NOT_AUTHORIZED);
   }
 
-  #show(route: Route, request: Request, access: Access): Response {
-    const { state } = this.#overview;
-    const mayAct = access === 'act';
+  #show(route: Route, { signal }: Request, access: Access): Response {
+    const answer = (chunks: readonly Uint8Array[]) => this.#answers.answer(chunks, signal);
     switch (route.name) {
+      case 'page':
+        return page(answer([pageBytes]));
       case 'state':
-        return json(200, this.#stateFor(mayAct));
+        return json(200, answer(this.#stateFor(access).chunks));
       case 'events': {
-        if (this.#closing.signal.aborted)
-          return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
-        if (this.#streams.areFull) return failure(503, TOO_MANY_STREAMS);
-        return eventStream(this.#streams.open('state', () => this.#stateFor(mayAct), request.signal));
+        if (this.#answers.streamsAreFull) return failure(503, TOO_MANY_STREAMS);
+        const { chunks, changes } = this.#stateFor(access, '\n\n');
+        return eventStream(
+          this.#answers.follow([encode('event: state\ndata: '), ...chunks, ...changes], signal),
+        );
+      }
+      case 'election': {
+        const election = this.#overview.state.elections.find(({ path }) => path === route.path);
+        return election === undefined
+          ? failure(404, NOT_FOUND)
+          : json(200, answer([encode(JSON.stringify(election))]));
       }
       case 'elections':
-        return json(200, { elections: state.elections });
-      case 'election': {
-        const election = state.elections.find(({ path }) => path === route.path);
-        return election === undefined ? failure(404, NOT_FOUND) : json(200, election);
-      }
       case 'locks':
-        return json(200, { locks: state.locks });
       case 'groups':
-        return json(200, { groups: state.groups });
-      case 'servers':
-        return json(200, { servers: state.servers });
-      case 'page':
-        return page();
+      case 'servers': {
+        const part = this.#shared.snapshot.parts.get(route.name) as Uint8Array;
+        return json(200, answer(objectOf({}, [[route.name, part]])));
+      }
       case 'healthz':
         return this.#health();
       case 'election-action':
@@ -186,9 +205,11 @@ export class DashboardServer {
     return json(connected ? 200 : 503, { connected });
   }
 
-  #stateFor(mayAct: boolean): DashboardState {
-    const { root, state } = this.#overview;
-    return { now: this.#now, root, mayAct, ...state };
+  /** As a `DashboardState`. @param rest - follows it */
+  #stateFor(access: Access, rest = '') {
+    const { parts, changes } = this.#shared.snapshot;
+    const { root } = this.#overview;
+    return { chunks: objectOf({ now: this.#now, root, mayAct: access === 'act' }, parts, rest), changes };
   }
 
   async #act(route: ActionRoute, request: Request, visit: Visit): Promise<Response> {
@@ -229,6 +250,10 @@ export class DashboardServer {
 const TOO_MANY_STREAMS = {
   code: 'TOO_MANY_STREAMS',
   message: `${MOST_STREAMS} visitors already follow the events, and no more can at the same time`,
+};
+const TOO_MANY_ANSWERS = {
+  code: 'TOO_MANY_ANSWERS',
+  message: `${MOST_ANSWERS} answers are being read, and no more can be at the same time`,
 };
 const NOT_LOCAL = {
   code: 'NOT_LOCAL',

@@ -1,4 +1,5 @@
 import { pageCsp, pageHtml } from './page-html.js';
+import { encode } from './shared-state.js';
 
 const COMMON = {
   'cache-control': 'no-store',
@@ -12,10 +13,10 @@ const NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'";
 
 export function json(
   status: number,
-  value: unknown,
+  body: ReadableStream<Uint8Array> | object,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(JSON.stringify(value), {
+  return new Response(body instanceof ReadableStream ? body : JSON.stringify(body), {
     status,
     headers: {
       ...COMMON,
@@ -34,13 +35,15 @@ export function failure(
   return json(status, { error: { code, message } }, headers);
 }
 
-export function page(): Response {
+export const pageBytes = encode(pageHtml);
+
+export function page(body: ReadableStream<Uint8Array>): Response {
   const headers = {
     ...COMMON,
     'content-security-policy': pageCsp,
     'content-type': 'text/html; charset=utf-8',
   };
-  return new Response(pageHtml, { headers });
+  return new Response(body, { headers });
 }
 
 export function eventStream(body: ReadableStream<Uint8Array>): Response {
