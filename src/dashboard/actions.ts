@@ -1,4 +1,5 @@
-import { type RevocationOptions, revokeLeader } from '../election/revoke-leader.js';
+import type { Candidate } from '../election/candidates/candidate.js';
+import { type RevocationOptions, revokeThat } from '../election/revoke-leader.js';
 import {
   ConclaveError,
   InvalidOptionError,
@@ -39,7 +40,7 @@ const MOVE_WITHIN_MS = 60_000;
 const MOST_BODY_BYTES = 16 * 1024;
 
 /**
- * Ends the term of an election's leader. Resolves with the leader's id when it has gone.
+ * Ends the term of an election's leader. Resolves with the id of that leader when it has gone.
  * @throws ActionError, or what ended the session
  */
 export async function actOnElection(
@@ -47,19 +48,25 @@ export async function actOnElection(
   { path, action }: ElectionRoute,
   body: Body,
   signal: AbortSignal,
-): Promise<{ readonly leader: string }> {
+): Promise<{ readonly former: string }> {
   const known = {
-    resign: ['graceMs'],
-    'hand-over': ['to', 'graceMs'],
-    revoke: ['graceMs', 'by'],
+    resign: ['leader', 'graceMs'],
+    'hand-over': ['leader', 'to', 'graceMs'],
+    revoke: ['leader', 'graceMs', 'by'],
   };
   checkKeys(body, known[action]);
   if (action === 'hand-over' && typeof body.to !== 'string')
     throw new ActionError(400, 'INVALID_BODY', 'hand-over needs `to`, the id or node of a candidate');
-  const options: RevocationOptions = { by: BY, ...body, signal }; // It checks the values itself.
-  const leader = await revokeLeader(session, path, options);
-  if (leader === undefined) throw new ActionError(409, 'NO_LEADER', 'the election has no leader now');
-  return { leader: leader.id };
+  const { leader: node, ...rest } = body;
+  if (node !== undefined && typeof node !== 'string')
+    throw new ActionError(400, 'INVALID_BODY', "`leader` must be the name of the leader's node");
+  const isMeant = (leader: Candidate) => node === undefined || leader.node === node;
+  const options: RevocationOptions = { by: BY, ...rest, signal }; // It checks the values itself.
+  const former = await revokeThat(session, path, options, isMeant);
+  if (former === undefined) throw new ActionError(409, 'NO_LEADER', 'the election has no leader now');
+  if (!isMeant(former))
+    throw new ActionError(409, 'OTHER_LEADER', `${former.id} leads now: no candidate was asked`);
+  return { former: former.id };
 }
 
 /**

@@ -47,10 +47,23 @@ export interface RevocationOptions {
  * @throws the signal's reason if it aborts before
  * @throws InvalidOptionError if an argument is wrong
  */
-export async function revokeLeader(
+export function revokeLeader(
   session: Session,
   path: string,
   options: RevocationOptions = {},
+): Promise<Candidate | undefined> {
+  return revokeThat(session, path, options);
+}
+
+/**
+ * As {@link revokeLeader}.
+ * @param isMeant - whether that leader is to be asked. If it isn't, no candidate is asked
+ */
+export async function revokeThat(
+  session: Session,
+  path: string,
+  options: RevocationOptions,
+  isMeant: (leader: Candidate) => boolean = () => true,
 ): Promise<Candidate | undefined> {
   checkInstance('session', session, Session);
   checkPath('path', path);
@@ -66,7 +79,7 @@ export async function revokeLeader(
     ...(to !== undefined && { to }),
   };
   const leader = await abortable(new ElectionReader(session, path).leader(), signal);
-  if (leader === undefined) return undefined;
+  if (leader === undefined || !isMeant(leader)) return leader;
   if (to !== undefined) await abortable(checkCandidate(session, path, to, leader), signal);
   const node = `${path}/${leader.node}`;
   const entry = parseEntry(leader.node);

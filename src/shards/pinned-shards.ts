@@ -7,7 +7,7 @@ import {
 } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { sleep } from '../platform/time/clock.js';
-import { isUnanswered } from '../session/operations.js';
+import { ifThere, isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { type GroupStatus, readGroupStatus } from './group-status.js';
 import { unitOf } from './planner/plan.js';
@@ -95,9 +95,9 @@ const LOOK_EVERY_MS = 100;
 
 /**
  * Moves a shard to a member once, without pinning it for good. If the shares would be uneven after that, a shard of that member goes the
- * other way. For the time of the move both are pinned. Resolves with the ids of the shards that have moved; with none if the member owned
- * the shard already.
- * @param signal - ends the waiting; the pins are taken back
+ * other way. For the time of the move, and of this session at most, both are pinned by a node of the session's own. Resolves with the ids of
+ * the shards that have moved; with none if the member owned the shard already.
+ * @param signal - ends the waiting; the node is deleted
  * @throws InvalidOptionError for a shard or a member that isn't there; InvalidStateError if the shard has no owner, or is pinned; the
  *   signal's reason; what ended the session; or a server's refusal
  */
@@ -110,7 +110,8 @@ export async function moveShard(
   const pins = pinsOfMove(await readGroupStatus(session, paths), shard, member);
   if (pins.size === 0) return [];
   signal.throwIfAborted();
-  await changePins(session, paths, (before) => new Map([...before, ...pins]));
+  const node = `${paths.pins}/${session.environment.uuid()}`;
+  await pinForMove(session, paths, node, pins);
   try {
     for (;;) {
       const { shards } = await readGroupStatus(session, paths);
@@ -119,11 +120,31 @@ export async function moveShard(
       await sleep(session.clock, LOOK_EVERY_MS, signal);
     }
   } finally {
-    await changePins(
-      session,
-      paths,
-      (before) => new Map([...before].filter(([id, to]) => pins.get(id) !== to)),
-    );
+    // If the session has ended, or ends before the servers answer, they delete the node.
+    const removing = ifThere(session.retryUntilAnswered(() => session.remove(node)));
+    await removing.catch((error: unknown) => {
+      if (!session.signal.aborted) throw error;
+    });
+  }
+}
+
+/** Creates the node, and has the planner look: it watches only the data of the pins. */
+async function pinForMove(session: Session, paths: GroupPaths, node: string, pins: Pins): Promise<void> {
+  for (;;) {
+    await session.ensurePath(paths.pins);
+    try {
+      const { data, stat } = await session.getData(paths.pins);
+      await session.commit([
+        { kind: 'create', path: node, mode: 'ephemeral', data: serializePins(pins) },
+        { kind: 'set', path: paths.pins, data, version: stat.version },
+      ]);
+      return;
+    } catch (error) {
+      if (error instanceof NodeExistsError) return; // The reply to an earlier try was lost.
+      const isOutdated = error instanceof BadVersionError || error instanceof NoNodeError;
+      if (!isOutdated && !isUnanswered(error)) throw error;
+      await session.whenConnected();
+    }
   }
 }
 

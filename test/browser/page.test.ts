@@ -328,9 +328,10 @@ describe('an action', () => {
   });
 
   it('is sent after it was confirmed, with what the visitor has chosen', async () => {
-    const elections = [electionOf('a/b c')];
+    const election = electionOf('a/b c');
     const groups = [groupOf('shards', 4, ['m1', 'm2'])];
-    const dashboard = await FakeDashboard.start(stateOf({ elections, groups, mayAct: true }), '/admin');
+    const state = stateOf({ elections: [election], groups, mayAct: true });
+    const dashboard = await FakeDashboard.start(state, '/admin');
     const page = await open(dashboard.url + opening('election', 'a/b c'));
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Resign…' }).click();
@@ -350,10 +351,11 @@ describe('an action', () => {
     await page.getByRole('button', { name: 'Pin…' }).click();
     await dialog.getByRole('button', { name: 'Pin' }).click();
     await expect.poll(() => dialog.count()).toBe(0);
-    const election = `api/elections/${encodeURIComponent(`${ROOT}/a/b c`)}`;
+    const path = `api/elections/${encodeURIComponent(`${ROOT}/a/b c`)}`;
+    const { leader, candidates } = election;
     expect(dashboard.posts).toEqual([
-      { path: `${election}/resign`, body: { graceMs: 1_500 } },
-      { path: `${election}/hand-over`, body: { to: 'worker-2' } },
+      { path: `${path}/resign`, body: { leader: leader?.node, graceMs: 1_500 } },
+      { path: `${path}/hand-over`, body: { leader: leader?.node, to: candidates[1]?.node } },
       { path: `api/groups/${encodeURIComponent(`${ROOT}/shards`)}/pin`, body: { shard: '1', member: 'm2' } },
     ]);
   });

@@ -280,7 +280,7 @@ describe('visitors of the dashboard', () => {
     expect((await post(`${url}api/elections/%2Fother/resign`, {}, right)).status).toBe(404);
     expect(await post(url + path, { graceMs: 1000 }, right)).toMatchObject({
       status: 200,
-      body: { ok: true, leader: 'one' },
+      body: { ok: true, former: 'one' },
     });
     const { mayAct } = (await (await fetch(`${url}api/state`, { headers: right })).json()) as DashboardState;
     expect(mayAct).toBe(true);
@@ -297,9 +297,34 @@ describe('visitors of the dashboard', () => {
     });
     expect(await post(`${path}/hand-over`, {})).toMatchObject({ status: 400 });
     const done = await post(`${path}/hand-over`, { to: 'three' });
-    expect(done).toMatchObject({ status: 200, body: { ok: true, leader: 'one' } });
+    expect(done).toMatchObject({ status: 200, body: { ok: true, former: 'one' } });
     const leader = async () => (await getJson<DashboardState>(`${url}api/state`)).elections[0]?.leader?.id;
     await until(async () => (await leader()) === 'three', 'the handover');
+  });
+
+  it('deposed another leader than the one that they saw, and chose another candidate of the same id', async () => {
+    const { join, open } = await setUp();
+    const [first] = [await join('one'), await join('two'), await join('twin'), await join('twin')];
+    const { url } = await open({ authorize: () => 'act' });
+    const path = `${url}api/elections/${ENCODED}`;
+    const seen = await getJson<DashboardState['elections'][number]>(path);
+    await first.stop();
+    const leader = async () => (await getJson<typeof seen>(path)).leader;
+    await until(async () => (await leader())?.id === 'two', 'the next leader');
+    for (const action of ['resign', 'revoke', 'hand-over'])
+      expect(
+        await post(`${path}/${action}`, {
+          leader: seen.leader?.node,
+          ...(action === 'hand-over' && { to: 'twin' }),
+        }),
+      ).toMatchObject({
+        status: 409,
+        body: { error: { code: 'OTHER_LEADER', message: 'two leads now: no candidate was asked' } },
+      });
+    const to = seen.candidates.at(-1)?.node;
+    const done = await post(`${path}/hand-over`, { leader: (await leader())?.node, to });
+    expect(done).toMatchObject({ status: 200, body: { ok: true, former: 'two' } });
+    await until(async () => (await leader())?.node === to, 'the last candidate');
   });
 
   it('are told when a leader refuses', async () => {

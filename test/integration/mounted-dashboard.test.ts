@@ -60,7 +60,7 @@ describe.each(Object.entries(SERVERS))('mounted in %s, the dashboard', (_, mount
     const { states, changes, ended } = await follow(`${url}api/events`);
     expect(states).toMatchObject([{ root: '/elections', mayAct: true, elections: [{ path: PATH }] }]);
     const resigned = await post(`${url}api/elections/${encodeURIComponent(PATH)}/resign`, { graceMs: 5000 });
-    expect(resigned).toMatchObject({ status: 200, body: { ok: true, leader: 'one' } });
+    expect(resigned).toMatchObject({ status: 200, body: { ok: true, former: 'one' } });
     const happened = () => changes.flatMap(({ transitions = [] }) => transitions.map(({ kind }) => kind));
     await until(() => happened().includes('ended'), 'the end of the term');
     await handler.close();

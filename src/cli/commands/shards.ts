@@ -131,7 +131,7 @@ function addMove(shards: Command): void {
       shards,
       'move',
       'move a shard once',
-      'Moves a shard to a member, once, and waits until the member owns it. If that would make the shares uneven, one of that member’s shards goes the other way. The command pins these shards until they have moved. If a signal or the timeout ends the command, it removes the pins first. After SIGKILL, remove them yourself with unpin.',
+      'Moves a shard to a member, once, and waits until the member owns it. If that would make the shares uneven, one of that member’s shards goes the other way. Until they have moved, these shards are pinned, for as long as the command’s session lasts.',
     ),
   )
     .argument('<shard>', 'its id')

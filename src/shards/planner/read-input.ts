@@ -167,7 +167,16 @@ async function readPins(source: FactsSource, signal: Abortable): Promise<Pins> {
   const found = await readOptional(source, paths.pins, signal);
   const pins = found === undefined ? new Map() : parsePins(found.data);
   if (pins === undefined) onError(new Error(`${paths.pins} holds no pins: another client has written it`));
-  return pins ?? new Map();
+  const hasMoves = found !== undefined && found.stat.numChildren > 0;
+  return new Map([...(hasMoves ? await readMoves(source, signal) : []), ...(pins ?? [])]);
+}
+
+/** The pins of moves that are under way. Each is in a node of the session that moves, and ends with it. */
+async function readMoves(source: FactsSource, signal: Abortable): Promise<[shard: string, member: string][]> {
+  const { paths } = source;
+  const names = await listOptional(source, paths.pins, signal);
+  const read = names.map((name) => readOptional(source, `${paths.pins}/${name}`, signal));
+  return (await Promise.all(read)).flatMap((node) => [...((node && parsePins(node.data)) ?? [])]);
 }
 
 async function readHomes(source: FactsSource, shards: GroupShards, signal: Abortable): Promise<SeenHome[]> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
-import { changePins, readPins } from '../../../src/shards/pinned-shards.js';
+import { changePins, moveShard, readPins } from '../../../src/shards/pinned-shards.js';
 import { GroupPaths } from '../../../src/shards/stored/paths.js';
 import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../support/conclave/group-members.js';
 
@@ -143,5 +143,36 @@ describe('the pins of a group', () => {
     ]);
     await clock.advanceUntil(operator.setData(PATHS.pins, Buffer.alloc(0)));
     await pin('7', 'a');
+  });
+});
+
+describe('a move', () => {
+  const never = new AbortController().signal;
+  /** A move to a member that doesn't take the shard, since its owner's work doesn't end. */
+  async function startMove() {
+    const group = await setUp();
+    const { clock, members, open, server } = group;
+    const [shard] = members[0].member.owned.map(({ id }) => id) as [string];
+    const session = await open(TIMES);
+    const ended = moveShard(session, PATHS, { shard, member: 'b' }, never).catch((error: unknown) => error);
+    await clock.advanceUntil(() => server.paths(PATHS.pins).length > 1);
+    return { ...group, shard, session, ended };
+  }
+
+  it('left its pins behind for ever when its process ended', async () => {
+    const { clock, session, ended, server, operator } = await startMove();
+    await clock.advanceUntil(session.close());
+    await clock.advanceUntil(ended);
+    expect(server.paths(PATHS.pins)).toEqual([PATHS.pins]);
+    expect(await clock.advanceUntil(readPins(operator, PATHS))).toEqual(new Map());
+  });
+
+  it('took an operator’s pin of the same shard with it', async () => {
+    const { clock, shard, ended, pin, operator, ownersOf } = await startMove();
+    await pin(shard, 'b');
+    expect(await clock.advanceUntil(ended)).toContain(shard);
+    await clock.advance(A_WHILE_MS);
+    expect(ownersOf(shard)).toEqual(['b']);
+    expect(await clock.advanceUntil(readPins(operator, PATHS))).toEqual(new Map([[shard, 'b']]));
   });
 });

@@ -1,13 +1,19 @@
 /** An action that a visitor asks the server for. */
 export type Action =
-  | { readonly kind: 'resign' | 'revoke'; readonly path: string; readonly leader: string }
-  | { readonly kind: 'hand-over'; readonly path: string; readonly leader: string; readonly to: string }
+  | { readonly kind: 'resign' | 'revoke'; readonly path: string; readonly leader: NamedNode }
+  | { readonly kind: 'hand-over'; readonly path: string; readonly leader: NamedNode; readonly to: NamedNode }
   | {
       readonly kind: 'move' | 'pin' | 'unpin';
       readonly path: string;
       readonly shard: string;
       readonly member: string;
     };
+
+/** A candidate. The visitor sees its id, which others may have, too. The server gets its node. */
+export interface NamedNode {
+  readonly id: string;
+  readonly node: string;
+}
 
 export interface ActionOptions {
   /** How long the leader may take to settle its work. @default the server's setting */
@@ -38,9 +44,9 @@ function requestOf(action: Action, { graceMs }: ActionOptions) {
   switch (action.kind) {
     case 'resign':
     case 'revoke':
-      return { folder: 'elections', body: grace };
+      return { folder: 'elections', body: { leader: action.leader.node, ...grace } };
     case 'hand-over':
-      return { folder: 'elections', body: { to: action.to } };
+      return { folder: 'elections', body: { leader: action.leader.node, to: action.to.node } };
     case 'unpin':
       return { folder: 'groups', body: { shard: action.shard } };
     case 'move':

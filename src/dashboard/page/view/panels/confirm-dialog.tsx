@@ -92,19 +92,20 @@ function Consequence({ action }: { action: Action }): ComponentChildren {
     case 'resign':
       return (
         <>
-          <Foreign text={action.leader} /> is asked to end its term. It then joins the queue again.
+          <Foreign text={action.leader.id} /> is asked to end its term. It then joins the queue again.
         </>
       );
     case 'revoke':
       return (
         <>
-          <Foreign text={action.leader} /> is asked to step down. It may refuse.
+          <Foreign text={action.leader.id} /> is asked to step down. It may refuse.
         </>
       );
     case 'hand-over':
       return (
         <>
-          <Foreign text={action.leader} /> is asked to hand its term over to <Foreign text={action.to} />.
+          <Foreign text={action.leader.id} /> is asked to hand its term over to{' '}
+          <Foreign text={action.to.id} />.
         </>
       );
     case 'move':

@@ -59,7 +59,7 @@ export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
 function Leader({ election: { path, leader } }: { election: ElectionView }) {
   const { store, ask } = usePage();
   if (leader === null) return <p class="leader none">no leader</p>;
-  const target = { path, leader: leader.id };
+  const target = { path, leader };
   return (
     <>
       <p class="leader">
@@ -138,7 +138,7 @@ function Candidate({ candidate, election }: { candidate: CandidateView; election
         {leads && <span class="badge leads">leads</span>}
         {isNext && <span class="badge next">{`next: ${WHY_TEXT[next.why]}`}</span>}
         {ask !== null && !leads && leader !== null && (
-          <button type="button" onClick={() => ask({ kind: 'hand-over', path, leader: leader.id, to: id })}>
+          <button type="button" onClick={() => ask({ kind: 'hand-over', path, leader, to: candidate })}>
             Hand over…
           </button>
         )}
