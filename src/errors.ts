@@ -23,17 +23,20 @@ export class NoServerError extends ConclaveError {
    * @param address - the address of the last try, the server whose name couldn't be looked up, or the function that gave no value, as
    *   `session.tls()`
    * @param forMs - how long the session has had no server, in milliseconds
+   * @param isOwn - whether the cause is of a function or a mechanism of the application, and not of a server
    */
   constructor(
     readonly address: string,
     readonly forMs: number,
     cause: unknown,
+    isOwn = false,
   ) {
     const since = forMs < 1000 ? '' : ` for ${Math.round(forMs / 1000)} s`;
     const why = describe(cause);
     const where = why.includes(address) ? '' : `, from ${address}`;
     // A refusal says itself what to do.
-    const advice = `still retrying${cause instanceof AuthenticationError ? '' : '; are the servers up and reachable?'}`;
+    const isAnswer = isOwn || cause instanceof AuthenticationError;
+    const advice = `still retrying${isAnswer ? '' : '; are the servers up and reachable?'}`;
     super(`no server accepted the session${since}: ${why}${where}; ${advice}`, { cause });
   }
 }

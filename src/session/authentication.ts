@@ -1,5 +1,8 @@
-import { AuthenticationError, InvalidOptionError, NOT_SHOWN } from '../errors.js';
+import { AuthenticationError, ConnectionLossError, InvalidOptionError, NOT_SHOWN } from '../errors.js';
 import type { Connection, Credentials } from './connection/connection.js';
+import { NoAnswerInTimeError } from './connection/connection-end.js';
+import { OwnFailure } from './connection/outage.js';
+import { hostNameOf } from './connection/transport.js';
 import { saslRequest } from './protocol/requests.js';
 import type { SaslExchange, SaslMechanism } from './sasl/mechanism.js';
 
@@ -13,6 +16,7 @@ type AuthenticatingConnection = Pick<Connection, 'server' | 'authenticate' | 'wh
 
 /** An exchange of any mechanism in use has at most five. */
 const MOST_TOKENS = 10;
+const HANGS = 'the mechanism of session.sasl gave no token in time: does it hang, or its KDC?';
 /** For a mechanism of the user's own. */
 const ADVICE = 'does it expect this mechanism of SASL, and this identity?';
 
@@ -24,8 +28,8 @@ const ADVICE = 'does it expect this mechanism of SASL, and this identity?';
  * session until its first request, and be left and found again for ever.
  *
  * @returns the newest transaction that the server has
- * @throws AuthenticationError if the server refuses the credentials, or demands others; InvalidOptionError if the mechanism is wrong; any
- *   other error if no answer came, or the mechanism has failed
+ * @throws AuthenticationError if the server refuses the credentials, or demands others; InvalidOptionError if the mechanism is wrong;
+ *   OwnFailure if the mechanism has failed, or hangs; any other error if no answer came
  */
 export async function authenticate(
   connection: AuthenticatingConnection,
@@ -37,11 +41,12 @@ export async function authenticate(
 }
 
 async function exchangeTokens(connection: AuthenticatingConnection, mechanism: SaslMechanism): Promise<void> {
-  const exchange = checkExchange(await connection.whileOpen(() => mechanism.begin(connection.server)));
+  const server = { host: hostNameOf(connection.server), port: connection.server.port };
+  const exchange = checkExchange(await own(connection, () => mechanism.begin(server)));
   let received: Buffer | null | undefined;
   for (let sent = 0; ; sent++) {
     const given = received;
-    const token = checkToken(await connection.whileOpen(() => exchange.step(given)));
+    const token = checkToken(await own(connection, () => exchange.step(given)));
     if (token === undefined) return;
     if (sent === MOST_TOKENS)
       throw new AuthenticationError(`the SASL exchange has not ended after ${MOST_TOKENS} tokens: refused`);
@@ -50,6 +55,18 @@ async function exchangeTokens(connection: AuthenticatingConnection, mechanism: S
     } catch (error) {
       throw error instanceof AuthenticationError ? explained(error, exchange) : error;
     }
+  }
+}
+
+/** @throws OwnFailure if the mechanism fails, or doesn't answer in time; otherwise as `task` and `whileOpen` do */
+async function own<T>(connection: AuthenticatingConnection, task: () => T | Promise<T>): Promise<T> {
+  try {
+    return await connection.whileOpen(task);
+  } catch (error) {
+    if (error instanceof AuthenticationError || error instanceof InvalidOptionError) throw error;
+    if (!(error instanceof ConnectionLossError)) throw new OwnFailure(error);
+    if (!(error.cause instanceof NoAnswerInTimeError)) throw error;
+    throw new OwnFailure(new Error(HANGS, { cause: error }));
   }
 }
 

@@ -1,5 +1,5 @@
 import {
-  ConnectionLossError,
+  AuthenticationError,
   ConnectTimeoutError,
   describe,
   InvalidOptionError,
@@ -13,9 +13,9 @@ import { warnOfSetup } from '../platform/logging/logger.js';
 import { afterPendingInput, type Clock } from '../platform/time/clock.js';
 import { authenticate } from './authentication.js';
 import type { Connection, ConnectionOwner } from './connection/connection.js';
-import { SessionGoneError } from './connection/connection-end.js';
+import { NoAnswerInTimeError, SessionGoneError } from './connection/connection-end.js';
 import { Dialer } from './connection/dialer.js';
-import { Outage } from './connection/outage.js';
+import { Outage, OwnFailure } from './connection/outage.js';
 import type { ConnectSource } from './connection/server-list.js';
 import { type Endpoint, openTransport, type TlsOptions } from './connection/transport.js';
 import type { SessionThread } from './connection-thread/session-thread.js';
@@ -55,10 +55,10 @@ export interface SessionOwner {
   readonly outage?: Outage | undefined;
 }
 
-/** Another process has the session now. */
-export const TAKEN = 'another connection has taken the session';
 const LOST_DATA =
   'no server has the transactions that the session has seen: the data of the ensemble was lost, or restored from a backup';
+
+const REFUSED = 'the servers have refused the session for a session timeout, and end it after another one';
 
 const KEEPER_MESSAGE =
   'the server is ClickHouse Keeper: it resumes no session, so a term or a lock is lost with the connection. Conclave was not tested with a real one';
@@ -83,11 +83,10 @@ export class ServerSearch {
   #explainedMoveBy = Number.NEGATIVE_INFINITY;
   #search: Promise<void> | undefined; // Set while no server serves the session and the search is under way.
   #served: Deferred<void> | undefined; // Created when a caller waits for a connection.
-  /**
-   * Whether ClickHouse Keeper has granted the session, and none of its connections has served it. Keeper gives the next connection another
-   * session. Nothing depends on the former one yet, and no client can end it: its timeout does.
-   */
-  #isReplaceable = false;
+  /** Whether a caller has the session. Before, another session takes its place when it ends: nothing depends on it yet. */
+  #isTheirs: boolean;
+  /** Since when servers know the session, and don't serve it because they refuse it, or because a mechanism of SASL fails. */
+  #refusedSinceMs: number | undefined;
 
   constructor(
     session: SearchingSession,
@@ -102,6 +101,7 @@ export class ServerSearch {
     this.#options = options;
     this.#outage = outage;
     this.#identity = newIdentity(options, credentials);
+    this.#isTheirs = credentials !== undefined;
     const onTried = () => this.#reportOutage(this.servers.length);
     const { environment, tls, credentials: shown, sasl, logger } = options;
     const open = (endpoint: Endpoint) =>
@@ -175,6 +175,8 @@ export class ServerSearch {
     } finally {
       timer?.clear();
     }
+    this.#isTheirs = true;
+    this.#warnOfGrant();
   }
 
   /** Has a server close the ended session within `limitMs`, over `connection` or over one that is found in this time. Never rejects. */
@@ -196,7 +198,7 @@ export class ServerSearch {
    * So a session that only reads may learn of a move much later. Therefore each lost handshake explains one move, whenever that
    * shows. Within a session timeout it explains all moves, since handshakes that were lost earlier may still be on their way.
    */
-  wasTaken(reason: Error): boolean {
+  #wasTaken(reason: Error | undefined): boolean {
     if (!(reason instanceof SessionGoneError && reason.moved)) return false;
     const { handshakeLostAt } = this.#dialer;
     const isExplained =
@@ -216,16 +218,16 @@ export class ServerSearch {
         const { reply, handshake } = dialed;
         connection = dialed.connection;
         const isOther = isKnown(this.#identity) && reply.id !== this.#identity.id;
-        if (reply.timeoutMs <= 0 || (isOther && !this.#isReplaceable)) {
+        if (reply.timeoutMs <= 0 || isOther) {
           connection.destroy(new SessionExpiredError('the session has expired'));
-          return this.expire('the session has expired');
+          this.expire('the session has expired');
+          continue;
         }
         this.#adopt(reply); // Before anything can fail: else nothing would end the session that the server has made.
         // Servers that demand credentials refuse all other requests before these, also the one that closes the session.
         const zxid = await this.#authenticate(connection);
         if (zxid === undefined) {
-          if (connection.end !== undefined && this.wasTaken(connection.end)) return this.expire(TAKEN);
-          if (connection.isKeeper && this.#session.state.name === 'connecting') this.#isReplaceable = true;
+          this.expireWith(connection);
           continue;
         }
         const isWaived = !this.#hasEnded && handshake.lastZxid < this.#identity.lastZxid;
@@ -233,7 +235,7 @@ export class ServerSearch {
         // then. Such a server doesn't serve it; it is asked to close it.
         if (isWaived && zxid < this.#identity.lastZxid) {
           await this.#sayGoodbye(connection);
-          if (!isKnown(this.#identity)) return this.expire(LOST_DATA);
+          if (!isKnown(this.#identity)) this.expire(LOST_DATA);
         } else if (await this.#use(connection)) return;
       }
     } catch (error) {
@@ -282,11 +284,29 @@ export class ServerSearch {
     if (error !== undefined) this.#session.report(error, 'no server serves the session');
   }
 
-  /** Ends the session as expired, unless it has ended. */
+  /**
+   * No server will serve the session any more. It has expired then, unless it was closed meanwhile. If no caller has it yet, the search goes
+   * on for another session.
+   */
   expire(why: string): void {
-    if (this.#hasEnded) return; // The session was closed meanwhile, and its owner may still be without a server.
-    this.#outage.end(); // A server has answered.
-    this.#session.expire(why);
+    if (this.#hasEnded) this.#identity = withoutCredentials(this.#identity);
+    else if (!this.#isTheirs) this.#identity = newIdentity(this.#options);
+    else {
+      this.#outage.end(); // A server has answered.
+      this.#session.expire(why);
+    }
+  }
+
+  /**
+   * Expires the session if it is over with the connection that had it. That includes a session that the servers have refused to serve for a
+   * session timeout. Each handshake keeps such a session alive for as long again, so its nodes would block others for ever.
+   */
+  expireWith({ end, isKeeper }: Connection): void {
+    const { sessionTimeoutMs } = this.#identity;
+    const refusedMs = this.#clock.now() - (this.#refusedSinceMs ?? Number.POSITIVE_INFINITY);
+    if (this.#wasTaken(end)) this.expire('another connection has taken the session');
+    else if (isKeeper) this.expire(`${describe(end)}, and ClickHouse Keeper resumes no session`);
+    else if (this.#isTheirs && refusedMs >= sessionTimeoutMs) this.expire(REFUSED);
   }
 
   /** `true` if the connection serves the session from now on. A session that has ended says goodbye instead. */
@@ -296,7 +316,7 @@ export class ServerSearch {
       return false;
     }
     this.#search = undefined;
-    this.#isReplaceable = false;
+    this.#refusedSinceMs = undefined;
     this.#dialer.served();
     this.#outage.served();
     this.#served?.resolve();
@@ -306,12 +326,9 @@ export class ServerSearch {
   }
 
   #adopt(reply: HandshakeReply): void {
-    const isFirst = !isKnown(this.#identity);
     const { leaseMs } = this.#identity;
     this.#identity = granted(this.#identity, reply, this.#options);
     if (this.#identity.leaseMs < leaseMs) this.#session.keepAlive.leaseShortened();
-    if (isFirst) this.#warnOfGrant();
-    if (isFirst && isClickHouseKeeper(reply)) warnOfSetup(this.#options.logger, {}, KEEPER_MESSAGE);
   }
 
   #warnOfGrant(): void {
@@ -323,6 +340,8 @@ export class ServerSearch {
     }
     if (askedMs !== grantedMs)
       warnOfSetup(logger, { askedMs, grantedMs }, 'the servers granted a different session timeout');
+    const { password } = credentialsOf(this.#identity);
+    if (isClickHouseKeeper({ password, timeoutMs: grantedMs })) warnOfSetup(logger, {}, KEEPER_MESSAGE);
   }
 
   /** Shows the credentials. The newest transaction of a server that takes operations then; `undefined` if it takes none. */
@@ -355,9 +374,8 @@ export class ServerSearch {
    * @throws InvalidOptionError if a mechanism of SASL is wrong, and no session of the owner was ever served
    */
   async #ask<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
-    const silent = new ConnectionLossError('no answer in time: the link is dead');
     const timer = afterPendingInput(this.#clock, this.#identity.sessionTimeoutMs / 3, () =>
-      connection.destroy(silent),
+      connection.destroy(new NoAnswerInTimeError('no answer in time: the link is dead')),
     );
     const unsubscribe = onAbort(this.#abandonment, () =>
       connection.destroy(this.#abandonment.reason as Error),
@@ -366,6 +384,8 @@ export class ServerSearch {
       return await ask();
     } catch (error) {
       this.#dialer.noteFailure(connection.server, error);
+      if (error instanceof AuthenticationError || error instanceof OwnFailure)
+        this.#refusedSinceMs ??= this.#clock.now();
       connection.destroy(toError(error)); // Mostly it has ended already, and that was the error.
       if (error instanceof InvalidOptionError && !this.#outage.hasServed) throw error;
       return undefined;

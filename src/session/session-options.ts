@@ -79,8 +79,9 @@ export interface SessionOptions {
    *
    * If no server accepts the credentials in a whole round of servers, and one refuses them, the session ends with an
    * `AuthenticationError`. Once a server has served a session of its owner, a refusal is a failed try instead: the session goes on looking
-   * for a server, and `NoServerError` has the refusal as its `cause`. An owner is a supervisor or observer; a session that you have opened
-   * yourself is its own. A session never goes on without the identity, also if the servers let in clients that they can't authenticate.
+   * for a server, and `NoServerError` has the refusal as its `cause`. When it was refused for a session timeout, it expires. An owner is a
+   * supervisor or observer; a session that you have opened yourself is its own. A session never goes on without the identity, also if the
+   * servers let in clients that they can't authenticate.
    *
    * The name must stay the same: with another one, the session may not use its own nodes. @default none
    */

@@ -6,7 +6,7 @@ import type { EventNames } from '../platform/safe-emitter.js';
  * - `connecting`: no server has accepted the session yet.
  * - `connected`: a server serves the session.
  * - `suspended`: the connection is lost and the session may still live; `sinceMs` is the session clock's time of the loss.
- * - `expired`: the servers ended the session. Final.
+ * - `expired`: the servers ended the session, or refused it for a session timeout; or another client took it. Final.
  * - `closed`: this process closed the session, or the servers refuse it, for its credentials for example. Final.
  *
  * connecting → connected ⇄ suspended; connecting or connected or suspended → closed or expired.
@@ -29,7 +29,10 @@ export interface SessionEvents {
   suspended(): void;
   /** A server serves the same session again. */
   resumed(): void;
-  /** The servers ended the session: its ephemeral nodes are gone. */
+  /**
+   * The servers ended the session, and its ephemeral nodes are gone. Or another client took it, or the servers refused it for a session
+   * timeout: then they end it later.
+   */
   expired(): void;
   /** This process closed the session. */
   closed(): void;

@@ -12,7 +12,7 @@ import { SessionThread } from './connection-thread/session-thread.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './id-and-password.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
-import { ServerSearch, type SessionOwner, TAKEN } from './server-search.js';
+import { ServerSearch, type SessionOwner } from './server-search.js';
 import {
   type CloseOptions,
   type ResolvedSessionOptions,
@@ -301,14 +301,12 @@ export class Session extends Operations<SessionEvents> {
   /** @internal */
   connectionEnded(connection: Connection, reason: Error): void {
     // The search sees the end of a connection that doesn't serve the session, or that served it until it was closed.
-    if (connection === this.#connection)
-      this.#context.runInAsyncScope(() => this.#suspend(connection, reason));
+    if (connection === this.#connection) this.#context.runInAsyncScope(() => this.#leave(connection, reason));
   }
 
-  #suspend(connection: Connection, reason: Error): void {
-    if (this.#search.wasTaken(reason)) return this.#search.expire(TAKEN);
-    if (connection.isKeeper)
-      return this.#search.expire(`${describe(reason)}, and ClickHouse Keeper resumes no session`);
+  #leave(connection: Connection, reason: Error): void {
+    this.#search.expireWith(connection);
+    if (hasEnded(this.#state)) return;
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
     this.keepAlive.stop();

@@ -156,10 +156,14 @@ describe('a round of servers', () => {
   it('begins no lookup of a name while one has not ended: 22 were under way after 40 s of a silent resolver', async () => {
     const clock = new TestClock();
     const underWay: string[] = [];
-    const environment = network(clock, ignore, (host) => {
-      underWay.push(host);
-      return new Promise(ignore);
-    });
+    const environment = network(
+      clock,
+      () => undefined,
+      (host) => {
+        underWay.push(host);
+        return new Promise(ignore);
+      },
+    );
     // Sessions follow one another when none can be opened, and others are opened beside them.
     for (let i = 0; i < 4; i++) {
       const options = { environment, connectTimeoutMs: 9000, logger: SILENT };

@@ -217,11 +217,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'session/server-search.ts',
-        from: `connection.destroy(new SessionExpiredError('the session has expired'));
-          return this.expire('the session has expired');`,
-        to: `connection.destroy(new SessionExpiredError('the session has expired'));
-          this.#identity = withoutCredentials(this.#identity);
-          continue;`,
+        from: "this.expire('the session has expired');",
+        to: 'this.#identity = withoutCredentials(this.#identity);',
       },
     ],
     file: 'unit/precautions.test.ts',

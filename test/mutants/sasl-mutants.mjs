@@ -59,8 +59,8 @@ export const SASL_MUTANTS = [
     edits: [
       {
         file: 'session/connection/dialer.ts',
-        from: 'if (isRoundOver && this.#refusal !== undefined && !outage.hasServed) throw this.#refusal;',
-        to: 'if (isRoundOver && this.#refusal !== undefined) throw this.#refusal;',
+        from: 'if (refusal !== undefined && !outage.hasServed && this.#round.isOver(this.#servers)) throw refusal;',
+        to: 'if (refusal !== undefined && this.#round.isOver(this.#servers)) throw refusal;',
       },
     ],
     file: GOES_ON,

@@ -8,13 +8,16 @@ export class SessionGoneError extends Error {
 }
 
 export const CLOSED = 'the server closed the connection';
-export const CLOSED_AT_ONCE = `${CLOSED} right after accepting it: this host may already have as many connections as the server's maxClientCnxns allows, the server may have no quorum, or only one side uses TLS`;
+export const CLOSED_AT_ONCE = `${CLOSED} right after accepting it: this host may already have as many connections as the server's maxClientCnxns allows, the server may have no quorum, it may refuse this client's certificate, or only one side uses TLS`;
 
 /** Whether the server has ended the connection, in one of the ways in which Node reports that. */
 export function isClosing(cause: unknown): boolean {
   const { code, message } = cause as NodeJS.ErrnoException;
   return message === CLOSED || code === 'ECONNRESET' || code === 'EPIPE';
 }
+
+/** A connection that doesn't serve a session yet, or no longer, has ended for want of an answer. */
+export class NoAnswerInTimeError extends Error {}
 
 /** The handshake was sent and not answered. The server may have accepted the session all the same. */
 export class HandshakeLostError extends Error {}

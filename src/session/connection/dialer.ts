@@ -10,7 +10,7 @@ import type { Handshake, HandshakeReply } from '../protocol/requests.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { HandshakeLostError } from './connection-end.js';
 import type { Answer, AskedOption } from './option-source.js';
-import type { Outage } from './outage.js';
+import { type Outage, OwnFailure } from './outage.js';
 import { Round } from './round.js';
 import { type ConnectSource, renewed, shuffled } from './server-list.js';
 import type { Endpoint, Transport } from './transport.js';
@@ -73,6 +73,7 @@ export class Dialer {
   readonly #addressCounts = new WeakMap<Server, number>();
   #round = new Round(0);
   #mustAsk = false;
+  #hasWarned = false; // Of `connect()`, since it last gave servers.
   #servedAt = Number.NEGATIVE_INFINITY;
   #last: Endpoint | undefined;
   #lastFailure: unknown;
@@ -185,14 +186,20 @@ export class Dialer {
     const asking = source.ask();
     for (;;) {
       const answer = await this.#answerInTime(source, asking, sessionTimeoutMs, signal);
-      if (answer.name === 'given') return true;
+      if (answer.name === 'given') {
+        if (source === connect) this.#hasWarned = false;
+        return true;
+      }
       if (answer.name === 'wrong' && !outage.hasServed) throw answer.error;
       const fields = { err: answer.error };
-      if (source === connect) logger.debug(fields, 'connect() gave no servers');
-      else logger.debug({ option: source.name, ...fields }, 'an option gave no value');
+      if (source !== connect) logger.debug({ option: source.name, ...fields }, 'an option gave no value');
+      else if (!this.#hasWarned) {
+        this.#hasWarned = true;
+        logger.warn(fields, 'connect() gave no servers');
+      }
       if (source === connect && connect.newest !== undefined) return true;
       outage.tried(Math.max(1, this.#servers.length));
-      this.#noteFailure(source.name, answer.error);
+      this.#noteFailure(source.name, new OwnFailure(answer.error));
       if (answer.name !== 'late') return false;
       onTried(); // Otherwise a function that never answers would not be reported.
     }
@@ -270,16 +277,16 @@ export class Dialer {
   }
 
   /** @param at - the server's address, or the function that failed */
-  #noteFailure(at: Server | string, error: unknown): void {
-    this.#lastFailure = error;
-    if (error instanceof AuthenticationError) this.#round.refusal ??= error;
-    this.#options.outage.failed(at, error);
+  #noteFailure(at: Server | string, failure: unknown): void {
+    this.#lastFailure = causeOf(failure);
+    if (failure instanceof AuthenticationError) this.#round.refusal ??= failure;
+    this.#options.outage.failed(at, failure);
   }
 
   /** A try has failed, also after the server has accepted the session. */
-  noteFailure(server: Server, error: unknown, address = server.host): void {
-    this.#noteFailure({ host: address, port: server.port }, error);
-    this.#options.logger.debug({ server, cause: describe(error) }, 'no session from this server');
+  noteFailure(server: Server, failure: unknown, address = server.host): void {
+    this.#noteFailure({ host: address, port: server.port }, failure);
+    this.#options.logger.debug({ server, cause: describe(causeOf(failure)) }, 'no session from this server');
   }
 
   #fail(server: Server, address: string, error: unknown, signal: Abortable): undefined {
@@ -309,6 +316,10 @@ export class Dialer {
       unsubscribe();
     }
   }
+}
+
+function causeOf(failure: unknown): unknown {
+  return failure instanceof OwnFailure ? failure.cause : failure;
 }
 
 /** @throws Error if the server has answered the handshake, but takes no session: ClickHouse Keeper does so while it starts */

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { NoServerError } from '../../errors.js';
+import { describe, NoServerError } from '../../errors.js';
 import type { Server } from '../../platform/injected-environment.js';
 import { exponentialPauseMs } from '../../platform/retry/backoff.js';
 
@@ -11,6 +11,13 @@ export function reportPauseMs(count: number): number {
   return exponentialPauseMs(count, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
 }
 
+/** A function or a mechanism of the application has failed, and no server. */
+export class OwnFailure extends Error {
+  constructor(cause: unknown) {
+    super(describe(cause), { cause });
+  }
+}
+
 /** No server serves: since when, how many tries there were, and how many reports. */
 interface Lasting {
   readonly name: 'lasting';
@@ -18,7 +25,7 @@ interface Lasting {
   readonly tries: number;
   readonly reports: number;
   readonly dueAtMs: number;
-  readonly last: { readonly address: string; readonly cause: unknown } | undefined;
+  readonly last: { readonly address: string; readonly failure: unknown } | undefined;
 }
 
 /**
@@ -51,10 +58,13 @@ export class Outage {
     if (this.#state.name === 'lasting') this.#state = { ...this.#state, tries: this.#state.tries + servers };
   }
 
-  /** @param at - the server, or the name of what has failed in place of one */
-  failed(at: Server | string, cause: unknown): void {
+  /**
+   * @param at - the server, or the name of the function that has failed in place of one
+   * @param failure - the error, which is the cause of an OwnFailure
+   */
+  failed(at: Server | string, failure: unknown): void {
     const address = typeof at === 'string' ? at : addressOf(at);
-    if (this.#state.name === 'lasting') this.#state = { ...this.#state, last: { address, cause } };
+    if (this.#state.name === 'lasting') this.#state = { ...this.#state, last: { address, failure } };
   }
 
   /** The report that is due now, if any. It then counts as made. @param servers - the number of servers, which makes a round */
@@ -64,7 +74,9 @@ export class Outage {
     if (state.tries < servers || nowMs < state.dueAtMs) return undefined;
     const reports = state.reports + 1;
     this.#state = { ...state, reports, dueAtMs: nowMs + reportPauseMs(reports) };
-    return new NoServerError(state.last.address, nowMs - state.sinceMs, state.last.cause);
+    const { address, failure } = state.last;
+    const isOwn = failure instanceof OwnFailure;
+    return new NoServerError(address, nowMs - state.sinceMs, isOwn ? failure.cause : failure, isOwn);
   }
 
   /** A server has answered. */

@@ -72,8 +72,14 @@ export function openTransport(
 }
 
 function secured(socket: Socket, server: Server, tls: ConnectionOptions): Socket {
+  const host = hostNameOf(server);
   // Server Name Indication takes names only: RFC 6066 forbids addresses.
-  const name = isIP(server.host) === 0 ? { servername: server.host } : {};
+  const name = isIP(host) === 0 ? { servername: host } : {};
   const { connect } = process.getBuiltinModule('node:tls'); // Loaded only on use, because loading takes time.
-  return connect({ ...name, ...tls, host: server.host, socket });
+  return connect({ ...name, ...tls, host, socket });
+}
+
+/** The name that a server's certificate and principal have: without the dot by which a resolver takes a name as complete. */
+export function hostNameOf({ host }: Server): string {
+  return host.replace(/\.$/, '');
 }

@@ -12,7 +12,10 @@ const UNANSWERED_CODES: ReadonlySet<number> = new Set([-4, -7]); // CONNECTION_L
  * - A read doesn't keep a session: only what goes through the leader does, as a ping and a write.
  * - An error code may say that the outcome isn't known. ZooKeeper's servers never send such a code.
  */
-export function isClickHouseKeeper({ password, timeoutMs }: HandshakeReply): boolean {
+export function isClickHouseKeeper({
+  password,
+  timeoutMs,
+}: Pick<HandshakeReply, 'password' | 'timeoutMs'>): boolean {
   return timeoutMs > 0 && password.length === PASSWORD_BYTES && password.every((byte) => byte === 0);
 }
 

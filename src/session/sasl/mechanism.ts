@@ -13,7 +13,7 @@ export interface SaslMechanism {
   /**
    * Begins an exchange with a server, for one connection. If it throws, that counts as a failed try of this server.
    *
-   * @param server - as the connect string names it, also if the name has several addresses
+   * @param server - as the connect string names it, without a dot at the end of a name, also if the name has several addresses
    */
   begin(server: Server): SaslExchange | Promise<SaslExchange>;
 }

@@ -6,7 +6,7 @@ import type { SaslMechanism } from '../../../src/session/sasl/mechanism.js';
 const digest = (user: string) => ({ scheme: 'digest', credentials: `${user}:pw` });
 
 /** A connection on which nothing is answered before `answer` is called. It notes what it is asked. */
-function connect() {
+function connect(host = 'zk1') {
   const asked: string[] = [];
   const answers: (() => void)[] = [];
   const ask = <T>(what: string, value: T) => {
@@ -15,7 +15,7 @@ function connect() {
   };
   const reply = (value: unknown) => ({ value, zxid: 7n });
   const connection = {
-    server: { host: 'zk1', port: 2181 },
+    server: { host, port: 2181 },
     authenticate: ({ credentials }: { credentials: string }) => ask(credentials, undefined),
     whileOpen: async (task: () => unknown) => await task(),
     send: ({ name }: { name: string }) => ask(name, reply(null)),
@@ -65,5 +65,21 @@ describe('the authentication of a connection', () => {
     void begin({ credentials: [], sasl });
     await answer();
     expect(asked).toEqual([]);
+  });
+
+  it("names the server to the mechanism without its name's dot at the end: Kerberos knew no such principal", async () => {
+    const named: unknown[] = [];
+    const sasl: SaslMechanism = {
+      begin: (server) => {
+        named.push(server);
+        return { step: () => undefined };
+      },
+    };
+    const { answer, begin } = connect('zk1.example.com.');
+    const done = begin({ credentials: [], sasl });
+    await answer();
+    await answer();
+    await done;
+    expect(named).toEqual([{ host: 'zk1.example.com', port: 2181 }]);
   });
 });

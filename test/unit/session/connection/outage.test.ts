@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NoServerError } from '../../../../src/errors.js';
-import { Outage, reportPauseMs } from '../../../../src/session/connection/outage.js';
+import { Outage, OwnFailure, reportPauseMs } from '../../../../src/session/connection/outage.js';
 
 const server = { host: '10.0.0.1', port: 2181 };
 const refused = new Error('connect ECONNREFUSED 10.0.0.1:2181');
@@ -84,5 +84,19 @@ describe('a time without a server', () => {
     outage.end();
     expect(outage.report(5000, 1)).toBeUndefined();
     expect(fail(6000)).toMatchObject({ forMs: 0 });
+  });
+
+  it('asks whether the servers are up only after a failure of a server (it asked so after one of the application)', () => {
+    const messageAfter = (failure: unknown) => {
+      const outage = new Outage();
+      outage.searched(0);
+      outage.tried();
+      outage.failed(server, failure);
+      return outage.report(0, 1)?.message;
+    };
+    expect(messageAfter(refused)).toContain('are the servers up');
+    expect(messageAfter(new OwnFailure(new Error('no ticket')))).toMatch(
+      /: no ticket, from .*; still retrying$/,
+    );
   });
 });
