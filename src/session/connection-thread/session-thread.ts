@@ -31,8 +31,7 @@ export class SessionThread {
   /** @param tls - options that can be cloned, but for the context; `undefined` for plain TCP */
   open(endpoint: Endpoint, tls: TlsOptions | undefined): Transport {
     const { maxStallMs, sessionTimeoutMs } = this.#options;
-    const { secureContext: _, ...cloneable } = tls ?? {}; // The thread makes a context of its own.
-    const opening = { endpoint, tls: tls && cloneable, maxStallMs, turns: this.#turns.memory };
+    const opening = { endpoint, tls: tls && tlsForThread(tls), maxStallMs, turns: this.#turns.memory };
     const socket = this.#host.open(opening, sessionTimeoutMs * ANSWERS_WITHIN);
     return { socket, ready: 'connect' };
   }
@@ -42,6 +41,37 @@ export class SessionThread {
     this.#turns.stop();
     this.#host.leave(this);
   }
+}
+
+/**
+ * The options as the main thread would use them. The process's settings of TLS (options of Node, or what the application has set) belong to
+ * a thread, and the other one has them as Node is built. It makes a context of its own.
+ */
+function tlsForThread({ secureContext: _, ...given }: TlsOptions): TlsOptions {
+  const tls = process.getBuiltinModule('node:tls');
+  const { DEFAULT_MIN_VERSION: minVersion, DEFAULT_MAX_VERSION: maxVersion } = tls;
+  return {
+    ciphers: tls.DEFAULT_CIPHERS,
+    ecdhCurve: tls.DEFAULT_ECDH_CURVE,
+    rejectUnauthorized: process.env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0',
+    ...(given.secureProtocol === undefined && { minVersion, maxVersion }), // Node refuses versions beside it.
+    ...defaultAuthorities(tls),
+    ...given,
+  };
+}
+
+/**
+ * Before Node 22.19 and 24.5 an application can't change them. With --use-openssl-ca Node doesn't list them, and that option counts for
+ * all threads.
+ */
+function defaultAuthorities(tls: object): Pick<TlsOptions, 'ca'> {
+  const { getCACertificates, setDefaultCACertificates } = tls as {
+    getCACertificates?(type: 'default'): string[];
+    setDefaultCACertificates?: unknown;
+  };
+  const areOpenSsls = `${process.execArgv} ${process.env['NODE_OPTIONS']}`.includes('--use-openssl-ca');
+  if (setDefaultCACertificates === undefined || areOpenSsls) return {};
+  return { ca: getCACertificates?.('default') };
 }
 
 function hostOf(environment: Environment): ThreadHost {

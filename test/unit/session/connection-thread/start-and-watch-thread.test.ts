@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
+import tls, { type ConnectionOptions } from 'node:tls';
 import type { Worker } from 'node:worker_threads';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemEnvironment } from '../../../../src/platform/injected-environment.js';
 import type { FromThread, ToThread } from '../../../../src/session/connection-thread/messages.js';
 import { SessionThread } from '../../../../src/session/connection-thread/session-thread.js';
@@ -307,5 +308,53 @@ describe('a session', () => {
     ]);
     thread.end();
     expect(clock.timerCount).toBe(0);
+  });
+});
+
+describe("the thread's connections by TLS", () => {
+  const opened = (given: ConnectionOptions, clock = new TestClock()) => {
+    const worker = new FakeWorker();
+    const environment = { ...systemEnvironment, clock, startThread: () => worker as unknown as Worker };
+    const thread = new SessionThread({ environment, maxStallMs: 10_000, sessionTimeoutMs: 6000 });
+    onTestFinished(() => thread.end());
+    thread.open(OPENING.endpoint, given);
+    const [message] = worker.got;
+    return message?.kind === 'open' ? message.tls : undefined;
+  };
+  /** Sets what belongs to the thread, until the test ends. */
+  const set = (settings: object) => {
+    const before = Object.fromEntries(
+      Object.keys(settings).map((name) => [name, tls[name as keyof typeof tls]]),
+    );
+    Object.assign(tls, settings);
+    onTestFinished(() => void Object.assign(tls, before));
+  };
+
+  it('went by settings of their own: those of this thread count, whoever has made them', () => {
+    set({
+      DEFAULT_MIN_VERSION: 'TLSv1.3',
+      DEFAULT_CIPHERS: 'TLS_AES_128_GCM_SHA256',
+      DEFAULT_ECDH_CURVE: 'X25519',
+    });
+    set({ getCACertificates: () => ['an authority'], setDefaultCACertificates: () => undefined });
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(opened({ servername: 'zk1' })).toEqual({
+      ...{ servername: 'zk1', minVersion: 'TLSv1.3', maxVersion: tls.DEFAULT_MAX_VERSION },
+      ...{ ciphers: 'TLS_AES_128_GCM_SHA256', ecdhCurve: 'X25519', ca: ['an authority'] },
+      rejectUnauthorized: false,
+    });
+  });
+
+  it('go by the options of the session before those', () => {
+    set({ DEFAULT_MIN_VERSION: 'TLSv1.3' });
+    const options = {
+      minVersion: 'TLSv1.2',
+      ca: 'another',
+      ciphers: 'some',
+      rejectUnauthorized: true,
+    } as const;
+    expect(opened(options)).toMatchObject(options);
+    expect(opened({ secureProtocol: 'TLSv1_2_method' })).not.toHaveProperty('minVersion');
   });
 });
