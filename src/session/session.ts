@@ -92,16 +92,12 @@ export class Session extends Operations<SessionEvents> {
     this.#search = new ServerSearch(this, connect, options, owner.outage, credentials, this.#thread);
     this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
     const onAnswered = (tookMs: number) => this.note('heartbeat', tookMs);
-    const onStalls = {
+    const onStalls = options.thread && {
+      maxStallMs: options.thread.maxStallMs,
       onRepeated: () => this.note('repeated'),
       onStall: (stalledMs: number) => this.note('stall', stalledMs),
     };
-    this.keepAlive = new KeepAlive(
-      this.clock,
-      this.logger,
-      onAnswered,
-      this.#thread === undefined ? undefined : onStalls,
-    );
+    this.keepAlive = new KeepAlive(this.clock, this.logger, onAnswered, onStalls);
   }
 
   /**

@@ -29,6 +29,10 @@ export class SessionTaps {
   follow(session: Session, countsErrors = false): void {
     this.#untap?.();
     this.#session = session;
+    if (session.isRepeated) {
+      this.#measurements.begin('conclave_stalls_total', 'conclave_heartbeats_repeated_total');
+      this.#longestStallMs ??= 0;
+    }
     this.#untap = session.tap((event, value) => {
       if (event === 'heartbeat')
         this.#measurements.observe('conclave_heartbeat_latency_seconds', (value as number) / 1000);
@@ -44,7 +48,7 @@ export class SessionTaps {
     this.#longestStallMs = Math.max(ms, this.#longestStallMs ?? 0);
   }
 
-  /** How long the longest stall took, in seconds; `undefined` before the first. */
+  /** How long the longest stall took at least, in seconds; `undefined` if no session has had `maxStallMs`. */
   get longestStallSeconds(): number | undefined {
     return this.#longestStallMs === undefined ? undefined : this.#longestStallMs / 1000;
   }

@@ -128,7 +128,7 @@ const TABLE = {
   },
   conclave_longest_stall_seconds: {
     type: 'gauge',
-    help: 'By how much the main thread was late with a heartbeat at most, when a thread sent it. Reported from the first such stall on.',
+    help: 'By how much the main thread was late with a heartbeat at most, when a thread sent it.',
     unit: 'seconds',
     labels: EITHER,
     merge: 'max',

@@ -11,12 +11,16 @@ export function isHeld({ extendedByThread }: ProvenNode): boolean {
 }
 
 const LOGGED_EVERY_MS = 60_000;
+/** A stall that is longer by so much than the one that was logged last is logged at once. So a series of them makes few lines. */
+const MUCH_LONGER = 1.5;
 
 /** What a thread has sent in place of this one. Must not throw. */
 export interface StallListener {
+  /** The thread sends nothing more when this one has stood still for so long. */
+  readonly maxStallMs: number;
   /** The thread has sent a heartbeat, and it was answered. */
   onRepeated(): void;
-  /** This thread stood still, and the other one sent its heartbeats. */
+  /** This thread stood still for at least that long, and the other one sent its heartbeats, until `maxStallMs` was over. */
   onStall(stalledMs: number): void;
 }
 
@@ -33,7 +37,7 @@ export class GivenHeartbeats implements Repeats {
   #connection: Connection | undefined;
   #leastGapMs = 0;
   #repeatedAt = Number.NEGATIVE_INFINITY;
-  #loggedAt = Number.NEGATIVE_INFINITY;
+  #logged = { at: Number.NEGATIVE_INFINITY, stalledMs: 0 };
   #tookMs: number | undefined;
 
   /** @param overdueMs - how late this thread's newest heartbeat was, or its next one is by now */
@@ -117,13 +121,22 @@ export class GivenHeartbeats implements Repeats {
     if (!isNew) return;
     const stalledMs = Math.max(0, this.#overdueMs());
     this.#listener.onStall(stalledMs);
-    if (now - this.#loggedAt < LOGGED_EVERY_MS) return;
-    this.#loggedAt = now;
+    const isRecent = now - this.#logged.at < LOGGED_EVERY_MS;
+    if (isRecent && stalledMs < MUCH_LONGER * this.#logged.stalledMs) return;
+    this.#logged = { at: now, stalledMs };
     const ms = Math.round(stalledMs);
-    this.#logger.warn(
-      { stalledMs: ms },
-      `the main thread stood still for ${ms} ms: a thread sent its heartbeats`,
-    );
+    const { maxStallMs } = this.#listener;
+    // At least: the stall began behind the newest heartbeat of this thread, and the next one was late by that.
+    if (stalledMs < maxStallMs)
+      this.#logger.warn(
+        { stalledMs: ms },
+        `the main thread stood still for at least ${ms} ms: a thread sent its heartbeats`,
+      );
+    else
+      this.#logger.warn(
+        { stalledMs: ms, maxStallMs },
+        `the main thread stood still for at least ${ms} ms, longer than maxStallMs: a thread sent its heartbeats for that long`,
+      );
   }
 
   #idOf(node: ProvenNode): number {

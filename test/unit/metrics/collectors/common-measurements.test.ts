@@ -9,20 +9,23 @@ it('stalls and the heartbeats sent in them are counted, and the longest stall st
   const counted = (name: 'conclave_stalls_total' | 'conclave_heartbeats_repeated_total') =>
     measurements.snapshot().get(name)?.[0]?.value;
   /** A session whose events the test says. */
-  const follow = () => {
+  const follow = (isRepeated = true) => {
     let say: (event: string, value?: unknown) => void = () => undefined;
     const tap = (listener: typeof say) => {
       say = listener;
       return () => undefined;
     };
-    taps.follow({ tap } as unknown as Session);
+    taps.follow({ tap, isRepeated } as unknown as Session);
     return (ms: number, heartbeats: number) => {
       for (let count = 0; count < heartbeats; count++) say('repeated');
       say('stall', ms);
     };
   };
-  expect(taps.longestStallSeconds).toBeUndefined();
+  follow(false);
+  expect([taps.longestStallSeconds, counted('conclave_stalls_total')]).toEqual([undefined, undefined]);
   const first = follow();
+  expect([taps.longestStallSeconds, counted('conclave_stalls_total')]).toEqual([0, 0]);
+  expect(counted('conclave_heartbeats_repeated_total')).toBe(0);
   first(4750, 3);
   first(900, 1);
   follow()(1200, 2);

@@ -12,6 +12,7 @@ import { SILENT } from '../../../support/silent-logger.mjs';
 import { settle } from '../../../support/waiting.mjs';
 
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 6000 };
+const MAX_STALL_MS = 60_000;
 
 class FakeNode implements ProvenNode {
   extendedByThread: SharedArrayBuffer[] = [];
@@ -67,6 +68,7 @@ function setUp() {
   let repeated = 0;
   const logger = { ...SILENT, warn: (_: unknown, message?: string) => void warned.push(String(message)) };
   const keepAlive = new KeepAlive(clock, logger, (ms) => void took.push(ms), {
+    maxStallMs: MAX_STALL_MS,
     onRepeated: () => void repeated++,
     onStall: (ms) => void stalls.push(ms),
   });
@@ -162,7 +164,8 @@ describe('what the thread of a connection reports', () => {
     expect(repeated()).toBe(1);
   });
 
-  it('is one stall, however many heartbeats the thread has sent in it, and is logged at most once a minute', async () => {
+  /** A session that stands still now and then. */
+  async function setUpStalling() {
     const { clock, keepAlive, start, answer, heard, stalls, warned } = setUp();
     const node = new FakeNode('/a');
     node.extendedByThread = [lease()];
@@ -176,13 +179,34 @@ describe('what the thread of a connection reports', () => {
       await clock.advance(0); // The heartbeat that is overdue.
       await answer();
     };
+    return { stall, stalls, warned };
+  }
+  const stood = (ms: number) =>
+    `the main thread stood still for at least ${ms} ms: a thread sent its heartbeats`;
+
+  it('is one stall, however many heartbeats the thread has sent in it, and is logged at most once a minute', async () => {
+    const { stall, stalls, warned } = await setUpStalling();
     await stall(5000);
     expect(stalls).toEqual([4750]);
     await stall(3000);
     expect(stalls).toEqual([4750, 2750]);
-    expect(warned).toEqual(['the main thread stood still for 4750 ms: a thread sent its heartbeats']);
-    await stall(60_000);
+    expect(warned).toEqual([stood(4750)]);
+    await stall(56_000);
     expect(warned).toHaveLength(2);
+  });
+
+  it('hid long stalls behind a short one of the same minute', async () => {
+    const { stall, warned } = await setUpStalling();
+    for (const ms of [350, 5000, 5100, 9000]) await stall(ms);
+    expect(warned).toEqual([100, 4750, 8750].map(stood));
+  });
+
+  it('said of a stall beyond maxStallMs that a thread had sent the heartbeats', async () => {
+    const { stall, warned } = await setUpStalling();
+    await stall(MAX_STALL_MS + 250);
+    expect(warned).toEqual([
+      'the main thread stood still for at least 60000 ms, longer than maxStallMs: a thread sent its heartbeats for that long',
+    ]);
   });
 
   it('is how long an answer took, which this thread may have read much later', async () => {
