@@ -1,4 +1,5 @@
 import { InvalidOptionError, type StopWait } from '../errors.js';
+import { takeoverDelayMs } from '../lease/silence.js';
 import { type StartOptions, start } from '../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions } from '../platform/async/stop-with-timeout.js';
 import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
@@ -187,6 +188,12 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
   /** For how long `lead` has waited for `prepare` in the term; `undefined` if it doesn't wait. @internal */
   get preparingMs(): number | undefined {
     return this.#lifecycle.preparingMs;
+  }
+
+  /** How long after a leader's last heartbeat it takes over, in milliseconds. @internal */
+  get takeoverMs(): number {
+    const least = this.#lifecycle.options.takeoverDelayMs ?? 0;
+    return Math.max(takeoverDelayMs(this.#session.leaseMs), least);
   }
 
   /** What the stop waits for. @internal */

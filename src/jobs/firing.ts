@@ -17,10 +17,16 @@ export interface LastRun {
   readonly token: string;
   /** Set if the run isn't known to have ended. Only runs that a later leader may repeat are marked. */
   readonly open?: true;
+  /**
+   * Of an open run: how often it has been begun and not been heard of again, this time included. @default 1
+   */
+  readonly attempts?: number;
 }
 
 // The clocks of well-kept servers never differ by more than this, or by as much as counts as the same firing. A job can wait for so long.
-const MOST_SKEW_MS = 60_000;
+export const MOST_SKEW_MS = 60_000;
+/** A run that has ended so many processes would end the next one, too. */
+export const MOST_ATTEMPTS = 3;
 
 export type Due = 'due' | 'done' | 'due, against a wrong clock';
 
@@ -47,13 +53,14 @@ export function nodeNameOf(job: string): string {
   return encodeURIComponent(checkUtf8('job', job)).replaceAll('.', '%2E');
 }
 
-export function serializeLastRun({ at, id, token, open }: LastRun): Buffer {
-  return Buffer.from(JSON.stringify({ at, note: id, token, open }));
+export function serializeLastRun({ at, id, token, open, attempts }: LastRun): Buffer {
+  return Buffer.from(JSON.stringify({ at, note: id, token, open, attempts }));
 }
 
 /** Unreadable data count as no run, because any client may have written them. */
 export function parseLastRun(data: Buffer): LastRun | undefined {
-  const { at, note: id, token, open } = parseJsonObject(data) ?? {};
+  const { at, note: id, token, open, attempts } = parseJsonObject(data) ?? {};
   if (typeof at !== 'number' || typeof id !== 'string' || typeof token !== 'string') return undefined;
-  return open === true ? { at, id, token, open } : { at, id, token };
+  if (open !== true) return { at, id, token };
+  return typeof attempts === 'number' ? { at, id, token, open, attempts } : { at, id, token, open };
 }

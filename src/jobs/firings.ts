@@ -1,5 +1,5 @@
 import { dateAt } from '../platform/time/timers.js';
-import { type Due, isDue, type LastRun } from './firing.js';
+import { type Due, isDue, type LastRun, MOST_SKEW_MS } from './firing.js';
 
 /**
  * A firing that waits to be run. `live`: it came while this process led. `remembered`: it came before, or the term ended before its run.
@@ -8,6 +8,8 @@ import { type Due, isDue, type LastRun } from './firing.js';
 export interface WaitingFiring {
   readonly at: number;
   readonly kind: 'live' | 'remembered' | 'missed' | 'cut off';
+  /** Of a run that was cut off: how often it was begun, the next time included. */
+  readonly attempts?: number;
 }
 
 /** How to treat late firings: see the option `missed` of a job. */
@@ -17,6 +19,27 @@ export type Missed = 'once' | 'all';
 export const MOST_WAITING = 1000;
 /** A firing's name is up to a second earlier than the call, and a timer may be late by a second. */
 const TIMERS_MS = 2000;
+
+/** Periods up to twice this are shorter than two whole seconds may be apart. */
+const BELOW_SECONDS_MS = 500;
+
+/**
+ * The name of a firing whose time the scheduler doesn't tell, by the time of the call: rounded down to the second, so that the calls of two
+ * processes have the same name. Unless the period is a second or less: then several calls come in a second, and `atLeastMs` tells them apart.
+ */
+export function nameOfCall(now: number, atLeastMs: number): number {
+  return atLeastMs > 0 && atLeastMs <= BELOW_SECONDS_MS ? now : toSecond(now);
+}
+
+/** Schedulers fire on whole seconds. node-cron 3 tells the time of its call. */
+export function toSecond(ms: number): number {
+  return Math.floor(ms / 1000) * 1000;
+}
+
+/** Whether a time that a scheduler told can't be that of a firing that calls now. node-cron 3 shifts it by the zone. */
+export function isFar(at: number, now: number, lateMs: number): boolean {
+  return Math.abs(at - now) > Math.max(MOST_SKEW_MS, lateMs);
+}
 
 /** Which of two of the same firing waits: a call gets the result of its run. */
 const RANK = { remembered: 0, missed: 0, live: 1, 'cut off': 2 };

@@ -1,6 +1,13 @@
 import { isDate } from 'node:util/types';
 import { InvalidOptionError } from '../errors.js';
-import { checkBoolean, checkFunction, checkMs, checkOneOf, checkOptions } from '../platform/checks.js';
+import {
+  checkBoolean,
+  checkFunction,
+  checkMs,
+  checkOneOf,
+  checkOptions,
+  checkPositiveMs,
+} from '../platform/checks.js';
 import type { Missed } from './firings.js';
 
 /** Options of {@link LeaderJobs.job}. Give each replica the same ones. */
@@ -9,8 +16,9 @@ export interface JobOptions {
    * The time for which a call fires, from the arguments that the scheduler gives. It is the firing's name in the run log, so it must be the
    * same in each replica.
    *
-   * @default the first argument if it is a `Date`, as with node-schedule; else its `date`, as with node-cron; else the time of the call by
-   *   this host's clock, rounded down to the second, as fits croner, cron, toad-scheduler and @nestjs/schedule
+   * @default the first argument if it is a `Date`, as with node-schedule; else its `date`, as with node-cron 4; else the time of the call by
+   *   this host's clock, as fits croner, cron, toad-scheduler and @nestjs/schedule. It is rounded down to the second, except the time of a call
+   *   with an `atLeastMs` of 500 or less. A time that is further from now than a minute and `lateMs` isn't a firing's: the log has an error
    */
   scheduledFor?(...args: unknown[]): Date;
   /**
@@ -20,7 +28,8 @@ export interface JobOptions {
   readonly atLeastMs?: number;
   /**
    * How late a firing may begin, in milliseconds; at most 366 days. With 0 a late firing doesn't run. A timer that fires up to a second
-   * late in the leader doesn't make a firing late. @default 10000
+   * late in the leader doesn't make a firing late.
+   * @default 10000, or twice the time that a takeover takes, if that is longer: `leaseMs` and 3 %, or `takeoverDelayMs`
    */
   readonly lateMs?: number;
   /**
@@ -29,12 +38,13 @@ export interface JobOptions {
   readonly missed?: 'once' | 'all';
   /**
    * Whether the next leader repeats a run that was cut off, because its leader died, or because the job rejected after its signal had
-   * aborted. `lateMs` doesn't apply to such a run. A job that can't be repeated must not have it. @default false
+   * aborted. `lateMs` doesn't apply to such a run. If three processes in a row have ended during the run, it isn't repeated, and the log has
+   * an error. A job that can't be repeated must not have it. @default false
    */
   readonly recover?: boolean;
   /**
    * The schedule's first firing later than `after`. With it a new leader also finds firings of times when no replica ran, later than the
-   * last run. A job that has never run has no such firings. `null` or `undefined`: there is none.
+   * last run, or than the first election with the job if it has never run. `null` or `undefined`: there is none.
    *
    * @example
    * ```ts
@@ -42,19 +52,25 @@ export interface JobOptions {
    * ```
    */
   next?(after: Date): Date | null | undefined;
+  /**
+   * How long a run may take, in milliseconds. Then its signal aborts, with a `TimeoutError`, and the log has an error. The next firing still
+   * waits until the job has settled. @default no limit
+   */
+  readonly maxRunMs?: number;
 }
 
 /** @internal */
 export interface ResolvedJobOptions {
   readonly scheduledFor: JobOptions['scheduledFor'];
   readonly atLeastMs: number;
-  readonly lateMs: number;
+  /** `undefined`: by the time that a takeover takes. */
+  readonly lateMs: number | undefined;
   readonly missed: Missed;
   readonly recover: boolean;
   readonly next: JobOptions['next'];
+  readonly maxRunMs: number;
 }
 
-const DEFAULT_LATE_MS = 10_000;
 const MOST_DAYS = 366;
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -67,9 +83,10 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     'missed',
     'recover',
     'next',
+    'maxRunMs',
   ]);
-  const lateMs = checkMs('lateMs', given.lateMs) ?? DEFAULT_LATE_MS;
-  if (lateMs > MOST_DAYS * DAY_MS)
+  const lateMs = checkMs('lateMs', given.lateMs);
+  if (lateMs !== undefined && lateMs > MOST_DAYS * DAY_MS)
     throw new InvalidOptionError('lateMs', lateMs, `a number of milliseconds, at most ${MOST_DAYS} days`);
   return {
     scheduledFor: checkFunction('scheduledFor', given.scheduledFor),
@@ -78,6 +95,7 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     missed: checkOneOf('missed', given.missed, ['once', 'all'], 'once'),
     recover: checkBoolean('recover', given.recover, false),
     next: checkFunction('next', given.next),
+    maxRunMs: checkPositiveMs('maxRunMs', given.maxRunMs, Number.POSITIVE_INFINITY),
   };
 }
 

@@ -7,22 +7,40 @@ import { type Deferred, deferred } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { sleep } from '../platform/time/clock.js';
 import { dateAt } from '../platform/time/timers.js';
-import { isCutOff, type LastRun } from './firing.js';
-import { firingsBetween, isDueNow, type WaitingFiring, withFiring } from './firings.js';
+import { isCutOff, type LastRun, MOST_ATTEMPTS } from './firing.js';
+import {
+  firingsBetween,
+  isDueNow,
+  isFar,
+  nameOfCall,
+  toSecond,
+  type WaitingFiring,
+  withFiring,
+} from './firings.js';
 import { type ResolvedJobOptions, timeIn } from './job-options.js';
-import { clockOf, type Leadership, sessionOf } from './leadership.js';
+import { clockOf, type Leadership, sessionOf, takeoverMsOf } from './leadership.js';
 import type { Leader, RunLog } from './run-log.js';
+import { callJob, type JobRun, type Outcome, RunContext, runsAround } from './run-of-job.js';
 
-/** One run of a job: what the job gets. */
-export interface JobRun {
-  /** The time of the firing for which it runs. It is the same in each replica, and the job may begin later. */
-  readonly scheduledFor: Date;
-  /** The leader's term, for `isHeld()` before each step, and for `transaction()`. */
-  readonly term: Term;
-  /** The term's fencing token. */
-  readonly token: bigint;
-  /** The term's signal. It aborts when the job must end, because the term has ended. */
-  readonly signal: AbortSignal;
+/** What became of a firing in this process. */
+export type JobOutcome =
+  | 'succeeded'
+  | 'failed'
+  /** The end of the term has cut the run off. */
+  | 'cut off'
+  /** Not run: `lateMs` was over. */
+  | 'too late'
+  /** Not run: a later firing waited as well, or it had the name of a former one. */
+  | 'superseded'
+  /** Not run: its time isn't that of a firing, its note failed, or it was cut off too often. */
+  | 'refused';
+
+/** @internal What a job tells of a firing. */
+export interface JobReport {
+  readonly job: string;
+  readonly outcome: JobOutcome;
+  /** Of a run: how much later than the firing it began, and how long it took, in milliseconds. */
+  readonly run?: { readonly lateMs: number; readonly tookMs: number };
 }
 
 /** @internal What the jobs of a process have in common. */
@@ -30,14 +48,25 @@ export interface JobContext {
   readonly leadership: Leadership;
   readonly log: RunLog;
   readonly logger: Logger;
+  /** Hears what becomes of each firing. Doesn't throw. */
+  tell(report: JobReport): void;
 }
 
 /** A firing, with the scheduler's call that waits for it, if one does. */
 interface Firing<T> extends WaitingFiring {
   readonly call?: Deferred<T | undefined> | undefined;
+  /** The runs that wait for it, because the call came from within them. */
+  readonly within?: readonly RunContext[];
 }
 
-type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+/** The run that is under way. Instants are by the clock of leases, times of day by that of the host. */
+interface Running {
+  readonly context: RunContext;
+  readonly beganAt: number;
+  readonly since: Date;
+}
+
+const LEAST_LATE_MS = 10_000;
 
 /** After so many questions to the schedule, of which each may take 4 ms, other work has its turn. */
 const QUESTIONS_BETWEEN_PAUSES = 4;
@@ -55,6 +84,7 @@ export class Job<T> {
   #waiting: readonly Firing<T>[] = [];
   /** Whether {@link #runAll} is under way. */
   #isWorking = false;
+  #running: Running | undefined;
   /** The term for which the record was read, and earlier firings were looked for. */
   #lookedIn: Term | undefined;
 
@@ -73,11 +103,23 @@ export class Job<T> {
   /** The scheduler's call. Resolves when the firing has run here, or doesn't run here. */
   async fire(args: readonly unknown[]): Promise<T | undefined> {
     const at = this.#timeOf(args);
+    if (at === undefined) return undefined;
     if (this.#heldTerm === undefined) return void this.#add({ at, kind: 'remembered' });
+    const within = runsAround();
+    if (this.#running !== undefined && within.includes(this.#running.context)) {
+      // The run would wait for the call, and the call for the end of the run.
+      this.#add({ at, kind: 'live' });
+      return undefined;
+    }
     const call = deferred<T | undefined>();
-    this.#add({ at, kind: 'live', call });
+    this.#add({ at, kind: 'live', call, within });
     this.#wake();
     return await call.promise;
+  }
+
+  /** For how long a run has been under way, in milliseconds; `undefined` if none is. */
+  get runningMs(): number | undefined {
+    return this.#running && clockOf(this.#context.leadership).now() - this.#running.beganAt;
   }
 
   /** Runs what waits, if this process leads. Call it at the beginning of a term. */
@@ -86,13 +128,22 @@ export class Job<T> {
     if (recover || next !== undefined || this.#waiting.length > 0) this.#wake();
   }
 
-  /** @throws InvalidOptionError if it isn't a time */
-  #timeOf(args: readonly unknown[]): number {
-    const { scheduledFor } = this.#options;
-    const time = scheduledFor === undefined ? timeIn(args) : scheduledFor(...args);
-    if (time === undefined) return Math.floor(this.#now() / 1000) * 1000;
-    if (time instanceof Date && !Number.isNaN(time.getTime())) return time.getTime();
-    throw new InvalidOptionError('scheduledFor', time, 'a function that returns a valid Date');
+  /** `undefined` if it can't be the time of a firing. @throws InvalidOptionError if it isn't a time */
+  #timeOf(args: readonly unknown[]): number | undefined {
+    const { scheduledFor, atLeastMs } = this.#options;
+    const told = scheduledFor === undefined ? timeIn(args) : scheduledFor(...args);
+    if (told === undefined && scheduledFor === undefined) return nameOfCall(this.#now(), atLeastMs);
+    if (!(told instanceof Date) || Number.isNaN(told.getTime()))
+      throw new InvalidOptionError('scheduledFor', told, 'a function that returns a valid Date');
+    if (scheduledFor !== undefined) return told.getTime();
+    if (!isFar(told.getTime(), this.#now(), this.#lateMs)) return toSecond(told.getTime());
+    const { logger } = this.#context;
+    logger.error(
+      { job: this.#name, at: told },
+      'skipping a firing of a job: the time that its scheduler told is far from now',
+    );
+    this.#tell('refused');
+    return undefined;
   }
 
   get #heldTerm(): Term | undefined {
@@ -104,10 +155,32 @@ export class Job<T> {
     return clockOf(this.#context.leadership).date().getTime();
   }
 
+  /** How late a firing may begin: at least so late that the next leader runs what came after the former one's last heartbeat. */
+  get #lateMs(): number {
+    return this.#options.lateMs ?? Math.max(LEAST_LATE_MS, 2 * takeoverMsOf(this.#context.leadership));
+  }
+
+  #tell(outcome: JobOutcome, run?: JobReport['run']): void {
+    this.#context.tell({ job: this.#name, outcome, ...(run && { run }) });
+  }
+
   #add(firing: Firing<T>): void {
     const { kept, left } = withFiring(this.#waiting, firing, this.#options.missed);
     this.#waiting = kept as readonly Firing<T>[];
-    for (const each of left as readonly Firing<T>[]) each.call?.resolve(undefined);
+    for (const each of left as readonly Firing<T>[]) {
+      each.call?.resolve(undefined);
+      // A replica that doesn't lead only remembers firings, and those that the schedule gives aren't lost one by one.
+      if (each.kind === 'live') this.#superseded(each);
+    }
+  }
+
+  #superseded({ at }: Firing<T>): void {
+    const { logger } = this.#context;
+    logger.warn(
+      { job: this.#name, at: dateAt(at), runningSince: this.#running?.since },
+      'skipping a firing of a job: another one waits already, or has the same time',
+    );
+    this.#tell('superseded');
   }
 
   #wake(): void {
@@ -139,9 +212,10 @@ export class Job<T> {
     try {
       const leader = { term, session: await sessionOf(leadership, term) };
       const last = await log.lastRun(this.#name, leader);
-      if (this.#lookedIn !== term) await this.#lookBack(leader, last);
+      if (this.#lookedIn === term) return { ...leader, last };
+      await this.#lookBack(leader, last);
       this.#lookedIn = term;
-      return { ...leader, last };
+      return { ...leader, last: await log.lastRun(this.#name, leader) };
     } catch (error) {
       if (term.isHeld())
         logger.error(
@@ -152,20 +226,39 @@ export class Job<T> {
     }
   }
 
-  /** @throws the reason of the term's signal */
-  async #lookBack({ term, session }: Leader, last: LastRun | undefined): Promise<void> {
-    const { recover, next, lateMs } = this.#options;
-    if (last === undefined) return; // The job is new.
-    if (recover && isCutOff(last, term.token)) this.#add({ at: last.at, kind: 'cut off' });
+  /** @throws the reason of the term's signal, and what the run log throws */
+  async #lookBack(leader: Leader, last: LastRun | undefined): Promise<void> {
+    const { term, session } = leader;
+    const { recover, next } = this.#options;
+    if (last === undefined) return next === undefined ? undefined : await this.#watchFromNow(leader);
+    if (recover && isCutOff(last, term.token)) await this.#recover(last, leader);
     if (next === undefined) return;
     const now = this.#now();
-    const past = firingsBetween(next, Math.max(last.at, now - lateMs - 1), now);
+    const past = firingsBetween(next, Math.max(last.at, now - this.#lateMs - 1), now);
     for (let questions = 1; ; questions++) {
       const at = this.#nextOf(past);
       if (at === undefined) return;
       this.#add({ at, kind: 'missed' });
       if (questions % QUESTIONS_BETWEEN_PAUSES === 0) await sleep(session.clock, 0, term.signal);
     }
+  }
+
+  /** Notes that the job is there, so that a later leader finds the firings of an outage before the first run. Those that wait may run. */
+  async #watchFromNow(leader: Leader): Promise<void> {
+    const earliest = Math.min(toSecond(this.#now()), ...this.#waiting.map(({ at }) => at));
+    const { log } = this.#context;
+    await log.watchFrom(this.#name, earliest - Math.max(1, this.#options.atLeastMs), leader);
+  }
+
+  async #recover({ at, attempts = 1 }: LastRun, leader: Leader): Promise<void> {
+    if (attempts < MOST_ATTEMPTS) return this.#add({ at, kind: 'cut off', attempts: attempts + 1 });
+    const { log, logger } = this.#context;
+    await log.end(this.#name, leader);
+    logger.error(
+      { job: this.#name, at: dateAt(at), attempts },
+      'a run of a job is not repeated again: each process that began it has ended during the run',
+    );
+    this.#tell('refused');
   }
 
   #nextOf(past: Generator<number, void>): number | undefined {
@@ -192,13 +285,21 @@ export class Job<T> {
       if (due === 'too late') {
         const { logger } = this.#context;
         logger.warn({ job: this.#name, at: dateAt(firing.at) }, 'skipping a firing of a job: it is too late');
-      }
+        this.#tell('too late');
+      } else if (firing.kind === 'live' && firing.at === last?.at && this.#hasRun(last))
+        this.#superseded(firing);
       firing.call?.resolve(undefined);
     }
   }
 
   #isDueNow(firing: Firing<T>, last: LastRun | undefined): ReturnType<typeof isDueNow> {
-    return isDueNow(firing, last, this.#now(), this.#options);
+    const { atLeastMs } = this.#options;
+    return isDueNow(firing, last, this.#now(), { lateMs: this.#lateMs, atLeastMs });
+  }
+
+  /** Whether that run was one of this process, in this term. */
+  #hasRun({ token }: LastRun): boolean {
+    return token === String(this.#lookedIn?.token);
   }
 
   /** Never rejects. */
@@ -213,6 +314,7 @@ export class Job<T> {
         { job, at, err: error },
         'a firing of a job is not run: it could not be noted',
       );
+      this.#tell('refused');
       firing.call?.resolve(undefined);
     }
   }
@@ -220,34 +322,52 @@ export class Job<T> {
   /** Returns `undefined` if the firing was run before. @throws if the firing isn't begun */
   async #runInTerm(firing: Firing<T>, leader: Leader): Promise<Outcome<T> | undefined> {
     const { log } = this.#context;
-    const { recover: open } = this.#options;
+    const { recover } = this.#options;
     const due = (last: LastRun | undefined) => {
       const answer = this.#isDueNow(firing, last);
       return answer === 'too late' ? 'done' : answer;
     };
-    const begin = () => ({ outcome: this.#call(firing.at, leader.term) });
-    const begun = await log.begin({ job: this.#name, at: firing.at }, leader, { due, open }, begin);
+    const mark = recover && ({ open: true, attempts: firing.attempts ?? 1 } as const);
+    const begin = () => ({ outcome: this.#call(firing, leader.term) });
+    const noted = { job: this.#name, at: firing.at };
+    const begun = await log.begin(noted, leader, { due, ...(mark && { mark }) }, begin);
     const outcome = await begun?.outcome;
-    if (open && outcome !== undefined) await this.#end(outcome, leader);
+    if (recover && outcome !== undefined) await this.#end(outcome, leader);
     return outcome;
   }
 
   /** Calls the job at once. Never rejects. */
-  async #call(at: number, term: Term): Promise<Outcome<T>> {
-    const { token, signal } = term;
-    try {
-      return { value: await this.#work({ scheduledFor: dateAt(at), term, token, signal }) };
-    } catch (error) {
-      return { error };
-    }
+  async #call({ at, within = [] }: Firing<T>, term: Term): Promise<Outcome<T>> {
+    const clock = clockOf(this.#context.leadership);
+    const since = clock.date();
+    const running = { context: new RunContext(), beganAt: clock.now(), since };
+    this.#running = running;
+    const { maxRunMs } = this.#options;
+    const onOver = () => {
+      const { logger } = this.#context;
+      logger.error(
+        { job: this.#name, at: dateAt(at), maxRunMs },
+        'aborting the signal of a job: its run takes longer than maxRunMs',
+      );
+    };
+    const contexts = [running.context, ...within] as const;
+    const outcome = await callJob(this.#work, { at, term, contexts }, { clock, maxRunMs, onOver });
+    this.#running = undefined;
+    const isCutOff = 'error' in outcome && isEndOf(term.signal, outcome.error);
+    const lateMs = Math.max(0, since.getTime() - at);
+    this.#tell(isCutOff ? 'cut off' : 'error' in outcome ? 'failed' : 'succeeded', {
+      ...{ lateMs, tookMs: clock.now() - running.beganAt },
+    });
+    return outcome;
   }
 
-  /** Notes that the run has ended, unless the end of the term has cut it off. Never rejects. */
+  /** Notes that the run has ended, or that the end of the term has cut it off. Never rejects. */
   async #end(outcome: Outcome<T>, leader: Leader): Promise<void> {
-    if ('error' in outcome && leader.term.signal.aborted) return;
+    const isCutOff = 'error' in outcome && leader.term.signal.aborted;
     try {
-      await this.#context.log.end(this.#name, leader);
+      await this.#context.log.end(this.#name, leader, isCutOff);
     } catch (error) {
+      if (isCutOff) return; // The term is lost, and the note before says what the next leader must know.
       const { logger } = this.#context;
       logger.warn(
         { job: this.#name, err: error },
@@ -260,16 +380,20 @@ export class Job<T> {
     if (outcome === undefined) return call?.resolve(undefined);
     if ('value' in outcome) return call?.resolve(outcome.value);
     const { error } = outcome;
-    if (isEndOf(term.signal, error)) return call?.resolve(undefined);
+    if (isEndOf(term.signal, error)) {
+      const { logger } = this.#context;
+      logger.warn({ job: this.#name, at: dateAt(at) }, 'a run of a job was cut off by the end of the term');
+      return call?.resolve(undefined);
+    }
     if (call !== undefined) return call.reject(error);
     this.#context.logger.error({ job: this.#name, at: dateAt(at), err: error }, 'a job failed');
   }
 
   /** The calls needn't wait for the next term. Their firings do. */
   #answerCalls(): void {
-    this.#waiting = this.#waiting.map(({ call, at, kind }) => {
+    this.#waiting = this.#waiting.map(({ call, within: _, ...firing }) => {
       call?.resolve(undefined);
-      return { at, kind: kind === 'live' ? 'remembered' : kind };
+      return firing.kind === 'live' ? { ...firing, kind: 'remembered' } : firing;
     });
   }
 }

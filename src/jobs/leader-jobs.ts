@@ -3,10 +3,11 @@ import type { LeaderElector } from '../election/elector.js';
 import { InvalidOptionError } from '../errors.js';
 import { checkId, checkOptions } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
-import { Job, type JobContext, type JobRun } from './job.js';
+import { Job, type JobContext, type JobReport } from './job.js';
 import { type JobOptions, resolveJobOptions } from './job-options.js';
-import { checkLeadership, logPathOf, onElected } from './leadership.js';
-import { RunLog } from './run-log.js';
+import { checkLeadership, claimRecord, logPathOf, onElected } from './leadership.js';
+import { RunLog, recordOf } from './run-log.js';
+import type { JobRun } from './run-of-job.js';
 
 /** Options of {@link LeaderJobs}. */
 export interface LeaderJobsOptions {
@@ -47,7 +48,9 @@ export interface LeaderJobsOptions {
  */
 export class LeaderJobs {
   readonly #context: JobContext;
-  readonly #names = new Set<string>();
+  readonly #path: string;
+  readonly #jobs = new Map<string, Job<unknown>>();
+  #taps: readonly ((report: JobReport) => void)[] = [];
 
   /**
    * @param leadership - its leader runs the jobs. You start and stop it
@@ -58,8 +61,11 @@ export class LeaderJobs {
     const given = checkOptions<LeaderJobsOptions>('jobs', options, ['path', 'logger']);
     const { path: election, id } = leadership;
     const logger = withFields(resolveLogger(given.logger), { election, id });
-    const log = new RunLog(logPathOf(leadership, given.path), logger);
-    this.#context = { leadership, log, logger };
+    this.#path = logPathOf(leadership, given.path);
+    const tell = (report: JobReport) => {
+      for (const tap of this.#taps) tap(report);
+    };
+    this.#context = { leadership, log: new RunLog(this.#path, logger), logger, tell };
   }
 
   /**
@@ -68,11 +74,12 @@ export class LeaderJobs {
    * In the leader the function resolves with the job's result, or with `undefined` if the firing doesn't run. In other replicas it resolves
    * immediately with `undefined`, without a request, and the replica remembers the firing. If the job rejects, so does the function. It
    * resolves with `undefined` instead if the term has ended and the job rejects with the reason of its signal, or with an `AbortError`.
-   * Errors of ZooKeeper go to the log, and the firing doesn't run. If no call waits for a job, its error goes to the log, too.
+   * Errors of ZooKeeper go to the log, and the firing doesn't run. If no call waits for a job, its error goes to the log, too. A call from
+   * within a run of the same job resolves immediately with `undefined`, and its firing runs afterwards.
    *
    * @param name - the key of the job's record: the same in each replica
    * @param work - the job
-   * @throws InvalidOptionError if the name is empty or was given before, or if an option is wrong
+   * @throws InvalidOptionError if the name is empty, if another job of the election has it, or if an option is wrong
    */
   job<T>(
     name: string,
@@ -81,12 +88,32 @@ export class LeaderJobs {
   ): (...args: unknown[]) => Promise<T | undefined> {
     if (checkId('name', name) === undefined)
       throw new InvalidOptionError('name', name, 'a string of 1 to 256 printable characters');
-    if (this.#names.has(name)) throw new InvalidOptionError('name', name, 'a name that no other job has');
     if (typeof work !== 'function') throw new InvalidOptionError('work', work, 'a function');
     const job = new Job(name, work, resolveJobOptions(options), this.#context);
-    this.#names.add(name);
-    onElected(this.#context.leadership, () => job.look());
+    const { leadership } = this.#context;
+    if (!claimRecord(leadership, recordOf(this.#path, name)))
+      throw new InvalidOptionError('name', name, 'a name that no other job of this election and `path` has');
+    this.#jobs.set(name, job as Job<unknown>);
+    onElected(leadership, () => job.look());
     job.look();
     return (...args) => job.fire(args);
+  }
+
+  /** @internal What measurements are labelled with. */
+  get leadership(): ElectionSupervisor | LeaderElector {
+    return this.#context.leadership;
+  }
+
+  /** @internal The names of the jobs, and for how long their runs have been under way. */
+  get running(): readonly { readonly job: string; readonly runningMs: number | undefined }[] {
+    return [...this.#jobs].map(([job, { runningMs }]) => ({ job, runningMs }));
+  }
+
+  /** @internal Calls `tap`, which must not throw, with what becomes of each firing. The returned function ends that. */
+  tap(tap: (report: JobReport) => void): () => void {
+    this.#taps = [...this.#taps, tap];
+    return () => {
+      this.#taps = this.#taps.filter((each) => each !== tap);
+    };
   }
 }

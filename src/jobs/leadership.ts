@@ -39,3 +39,19 @@ export function clockOf(leadership: Leadership): Clock {
 export async function sessionOf(leadership: Leadership, term: Term): Promise<Session> {
   return leadership instanceof LeaderElector ? leadership.session : await leadership.session(term.signal);
 }
+
+/** How long after a leader's last heartbeat this process takes over, in milliseconds; 0 while it has no session. */
+export function takeoverMsOf(leadership: Leadership): number {
+  const elector = leadership instanceof LeaderElector ? leadership : leadership.candidacy?.elector;
+  return elector?.takeoverMs ?? 0;
+}
+
+/** The records of the jobs of each leadership in this process. Two jobs of one record would take each other's firings for done. */
+const recordsOf = new WeakMap<Leadership, Set<string>>();
+
+/** Returns `false` if the process has a job with this record already. */
+export function claimRecord(leadership: Leadership, record: string): boolean {
+  const records = recordsOf.get(leadership) ?? new Set<string>();
+  recordsOf.set(leadership, records);
+  return records.size < records.add(record).size;
+}

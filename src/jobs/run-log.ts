@@ -5,10 +5,13 @@ import {
   NodeExistsError,
   NoNodeError,
   OperationTimeoutError,
+  SessionClosedError,
+  SessionExpiredError,
 } from '../errors.js';
 import type { GuardedTransaction } from '../lease/guarded-transaction.js';
-import { abortable, abortableLate } from '../platform/async/promises.js';
+import { abortable, abortableLate, ignore } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
+import { dateAt } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
 import { type Due, type Firing, type LastRun, nodeNameOf, parseLastRun, serializeLastRun } from './firing.js';
 
@@ -36,6 +39,8 @@ export class RunLog {
   readonly #logger: Logger;
   /** The known nodes of each term. They stay known, because only the term's leader writes them. */
   readonly #known = new WeakMap<Term, Map<string, KnownNode | undefined>>();
+  /** The runs whose notes the servers may have written without an answer. */
+  readonly #unanswered = new WeakSet<LastRun>();
 
   constructor(path: string, logger: Logger) {
     this.#path = path;
@@ -49,6 +54,7 @@ export class RunLog {
    * If the term ends between the note and `begin`, the note is taken back, so that the next leader runs the firing.
    *
    * @param due - whether the firing must run after that last run
+   * @param mark - given for a run that a later leader may repeat
    * @throws the reason of the term's signal if the term ends before `begin`
    * @throws ZooKeeperError if a server refuses
    * @throws SessionExpiredError, SessionClosedError if the session ends
@@ -56,7 +62,7 @@ export class RunLog {
   async begin<T extends object>(
     { job, at }: Firing,
     leader: Leader,
-    { due, open }: { due: (last: LastRun | undefined) => Due; open: boolean },
+    { due, mark }: { due: (last: LastRun | undefined) => Due; mark?: Pick<LastRun, 'open' | 'attempts'> },
     begin: () => T,
   ): Promise<T | undefined> {
     const { term, session } = leader;
@@ -65,31 +71,54 @@ export class RunLog {
       at,
       id: session.environment.uuid(),
       token: String(term.token),
-      ...(open && { open }),
+      ...mark,
     };
     let before: KnownNode | undefined;
-    for (;;) {
-      const node = await this.#node(path, leader);
-      if (node?.last?.id === run.id) break; // The write was carried out, and its reply was lost.
-      before = node;
-      const answer = due(node?.last);
-      if (answer === 'done') return undefined;
-      if (answer !== 'due')
-        this.#logger.warn({ job, at, lastAt: node?.last?.at }, 'the last run of a job is in the future');
-      if (await this.#write(path, run, node, leader)) break;
+    try {
+      for (;;) {
+        const node = await this.#node(path, leader);
+        if (node?.last?.id === run.id) break; // The write was carried out, and its reply was lost.
+        before = node;
+        const answer = due(node?.last);
+        if (answer === 'done') return undefined;
+        if (answer !== 'due')
+          this.#logger.warn({ job, at, lastAt: node?.last?.at }, 'the last run of a job is in the future');
+        if (await this.#write(path, run, node, leader)) break;
+      }
+    } catch (error) {
+      if (this.#unanswered.has(run))
+        this.#logger.warn(
+          { job, at: dateAt(at) },
+          'a firing may be lost: the term ended before the servers answered to its note',
+        );
+      throw error;
     }
     if (term.isHeld()) return begin();
     await this.#takeBack(path, before, leader);
     throw term.signal.reason;
   }
 
-  /** Notes that the last run of a job has ended. @throws as {@link begin} */
-  async end(job: string, leader: Leader): Promise<void> {
+  /**
+   * Notes that the last run of a job has ended, or that the end of the term has cut it off, which isn't the job's fault.
+   * @throws as {@link begin}
+   */
+  async end(job: string, leader: Leader, isCutOff = false): Promise<void> {
     const path = this.#pathOf(job);
     const node = await this.#node(path, leader);
     if (node?.last?.open !== true) return;
-    const { open: _, ...last } = node.last;
-    await this.#write(path, last, node, leader);
+    const { open, attempts: _, ...last } = node.last;
+    await this.#write(path, isCutOff ? { ...last, open, attempts: 0 } : last, node, leader);
+  }
+
+  /** Notes for a job without a record that its firings later than `at` are to run. @throws as {@link begin} */
+  async watchFrom(job: string, at: number, leader: Leader): Promise<void> {
+    const { term, session } = leader;
+    const path = this.#pathOf(job);
+    const last: LastRun = { at, id: session.environment.uuid(), token: String(term.token) };
+    for (;;) {
+      const node = await this.#node(path, leader);
+      if (node?.last !== undefined || (await this.#write(path, last, node, leader))) return;
+    }
   }
 
   /**
@@ -129,8 +158,10 @@ export class RunLog {
     const transaction = leader.term.transaction();
     if (node === undefined) transaction.create(path, data);
     else transaction.setData(path, data, node.version);
+    this.#unanswered.add(last);
     try {
-      await this.#commit(transaction, leader);
+      await this.#commit(transaction, leader, () => this.#unanswered.delete(last));
+      this.#unanswered.delete(last);
     } catch (error) {
       known.delete(path);
       if (canBeTriedAgain(error)) return false;
@@ -157,8 +188,17 @@ export class RunLog {
     }
   }
 
-  #commit(transaction: GuardedTransaction, { term, session }: Leader): Promise<void> {
-    return abortableLate(session.clock, transaction.commit(), OUTCOME_WITHIN_MS, term.signal);
+  /** @param refused - called if the servers have surely written nothing */
+  #commit(
+    transaction: GuardedTransaction,
+    { term, session }: Leader,
+    refused: () => void = ignore,
+  ): Promise<void> {
+    const answer = transaction.commit().catch((error: unknown) => {
+      if (!isUnanswered(error)) refused();
+      throw error;
+    });
+    return abortableLate(session.clock, answer, OUTCOME_WITHIN_MS, term.signal);
   }
 
   #knownIn(term: Term): Map<string, KnownNode | undefined> {
@@ -171,6 +211,13 @@ export class RunLog {
 /** The path of the node that holds a job's last run. */
 export function recordOf(log: string, job: string): string {
   return `${log}/${nodeNameOf(job)}`;
+}
+
+/** Whether the servers may have carried out what they haven't answered. */
+function isUnanswered(error: unknown): boolean {
+  return [ConnectionLossError, OperationTimeoutError, SessionExpiredError, SessionClosedError].some(
+    (type) => error instanceof type,
+  );
 }
 
 /** After these errors either another client has written the node, or the reply was lost. A read shows which. */

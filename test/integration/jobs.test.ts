@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
-import { type JobOptions, type JobRun, LeaderJobs, type LeaderJobsOptions } from '../../src/jobs/index.js';
+import { type JobOptions, type JobRun, LeaderJobs } from '../../src/jobs/index.js';
 import { currentTerm } from '../../src/lease/current-term.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
@@ -29,21 +29,22 @@ async function startServer(): Promise<EmbeddedZooKeeper> {
 class Replica {
   readonly elector: LeaderElector;
   readonly jobs: LeaderJobs;
-  readonly logged: { level: string; message: string }[] = [];
+  readonly logged: { level: string; message: string; [field: string]: unknown }[] = [];
   /** The firings that it has run, in milliseconds since noon. */
   readonly ran: number[] = [];
   /** Its host's time of day. */
   now = NOON;
 
-  private constructor(elector: LeaderElector, options?: LeaderJobsOptions) {
+  private constructor(elector: LeaderElector) {
     this.elector = elector;
-    const log = (level: string) => (_: object, message: string) => void this.logged.push({ level, message });
+    const log = (level: string) => (fields: object, message: string) =>
+      void this.logged.push({ ...fields, level, message });
     const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
-    this.jobs = new LeaderJobs(elector, { logger, ...options });
+    this.jobs = new LeaderJobs(elector, { logger });
   }
 
   /** Opens a session. It doesn't take part yet. */
-  static async open(path: string, connect = connectString(), options?: LeaderJobsOptions): Promise<Replica> {
+  static async open(path: string, connect = connectString(), sessionTimeoutMs?: number): Promise<Replica> {
     let replica: Replica | undefined;
     const { clock } = systemEnvironment;
     const ofHost: Clock = {
@@ -52,10 +53,11 @@ class Replica {
       date: () => new Date(replica?.now ?? NOON),
     };
     const environment = { ...systemEnvironment, clock: ofHost };
-    const session = await openSession({ logger: SILENT, environment }, connect);
+    const timeout = sessionTimeoutMs === undefined ? {} : { sessionTimeoutMs };
+    const session = await openSession({ logger: SILENT, environment, ...timeout }, connect);
     const elector = new LeaderElector(session, path, { logger: SILENT });
     onTestFinished(() => elector.stop());
-    replica = new Replica(elector, options);
+    replica = new Replica(elector);
     return replica;
   }
 
@@ -71,7 +73,7 @@ class Replica {
       this.ran.push(given.scheduledFor.getTime() - NOON);
       return work(given);
     };
-    const job = this.jobs.job('job', run, options);
+    const job = this.jobs.job('job', run, { scheduledFor: (at) => at as Date, ...options });
     return (at: number) => job(new Date(NOON + at));
   }
 
@@ -146,7 +148,7 @@ describe('a job', () => {
     expect([one.ran, two.ran]).toEqual([[0, 1], []]);
   });
 
-  it('takes the time of the call, rounded down to the second, unless it is given a time', async () => {
+  it('takes the time of the call, or the one that it is given, rounded down to the second', async () => {
     const replica = await Replica.open(uniquePath('jobs'));
     await replica.lead();
     const job = replica.jobs.job('job', ({ scheduledFor }) => scheduledFor.getTime() - NOON, {
@@ -154,8 +156,8 @@ describe('a job', () => {
     });
     replica.now = NOON + 1999;
     expect(await job('an argument', { date: 'no date' })).toBe(1000);
-    expect(await job(new Date(NOON + 1500))).toBe(1500);
-    expect(await job({ date: new Date(NOON + 1600) })).toBe(1600);
+    expect(await job(new Date(NOON + 2500))).toBe(2000);
+    expect(await job({ date: new Date(NOON + 3600) })).toBe(3000);
     const named = replica.jobs.job('named', ({ scheduledFor }) => scheduledFor.getTime() - NOON, {
       scheduledFor: (_, name) => new Date(NOON + Number(name)),
     });
@@ -256,6 +258,113 @@ describe('a job', () => {
   });
 });
 
+describe('a job that waits for itself', () => {
+  it.each([
+    ['from within itself', false],
+    ['by another job that it waits for', true],
+  ])('waited for ever when it was called %s, and so did the stop', async (_, isByAnother) => {
+    const { one } = await openTwo();
+    let called: Promise<unknown> | undefined;
+    const job: (at: number) => Promise<unknown> = one.job({}, async () => {
+      called ??= isByAnother ? other() : job(1);
+      return await called;
+    });
+    const other = one.jobs.job('other', () => job(1));
+    expect(await job(0)).toBeUndefined();
+    await until(() => one.ran.length === 2);
+    expect(one.ran).toEqual([0, 1]);
+    await one.elector.stop();
+  });
+
+  it('never ran when two LeaderJobs of one election had a job of its name', async () => {
+    const { jobs, elector } = await Replica.open(uniquePath('jobs'));
+    jobs.job('job', () => 1);
+    const others = new LeaderJobs(elector, { logger: SILENT });
+    expect(() => others.job('job', () => 1)).toThrow(
+      'a name that no other job of this election and `path` has',
+    );
+    new LeaderJobs(elector, { logger: SILENT, path: '/elsewhere' }).job('job', () => 1);
+  });
+});
+
+describe('a time that a scheduler tells', () => {
+  it('ran a firing twice, or never, if it had milliseconds or was shifted by a zone, as of node-cron 3', async () => {
+    const replicas = await openTwo();
+    const { one, two } = replicas;
+    const jobOf = ({ jobs, ran }: Replica) =>
+      jobs.job('job', ({ scheduledFor }) => void ran.push(scheduledFor.getTime() - NOON));
+    const [inOne, inTwo] = [jobOf(one), jobOf(two)];
+    await inOne(new Date(NOON + 120));
+    await inTwo(new Date(NOON + 640));
+    for (const hours of [9, -5]) expect(await inOne(new Date(NOON + hours * HOUR))).toBeUndefined();
+    const far = 'skipping a firing of a job: the time that its scheduler told is far from now';
+    expect(one.errors).toEqual([far, far]);
+    await succeed(replicas);
+    await inTwo(new Date(NOON + 1640));
+    expect([one.ran, two.ran]).toEqual([[0], [SECOND]]);
+  });
+
+  it('named two firings of an interval of half a second alike, so that one of them did not run', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    await replica.lead();
+    const runs: number[] = [];
+    const work = ({ scheduledFor }: JobRun) => void runs.push(scheduledFor.getTime() - NOON);
+    const job = replica.jobs.job('job', work, { atLeastMs: 250 });
+    const rounded = replica.jobs.job('rounded', () => 'ran');
+    for (const at of [10, 490, 1020, 1500]) {
+      replica.now = NOON + at;
+      await job();
+    }
+    expect(runs).toEqual([10, 490, 1020, 1500]);
+    expect([await rounded(), await rounded()]).toEqual(['ran', undefined]);
+    expect(replica.logged.map(({ message }) => message)).toEqual([
+      'skipping a firing of a job: another one waits already, or has the same time',
+    ]);
+  });
+});
+
+describe('a run that hangs', () => {
+  it('let firings end without a word', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    await replica.lead();
+    const [begun, end] = [deferred(), deferred()];
+    const job = replica.job({}, () => {
+      begun.resolve();
+      return end.promise;
+    });
+    const first = job(0);
+    await begun.promise;
+    const [second, third] = [job(1), job(2)];
+    expect(await second).toBeUndefined();
+    expect(replica.logged).toMatchObject([
+      { level: 'warn', at: new Date(NOON + 1), runningSince: new Date(NOON) },
+    ]);
+    end.resolve();
+    await Promise.all([first, third]);
+  });
+
+  it('has its signal aborted after maxRunMs, and its error goes to the call', async () => {
+    const replica = await Replica.open(uniquePath('jobs'));
+    const term = await replica.lead();
+    const job = replica.job({ maxRunMs: 50 }, async ({ signal }) => {
+      await new Promise((aborted) => signal.addEventListener('abort', aborted));
+      throw signal.reason;
+    });
+    await expect(job(0)).rejects.toMatchObject({ name: 'TimeoutError' });
+    expect(term.isHeld()).toBe(true);
+    expect(replica.errors).toEqual(['aborting the signal of a job: its run takes longer than maxRunMs']);
+    const quick = replica.jobs.job(
+      'quick',
+      async ({ signal }) => {
+        await replica.elector.resign();
+        return signal.reason;
+      },
+      { maxRunMs: HOUR },
+    );
+    expect(await quick()).toBe(term.signal.reason);
+  });
+});
+
 describe('a firing that came before the election', () => {
   it('runs in the next leader, unless the former one has run it, or it is too late', async () => {
     const replicas = await openTwo();
@@ -274,11 +383,30 @@ describe('a firing that came before the election', () => {
     late.two.now = NOON + 15 * SECOND + 1;
     await succeed(late);
     await until(() => late.two.logged.length === 1);
-    expect(late.two.logged[0]).toEqual({
+    expect(late.two.logged[0]).toMatchObject({
       level: 'warn',
       message: 'skipping a firing of a job: it is too late',
     });
     expect(late.two.ran).toEqual([]);
+  });
+
+  it('was too late after an ordinary takeover, if a takeover takes longer than 10 s', async () => {
+    const server = await EmbeddedZooKeeper.start({ logger: SILENT, tickMs: 2000 });
+    onTestFinished(() => server.stop());
+    const path = uniquePath('jobs');
+    const [one, two] = [
+      await Replica.open(path, server.connectString, 40_000),
+      await Replica.open(path, server.connectString, 40_000),
+    ];
+    await one.lead();
+    await two.elector.start();
+    const job = two.job();
+    await job(0);
+    two.now = NOON + 1.5 * two.elector.session.leaseMs;
+    expect(two.now - NOON).toBeGreaterThan(15 * SECOND);
+    await succeed({ one, two });
+    await until(() => two.ran.length + two.logged.length > 0);
+    expect([two.ran, two.logged]).toEqual([[0], []]);
   });
 
   it.each([
@@ -365,6 +493,60 @@ describe('a run that was cut off', () => {
   });
 });
 
+describe('a run that ends its process', () => {
+  it('ended each next leader, and gets three attempts', async () => {
+    const server = await startServer();
+    const path = uniquePath('jobs');
+    const replicas = await Promise.all(
+      Array.from({ length: 5 }, () => Replica.open(path, server.connectString)),
+    );
+    const ends = deferred();
+    let begun = 0;
+    for (const [index, { elector, job }] of replicas.entries()) {
+      const fire = job.call(replicas[index] as Replica, { recover: true }, () => {
+        begun++;
+        return ends.promise; // It doesn't end before the test does, as in a process that is killed.
+      });
+      await eventAfter(elector, 'elected', () => elector.start());
+      if (index === 0) void fire(0);
+      const open = () => JSON.parse(String(server.data(`${path}/cron/job`))).open;
+      if (index < 3) await until(() => begun === index + 1);
+      else await until(() => open() === undefined);
+      server.expireSession(({ id }) => id === elector.session.credentials.id);
+    }
+    expect(replicas.map(({ ran }) => ran.length)).toEqual([1, 1, 1, 0, 0]);
+    expect(
+      replicas.map(({ errors }) => errors.filter((each) => each.includes('not repeated again')).length),
+    ).toEqual([0, 0, 0, 1, 0]);
+    ends.resolve();
+  });
+
+  it('does not count a run that the end of a term has cut off', async () => {
+    const server = await startServer();
+    const replicas = await openTwo(server.connectString);
+    const { one, two, path } = replicas;
+    const begun = deferred();
+    const work = async ({ signal }: JobRun) => {
+      begun.resolve();
+      await new Promise((aborted) => signal.addEventListener('abort', aborted));
+      signal.throwIfAborted();
+    };
+    const called = one.job({ recover: true }, work)(0);
+    await begun.promise;
+    const record = () => JSON.parse(String(server.data(`${path}/cron/job`)));
+    expect(record()).toMatchObject({ open: true, attempts: 1 });
+    await succeed(replicas);
+    await called;
+    expect(record()).toMatchObject({ open: true, attempts: 0 });
+    expect(one.logged.map(({ message }) => message)).toEqual([
+      'a run of a job was cut off by the end of the term',
+    ]);
+    two.job({ recover: true });
+    await until(() => two.ran.length === 1);
+    await until(() => record().open === undefined);
+  });
+});
+
 describe('`next`', () => {
   const next = (after: Date) => new Date(Math.floor(after.getTime() / HOUR + 1) * HOUR);
 
@@ -386,6 +568,19 @@ describe('`next`', () => {
     await replica.lead();
     await job(0);
     expect(replica.ran).toEqual([0]);
+  });
+
+  it('did not find the firings of an outage before the first run of a job', async () => {
+    const replicas = await openTwo();
+    const { one, two } = replicas;
+    one.now = NOON + SECOND;
+    one.job({ missed: 'all', lateMs: 30 * HOUR, next });
+    const job = two.job({ missed: 'all', lateMs: 30 * HOUR, next });
+    await one.jobs.job('other', () => 1)(); // The election has been noted when a call comes back.
+    two.now = NOON + 2.5 * HOUR;
+    await succeed(replicas);
+    await job(3 * HOUR);
+    expect(two.ran).toEqual([1, 2, 3].map((hour) => hour * HOUR));
   });
 
   it('that fails keeps no firing from running', async () => {
@@ -449,6 +644,26 @@ describe('the run log', () => {
     expect([one.ran, two.ran]).toEqual([[0], [1]]);
   });
 
+  it('lost a firing without a word when the reply to its note was lost, and then the term', async () => {
+    const server = await startServer();
+    const { one, path } = await openTwo(server.connectString);
+    const job = one.job();
+    await job(0);
+    server.swallowReply('multi', { path: `${path}/cron/job`, times: 1 });
+    const called = job(1);
+    await until(() => JSON.parse(String(server.data(`${path}/cron/job`))).at === NOON + 1);
+    const { id: own } = one.elector.session.credentials;
+    server
+      .sessions()
+      .find(({ id }) => id === own)
+      ?.partition();
+    expect(await called).toBeUndefined();
+    expect(one.logged.map(({ level, message }) => [level, message])).toContainEqual([
+      'warn',
+      'a firing may be lost: the term ended before the servers answered to its note',
+    ]);
+  });
+
   it('counts a note whose reply is lost', async () => {
     const server = await startServer();
     const { one, path } = await openTwo(server.connectString);
@@ -477,7 +692,9 @@ describe('the run log', () => {
     const job = replica.job();
     for (const at of [365 * 24 * HOUR, 0, 1]) await job(at);
     expect(replica.ran).toEqual([365 * 24 * HOUR, 0, 1]);
-    expect(replica.logged).toEqual([{ level: 'warn', message: 'the last run of a job is in the future' }]);
+    expect(replica.logged).toMatchObject([
+      { level: 'warn', message: 'the last run of a job is in the future' },
+    ]);
   });
 });
 

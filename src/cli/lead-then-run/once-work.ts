@@ -105,12 +105,7 @@ export class OnceWork extends CommandWork {
     };
     const begin = () => ({ exitCode: super.lead(leadership) });
     try {
-      const begun = await this.#log.begin(
-        { job: JOB, at: this.#firing.at },
-        leadership,
-        { due, open: false },
-        begin,
-      );
+      const begun = await this.#log.begin({ job: JOB, at: this.#firing.at }, leadership, { due }, begin);
       if (begun !== undefined) return await begun.exitCode;
     } catch (error) {
       if (error !== term.signal.reason) throw error;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   firingsBetween,
   isDueNow,
+  isFar,
   isTooLate,
   MOST_WAITING,
   type WaitingFiring,
@@ -152,5 +153,18 @@ describe('the firings of a schedule', () => {
     const found = firingsBetween(next, 0, 1e9);
     expect([found.next().value, found.next().value]).toEqual([1, 2]);
     expect(asked).toEqual([0, 1]);
+  });
+});
+
+const NOON = 43_200_000;
+
+describe('the time that a scheduler tells', () => {
+  it.each([
+    [61_000, 0, true],
+    [60_000, 0, false],
+    [-61_000, 10_000, true],
+    [-3_600_000, 3_600_000, false],
+  ])('is far if it is %i ms from now, with a lateMs of %i: %j', (ms, lateMs, far) => {
+    expect(isFar(NOON + ms, NOON, lateMs)).toBe(far);
   });
 });

@@ -23,9 +23,9 @@ describe("a job's options", () => {
   it('have defaults', () => {
     expect(resolveJobOptions(undefined)).toEqual({
       atLeastMs: 0,
-      lateMs: 10_000,
       missed: 'once',
       recover: false,
+      maxRunMs: Number.POSITIVE_INFINITY,
     });
   });
 
@@ -37,6 +37,7 @@ describe("a job's options", () => {
     ['recover', 'yes', /recover is .*true or false/],
     ['next', '* * * * *', /next is .*a function/],
     ['scheduledFor', DATE, /scheduledFor is .*a function/],
+    ['maxRunMs', 0, /maxRunMs is .*over 0/],
     ['late', 1, /job\.late.*did you mean job\.lateMs/],
   ])('refuse %s: %s, and say what would be right', (name, value, message) => {
     const resolve = () => resolveJobOptions({ [name]: value });
