@@ -81,7 +81,8 @@ export class InvalidStateError extends ConclaveError {
  * `finished` because `lead` returned or threw, and the rest because leadership was lost.
  *
  * `superseded`: its lease was over, and another candidate took over, before this process looked at the clock. `record-overwritten`: a client
- * that is no candidate wrote the election's record.
+ * that is no candidate wrote the election's record. `refused`: the servers refuse the leader's heartbeats, because an access list was changed
+ * for example; the cause is the refusal.
  *
  * At first a leader may only hear that its node is gone. Then its term ends at once, and the reason of its signal is
  * `node-deleted`. The event `demoted` waits until the leader knows the cause, for a round trip and at most a lease. It then says
@@ -96,6 +97,7 @@ export type DemotionReason =
   | 'node-deleted'
   | 'superseded'
   | 'record-overwritten'
+  | 'refused'
   | 'revoked';
 
 /** The term is over. Code that gets this error must no longer act for the term. It is also the reason of `term.signal`. */
@@ -124,7 +126,8 @@ export type ShardEndReason =
   | 'lease-expired'
   | 'session-expired'
   | 'node-deleted'
-  | 'superseded';
+  | 'superseded'
+  | 'refused';
 
 /** This member no longer owns the shard. Code that gets this error must not act for the shard. It is also the reason of `shard.signal`. */
 export class ShardEndedError extends ConclaveError {

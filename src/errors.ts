@@ -294,14 +294,16 @@ export class SeatsMismatchError extends ConclaveError {
 
 /**
  * Why a hold on a lock ended. `node-deleted`: the server reported that the hold's node is gone. That doesn't show whether an
- * operator deleted it or the session has just expired; the session's own `expired` event does, a moment later.
+ * operator deleted it or the session has just expired; the session's own `expired` event does, a moment later. `refused`: the servers refuse
+ * to prove the hold's node, because an access list was changed for example.
  */
 export type HoldEndReason =
   | 'released'
   | 'lease-expired'
   | 'session-expired'
   | 'session-closed'
-  | 'node-deleted';
+  | 'node-deleted'
+  | 'refused';
 
 /** This process no longer holds the lock. */
 export class LockLostError extends ConclaveError {

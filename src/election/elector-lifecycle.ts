@@ -261,7 +261,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     if (this.#beforeRelease !== undefined)
       await this.#beforeRelease(
         term,
-        isLost ? lossOf(this.#endReason(term), node.isGone, this.session.ended) : undefined,
+        isLost ? lossOf(this.#endReason(term), node.lost, this.session.ended) : undefined,
       );
     if (takesTime && this.#stop.aborted) this.#waitingSince = this.clock.now();
   }
@@ -429,7 +429,9 @@ function logDemotion(logger: Logger, term: ElectedTerm, reason: DemotionReason):
   const { blocked } = term;
   if (blocked !== undefined)
     logger.warn({ ...term.describe(), ...blocked }, 'the event loop was blocked past the end of the lease');
-  logger.info({ ...term.describe(), reason, lastedMs: term.lastedMs }, 'demoted');
+  const { cause } = term.ending;
+  const why = cause !== undefined && { cause: describe(cause) };
+  logger.info({ ...term.describe(), reason, lastedMs: term.lastedMs, ...why }, 'demoted');
 }
 
 function logRelease(logger: Logger, term: ElectedTerm, { successor }: GivenTerm): void {

@@ -97,5 +97,5 @@ export class RejoinBackoff {
 }
 
 function isByAnotherClient(reason: DemotionReason): boolean {
-  return reason === 'node-deleted' || reason === 'record-overwritten';
+  return reason === 'node-deleted' || reason === 'record-overwritten' || reason === 'refused';
 }

@@ -23,6 +23,7 @@ const NUMBER_OF: Readonly<Record<EndReason, number>> = {
   revoked: 9,
   moved: 10,
   failed: 11,
+  refused: 12,
 };
 const REASONS = new Map(Object.entries(NUMBER_OF).map(([reason, number]) => [number, reason as EndReason]));
 const LASTS = 0;

@@ -1,4 +1,4 @@
-import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
+import { BadVersionError, describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { ignore, microtask } from '../platform/async/promises.js';
 import {
@@ -79,7 +79,7 @@ export class OwnNode implements ProvenNode, NodeListener {
     this.#lease = new Lease(session);
     if (heartbeatPath !== undefined)
       this.raised = new HeartbeatNode(heartbeatPath, session.absolute(heartbeatPath), (why, cause) =>
-        this.lose(new NodeLostError(`${path} is given up: ${why}`, { cause })),
+        this.#giveUp(new NodeLostError(`${path} is given up: ${why}`, { cause })),
       );
     else if (sentAt !== undefined) this.extendLease(sentAt);
     if (session.ended.aborted) this.handleEvent();
@@ -242,15 +242,21 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** @internal See {@link ProvenNode.recordLost}. */
   recordLost(cause?: ZooKeeperError): void {
-    this.#loseFor(() => new RecordLostError(this.#record?.absolutePath ?? this.absolutePath, cause));
+    this.#giveUp(new RecordLostError(this.#record?.absolutePath ?? this.absolutePath, cause));
   }
 
   /** @internal The session may not read the node, so no heartbeat can prove it. The node counts as lost before its lease is over. */
   unreadable(cause: Error): void {
     if (this.#hasEnded) return;
     const why = `the session can no longer prove that ${this.absolutePath} exists (${describe(cause)}), so it gives the node up. The access list of the node has to let the session read it: find out who changed the list`;
-    const error = new NodeLostError(why, { cause });
-    this.#session.report(error, "a node of this session can't be read");
+    this.#giveUp(new NodeLostError(why, { cause }));
+  }
+
+  /** The node may still be there, but nothing can prove it. The session reports a refusal, which an operator has caused. */
+  #giveUp(error: NodeLostError): void {
+    if (this.#hasEnded) return;
+    if (isRefusal(error))
+      this.#session.report(error, "the servers refuse this session's heartbeats for a node");
     this.lose(error);
   }
 
@@ -422,6 +428,15 @@ export class OwnNode implements ProvenNode, NodeListener {
     if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);
   }
+}
+
+/** Whether the loss of a node is a refusal of the servers, as by an access list: no client has deleted the node. */
+export function isRefusal(lost: unknown): boolean {
+  if (!(lost instanceof NodeLostError)) return false;
+  const { cause } = lost;
+  return (
+    cause instanceof ZooKeeperError && !(cause instanceof NoNodeError || cause instanceof BadVersionError)
+  );
 }
 
 /** The record of the term that was led by a node isn't the term's any more, or the session may no longer read it. */

@@ -5,7 +5,7 @@ import { type Clock, SystemClock, type Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
 import { type EndReason, LeaseCell } from './lease-in-shared-memory.js';
-import type { Holder, OwnNode } from './own-node.js';
+import { type Holder, isRefusal, type OwnNode } from './own-node.js';
 
 /** The reasons for the end of a hold that its holder hasn't caused. */
 export type LossReason = Exclude<HoldEndReason, 'released'>;
@@ -151,6 +151,6 @@ export abstract class Validity implements Holder {
 }
 
 function lossReason(error: Error): LossReason {
-  if (error instanceof NodeLostError) return 'node-deleted';
+  if (error instanceof NodeLostError) return isRefusal(error) ? 'refused' : 'node-deleted';
   return error instanceof SessionClosedError ? 'session-closed' : 'session-expired';
 }

@@ -4,6 +4,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
+import type { Session } from '../../src/session/session.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
@@ -11,6 +12,13 @@ import { until } from '../support/waiting.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
 const ALL_BUT_READ: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 2 | 4 | 8 | 16 };
+
+const ALL_BUT_WRITE: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 1 | 4 | 8 | 16 };
+
+async function heartbeatNode(election: string, session: Session): Promise<string> {
+  const name = (await session.getChildren(election)).find((each) => each.startsWith('_h_'));
+  return `${election}/${name}`;
+}
 
 /** Opens a session, and records the errors that it reports and whether it ever lost its connection. */
 async function openWatched() {
@@ -37,6 +45,7 @@ describe('a session that may not read its own node any more', () => {
     await until(() => kept.remainingMs() > seenAt, 'another heartbeat');
     expect(kept.isHeld()).toBe(true);
     expect(events).toEqual([]);
+    expect(hold.signal.reason).toMatchObject({ reason: 'refused' });
     expect(errors).toHaveLength(1);
     for (const part of [hold.path, 'NO_AUTH', 'access list']) expect(errors[0]?.message).toContain(part);
     await kept.release();
@@ -51,11 +60,30 @@ describe('a session that may not read its own node any more', () => {
     const demoted = nextEvent<[Term, string]>(elector, 'demoted');
     const next = nextEvent<[Term]>(elector, 'elected');
     await (await openAdminClient()).setAcl(elector.claim?.node as string, [ALL_BUT_READ]);
-    expect((await demoted)[1]).toBe('node-deleted');
+    expect((await demoted)[1]).toBe('refused');
     expect((await next)[0].number).toBe(term.number + 1);
     expect(events).toEqual([]);
     expect(errors).toHaveLength(1);
   });
+
+  it.each<[what: string, path: (election: string, session: Session) => Promise<string>, entry: AccessEntry]>([
+    ['write its heartbeat node', heartbeatNode, ALL_BUT_WRITE],
+    ['read the record', async (election) => election, ALL_BUT_READ],
+  ])(
+    'said that its node had been deleted, when it leads and may not %s: it names the refusal',
+    async (_, find, entry) => {
+      const { session, errors } = await openWatched();
+      const path = uniquePath('election');
+      const elector = new LeaderElector(session, path);
+      onTestFinished(() => elector.stop());
+      const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
+      const demoted = nextEvent<[Term, string]>(elector, 'demoted');
+      await (await openAdminClient()).setAcl(await find(path, session), [entry]);
+      expect((await demoted)[1]).toBe('refused');
+      expect(term.signal.reason).toMatchObject({ reason: 'refused', cause: { cause: { code: 'NO_AUTH' } } });
+      expect(errors[0]?.message).toContain('NO_AUTH');
+    },
+  );
 
   it('waits for a lock no longer, if it is next in line, and says why', async () => {
     const { session, errors, events } = await openWatched();

@@ -34,7 +34,7 @@ export interface TermLoss {
   /** The term that was lost, if this process led. */
   readonly term: Term | undefined;
   /**
-   * Why the term was lost: `lease-expired`, `session-expired`, `node-deleted`, `superseded` or `record-overwritten`. It differs from the reason of the
+   * Why the term was lost: `lease-expired`, `session-expired`, `node-deleted`, `superseded`, `record-overwritten` or `refused`. It differs from the reason of the
    * term's signal if more is known by now, or if the term ended for another reason and was lost before its work had settled.
    *
    * Without a term: `session-expired`. With a term or without: `stopped` when the session was closed by another part of the

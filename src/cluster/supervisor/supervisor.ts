@@ -45,7 +45,7 @@ import { holdUpOf } from './supervisor-state.js';
  * - the order after a loss is: signal aborted, `demoted`, `expired` if the session has expired, the hook, `cleaned`, `restarting`,
  *   in time `elected`.
  *
- * A term is lost if it ended with `lease-expired`, `session-expired`, `node-deleted`, `superseded` or `record-overwritten`. It is also lost if it ended
+ * A term is lost if it ended with `lease-expired`, `session-expired`, `node-deleted`, `superseded`, `record-overwritten` or `refused`. It is also lost if it ended
  * for another reason and its lease was over, or its node was gone, before its work had settled. If no server can be reached when a
  * lease ends, a supervisor that goes on first waits for a server, which says whether the session has expired as well.
  *

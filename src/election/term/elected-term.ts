@@ -196,7 +196,7 @@ export class ElectedTerm extends Validity implements Term {
 
   /** Only this process can have closed the session, so that counts as stopping. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
-    if (cause instanceof RecordLostError) this.#onLoss('record-overwritten', cause);
+    if (cause instanceof RecordLostError && reason !== 'refused') this.#onLoss('record-overwritten', cause);
     else this.#onLoss(reason === 'session-closed' ? 'stopped' : reason, cause);
   }
 

@@ -1,4 +1,6 @@
 import { type DemotionReason, SessionExpiredError } from '../../errors.js';
+import { isRefusal } from '../../lease/own-node.js';
+import type { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, whenSettled } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import type { Claim } from './term.js';
@@ -9,6 +11,7 @@ const LOSSES: Readonly<Record<DemotionReason, boolean>> = {
   'node-deleted': true,
   superseded: true,
   'record-overwritten': true,
+  refused: true,
   resigned: false,
   finished: false,
   revoked: false,
@@ -24,15 +27,17 @@ export function isLoss(reason: DemotionReason): boolean {
  * Why a term was lost. It may have ended for another reason before its lease was over or its node was gone. `stopped` if this
  * process closed the session.
  * @param reason - the reason of its end, as it was announced
+ * @param lost - of the leader's node
  */
 export function lossOf(
   reason: DemotionReason,
-  isNodeGone: boolean,
+  lost: LazyAbortController<Error>,
   session: { readonly aborted: boolean; readonly reason: unknown },
 ): DemotionReason {
   if (session.aborted) return session.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
   if (isLoss(reason)) return reason;
-  return isNodeGone ? 'node-deleted' : 'lease-expired';
+  if (!lost.aborted) return 'lease-expired';
+  return isRefusal(lost.reason) ? 'refused' : 'node-deleted';
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   ShardFailedError,
   WorkOverrunError,
 } from '../../errors.js';
+import { isRefusal } from '../../lease/own-node.js';
 import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import {
   abortable,
@@ -132,7 +133,8 @@ export class Membership implements Participation<LostShards> {
     const { session } = this;
     const shards = [...this.#lost.values()];
     if (session.ended.reason instanceof SessionExpiredError) return { shards, reason: 'session-expired' };
-    if (this.#member?.lost.aborted && !session.ended.aborted) return { shards, reason: 'node-deleted' };
+    if (this.#member?.lost.aborted && !session.ended.aborted)
+      return { shards, reason: isRefusal(this.#member.lost.reason) ? 'refused' : 'node-deleted' };
     if (session.ended.aborted || this.#hasEndedByItself) return { shards, reason: 'stopped' };
     const isUnsure = session.state.name === 'suspended' && shards.length > 0;
     return isUnsure ? { shards, reason: 'lease-expired' } : undefined;

@@ -15,7 +15,8 @@ export interface ShardSupervisorEvents {
   released(shard: Shard, reason: ShardEndReason): void;
   /**
    * The shard was taken away: `lease-expired`, `session-expired`, `node-deleted` (also when other members have replaced this one,
-   * since its lease was over), `superseded` (its record was written by another client). Its work may still have to settle.
+   * since its lease was over), `superseded` (its record was written by another client), `refused` (the servers refuse the
+   * member's heartbeats). Its work may still have to settle.
    */
   lost(shard: Shard, reason: ShardEndReason): void;
   /** This process is the group's planner, and has written a plan: by shard, the id of the member that is to own it. */
@@ -50,11 +51,11 @@ export interface LostShards {
   /** The shards that were lost, and that this process hasn't owned again. The signal of each has the reason. Their work has settled. */
   readonly shards: readonly Shard[];
   /**
-   * `session-expired`; `node-deleted` when the member's node was deleted, mostly by other members since its lease was over; `stopped` when
-   * the session was closed; or `lease-expired` when the supervisor was stopped after the lease had ended,
+   * `session-expired`; `node-deleted` when the member's node was deleted, mostly by other members since its lease was over; `refused` when
+   * the servers refused its heartbeats; `stopped` when the session was closed; or `lease-expired` when the supervisor was stopped after the lease had ended,
    * with no server in reach to tell the reason.
    */
-  readonly reason: 'session-expired' | 'node-deleted' | 'stopped' | 'lease-expired';
+  readonly reason: 'session-expired' | 'node-deleted' | 'refused' | 'stopped' | 'lease-expired';
 }
 
 /** What was lost, for the clean-up hook of a `ShardSupervisor`. */
@@ -68,6 +69,7 @@ const LOSSES: Readonly<Record<ShardEndReason, boolean>> = {
   'session-expired': true,
   'node-deleted': true,
   superseded: true,
+  refused: true,
   moved: false,
   stopped: false,
   failed: false,
