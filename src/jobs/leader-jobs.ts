@@ -20,6 +20,14 @@ export interface LeaderJobsOptions {
   readonly logger?: Logger;
 }
 
+/** What {@link LeaderJobs.job} returns: call it at each firing, or give it to a scheduler. */
+export interface JobFunction<T> {
+  /** Resolves with the job's result, or with `undefined` if the firing doesn't run here. */
+  (...args: unknown[]): Promise<T | undefined>;
+  /** The same, for schedulers that take only functions without a result. */
+  (...args: unknown[]): Promise<void>;
+}
+
 /**
  * Jobs on any scheduler's times that run once per firing, in the process that leads. Start the schedule in each replica, with the
  * function that {@link LeaderJobs.job} returns.
@@ -81,11 +89,7 @@ export class LeaderJobs {
    * @param work - the job
    * @throws InvalidOptionError if the name is empty, if another job of the election has it, or if an option is wrong
    */
-  job<T>(
-    name: string,
-    work: (run: JobRun) => T | PromiseLike<T>,
-    options?: JobOptions,
-  ): (...args: unknown[]) => Promise<T | undefined> {
+  job<T>(name: string, work: (run: JobRun) => T | PromiseLike<T>, options?: JobOptions): JobFunction<T> {
     if (checkId('name', name) === undefined)
       throw new InvalidOptionError('name', name, 'a string of 1 to 256 printable characters');
     if (typeof work !== 'function') throw new InvalidOptionError('work', work, 'a function');
@@ -96,7 +100,7 @@ export class LeaderJobs {
     this.#jobs.set(name, job as Job<unknown>);
     onElected(leadership, () => job.look());
     job.look();
-    return (...args) => job.fire(args);
+    return (...args: unknown[]): Promise<never> => job.fire(args) as Promise<never>;
   }
 
   /** @internal What measurements are labelled with. */

@@ -2,10 +2,12 @@ import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
 import { ClusterSupervisor } from '../cluster/workers/cluster-supervisor.js';
 import { LeaderElector } from '../election/elector.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
+import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkOptions } from '../platform/checks.js';
 import { ShardSupervisor } from '../shards/supervisor/shard-supervisor.js';
 import { ClusterCollector } from './collectors/cluster-collector.js';
 import { ElectionCollector } from './collectors/election-collector.js';
+import { JobCollector } from './collectors/job-collector.js';
 import { ShardCollector } from './collectors/shard-collector.js';
 import { responder } from './collectors/worker-metrics.js';
 import {
@@ -21,7 +23,12 @@ import type { Collector, CollectorPort } from './model/collector.js';
 import { merged, type Snapshot } from './model/measurements.js';
 
 /** The classes that {@link metrics} measures. */
-export type MetricsSource = ElectionSupervisor | LeaderElector | ShardSupervisor | ClusterSupervisor;
+export type MetricsSource =
+  | ElectionSupervisor
+  | LeaderElector
+  | ShardSupervisor
+  | ClusterSupervisor
+  | LeaderJobs;
 
 /** The parts of OpenTelemetry to measure with. Give at least one of the two. */
 export interface Instrumentation {
@@ -46,6 +53,7 @@ export class Metrics {
     const port = this.#port();
     this.#collectors = sources.map((source) => {
       if (source instanceof ClusterSupervisor) return new ClusterCollector(source, port);
+      if (source instanceof LeaderJobs) return new JobCollector(source, port);
       if (source instanceof ShardSupervisor) return new ShardCollector(source, port);
       return new ElectionCollector(source, port);
     });
@@ -209,10 +217,10 @@ function checkMethods(
   throw new InvalidOptionError(name, value, expected);
 }
 
-const SOURCES = [ElectionSupervisor, LeaderElector, ShardSupervisor, ClusterSupervisor];
+const SOURCES = [ElectionSupervisor, LeaderElector, ShardSupervisor, ClusterSupervisor, LeaderJobs];
 
 /**
- * Measures supervisors, electors, shard supervisors and the parents of workers from now on, until `close()`. It sets no timer, and it
+ * Measures supervisors, electors, shard supervisors, jobs and the parents of workers from now on, until `close()`. It sets no timer, and it
  * sends the servers no request until you ask for the metrics.
  *
  * Guaranteed: counters keep their counts at the end of a session, and measuring doesn't change how the sources behave. Counters count
@@ -236,7 +244,7 @@ export function metrics(sources: MetricsSource | readonly MetricsSource[]): Metr
       throw new InvalidOptionError(
         'source',
         source,
-        'an ElectionSupervisor, a LeaderElector, a ShardSupervisor or a ClusterSupervisor',
+        'an ElectionSupervisor, a LeaderElector, a ShardSupervisor, a ClusterSupervisor or LeaderJobs',
       );
   return new Metrics([...new Set(all)]);
 }

@@ -1,4 +1,7 @@
 import type { Socket } from 'node:net';
+import { CronJob } from 'cron';
+import { Cron } from 'croner';
+import { AsyncTask } from 'toad-scheduler';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
@@ -696,6 +699,19 @@ describe('the run log', () => {
       { level: 'warn', message: 'the last run of a job is in the future' },
     ]);
   });
+});
+
+it('a job that returns a value did not compile with croner and cron', async () => {
+  const replica = await Replica.open(uniquePath('jobs'));
+  const job = replica.jobs.job('job', () => 7);
+  const cron = new Cron('* * * * *', { paused: true, catch: true }, job);
+  const onTick = CronJob.from({ cronTime: '* * * * *', onTick: job });
+  const task = new AsyncTask('job', job);
+  cron.stop();
+  expect([onTick.isActive, task.isAsync]).toEqual([false, true]);
+  await replica.lead();
+  const result: number | undefined = await job();
+  expect(result).toBe(7);
 });
 
 it('a job refuses wrong options, names and elections', async () => {

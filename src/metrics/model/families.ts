@@ -22,6 +22,7 @@ export interface Family {
 
 const ELECTION = ['election', 'id'];
 const GROUP = ['group', 'id'];
+const JOB = [...ELECTION, 'job'];
 /** For candidates of an election and for members of a group of shards. */
 const EITHER = ['election', 'group', 'id'];
 
@@ -29,6 +30,7 @@ const EITHER = ['election', 'group', 'id'];
 const FAILOVER_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120];
 const HANDOVER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const REPLY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const RUN_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1800, 3600, 7200];
 const HOOK_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 const TABLE = {
@@ -189,6 +191,32 @@ const TABLE = {
     type: 'counter',
     help: 'How many shards this member has given to another live member because the plan says so.',
     labels: GROUP,
+  },
+  conclave_job_firings_total: {
+    type: 'counter',
+    help: 'How many firings of a job this process has run, or has decided not to run while it led, by outcome.',
+    labels: [...JOB, 'outcome'],
+  },
+  conclave_job_duration_seconds: {
+    type: 'histogram',
+    help: 'How long a run of a job has taken, whether it succeeded or not.',
+    unit: 'seconds',
+    labels: JOB,
+    buckets: RUN_SECONDS,
+  },
+  conclave_job_lateness_seconds: {
+    type: 'histogram',
+    help: 'How much later than its firing a run of a job has begun.',
+    unit: 'seconds',
+    labels: JOB,
+    buckets: RUN_SECONDS,
+  },
+  conclave_job_running_seconds: {
+    type: 'gauge',
+    help: 'For how long the run of a job has been under way; 0 if none is.',
+    unit: 'seconds',
+    labels: JOB,
+    merge: 'max',
   },
   conclave_workers: {
     type: 'gauge',

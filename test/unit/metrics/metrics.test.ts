@@ -3,6 +3,7 @@ import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.j
 import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/supervisor-options.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
+import { LeaderJobs } from '../../../src/jobs/leader-jobs.js';
 import type { Meter, Tracer } from '../../../src/metrics/export/open-telemetry.js';
 import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
 import { resizeGroup } from '../../../src/shards/shards-of-group.js';
@@ -95,6 +96,33 @@ it('the metrics that are instrumented twice are exported once by the same meter 
   expect(twice.counts()).toEqual(once.counts());
   measured.close();
   expect(twice.counts().callbacks).toBe(0);
+});
+
+it('the metrics of jobs said nothing of a run that hung, and of firings that were not run', async () => {
+  const { clock, start, measure } = await startElection();
+  const { supervisor } = await start('a');
+  await clock.advanceUntil(() => supervisor.isLeader);
+  const jobs = new LeaderJobs(supervisor, { logger: SILENT });
+  const [measured, run] = [measure(jobs), deferred()];
+  const job = jobs.job('backup', () => run.promise, { scheduledFor: (at) => at as Date });
+  const now = clock.date().getTime();
+  const running = job(new Date(now - 2000));
+  await clock.advance(3000);
+  const others = [job(new Date(now + 1000)), job(new Date(now + 2000))];
+  const during = await ask(measured);
+  expect(during('conclave_job_running_seconds', { election: PATH, id: 'a', job: 'backup' })).toBeCloseTo(
+    3,
+    1,
+  );
+  expect(during('conclave_job_firings_total', { outcome: 'superseded' })).toBe(1);
+  expect(during('conclave_job_firings_total', { outcome: 'succeeded' })).toBe(0);
+  run.resolve();
+  await clock.advanceUntil(Promise.all([running, ...others]));
+  const after = await ask(measured);
+  expect(after('conclave_job_running_seconds')).toBe(0);
+  expect(after('conclave_job_firings_total', { outcome: 'succeeded' })).toBe(2);
+  expect(after('conclave_job_duration_seconds_count')).toBe(2);
+  expect(after('conclave_job_lateness_seconds_bucket', { le: '1' })).toBe(1);
 });
 
 describe('the metrics of an election', () => {
