@@ -1,18 +1,19 @@
 import {
   type DynamicModule,
   type FactoryProvider,
-  Logger,
+  type InjectionToken,
   Module,
   type ModuleMetadata,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
+  type Type,
 } from '@nestjs/common';
 import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
 import type { ElectionSupervisorOptions } from '../cluster/supervisor/supervisor-options.js';
-import { InvalidOptionError } from '../errors.js';
+import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../platform/checks.js';
-import { stackLines } from '../platform/logging/logged-error.js';
+import { nestLogger } from './nest-logger.js';
 import { jobsToken, supervisorToken } from './tokens.js';
 
 /** An election in a Nest application. */
@@ -27,19 +28,39 @@ export interface ElectionInNest {
 }
 
 /** How an application campaigns: the options of an `ElectionSupervisor`, and those of its module. */
-export interface ConclaveModuleOptions extends ElectionSupervisorOptions, ElectionInNest {}
+export interface ConclaveModuleOptions<T = undefined> extends ElectionSupervisorOptions<T>, ElectionInNest {}
 
-/** As {@link ConclaveModuleOptions}, with the supervisor's options from a function that gets what Nest injects. */
-export interface ConclaveModuleAsyncOptions extends ElectionInNest, Pick<ModuleMetadata, 'imports'> {
+/** A provider with the options of a supervisor. */
+export interface ConclaveOptionsFactory<T = undefined> {
+  /** Called once, before Nest creates the supervisor. */
+  createConclaveOptions(): ElectionSupervisorOptions<T> | Promise<ElectionSupervisorOptions<T>>;
+}
+
+/** As {@link ConclaveModuleOptions}, with the supervisor's options from one of three: a function, a class or a provider. */
+export interface ConclaveModuleAsyncOptions<T = undefined>
+  extends ElectionInNest,
+    Pick<ModuleMetadata, 'imports'> {
   /** The tokens of what `useFactory` gets. */
   readonly inject?: FactoryProvider['inject'];
   /** Gives the options of the supervisor. */
-  readonly useFactory: (
+  readonly useFactory?: (
     ...injected: never[]
-  ) => ElectionSupervisorOptions | Promise<ElectionSupervisorOptions>;
+  ) => ElectionSupervisorOptions<T> | Promise<ElectionSupervisorOptions<T>>;
+  /** A class that Nest creates for it. */
+  readonly useClass?: Type<ConclaveOptionsFactory<T>>;
+  /** The token of a provider of the modules in `imports`. */
+  readonly useExisting?: InjectionToken<ConclaveOptionsFactory<T>>;
 }
 
-const ASYNC_OPTIONS = ['name', 'stopWithinMs', 'imports', 'inject', 'useFactory'] as const;
+const ASYNC_OPTIONS = [
+  'name',
+  'stopWithinMs',
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+] as const;
 
 /** Starts the supervisor with the application, and stops it with the application. Nest calls it because it is a provider. */
 class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
@@ -49,24 +70,22 @@ class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(supervisor: ElectionSupervisor, stopWithinMs: number) {
     this.#supervisor = supervisor;
     this.#stopWithinMs = stopWithinMs;
-    const nest = new Logger(ConclaveModule.name);
-    supervisor.on('error', (error) => nest.error(`${error.message}${stackLines(error)}`));
   }
 
   onApplicationBootstrap(): void {
     // Not awaited: without a ZooKeeper the application still answers its probes.
-    void this.#supervisor.start();
+    if (isReal(this.#supervisor)) void this.#supervisor.start();
   }
 
   async onModuleDestroy(): Promise<void> {
-    await this.#supervisor.stop({ timeoutMs: this.#stopWithinMs });
+    if (isReal(this.#supervisor)) await this.#supervisor.stop({ timeoutMs: this.#stopWithinMs });
   }
 }
 
 /**
  * Makes an `ElectionSupervisor`, and its `LeaderJobs`, injectable in the whole application. The supervisor starts in
  * `onApplicationBootstrap`, which doesn't wait for it: the application begins without a server. It stops in `onModuleDestroy`, with the
- * order of `supervisor.stop()`. Its errors go to Nest's logger. If `start()` rejects, for example because the servers refuse the
+ * order of `supervisor.stop()`. Its log and that of the jobs go to Nest's logger, unless you give another `logger`. If `start()` rejects, for example because the servers refuse the
  * credentials, the rejection is unhandled and ends the process.
  *
  * Call `app.enableShutdownHooks()`, so that a signal stops the supervisor, and not `supervisor.shutdownOn`. Close what the leader's work
@@ -84,42 +103,79 @@ class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest's modules are classes
 export class ConclaveModule {
   /** @throws InvalidOptionError for a wrong `name` or `stopWithinMs`; for the others, when Nest creates the supervisor */
-  static forRoot(options: ConclaveModuleOptions): DynamicModule {
+  static forRoot<T = undefined>(options: ConclaveModuleOptions<T>): DynamicModule {
     if (typeof options !== 'object' || options === null)
       throw new InvalidOptionError('options', options, 'an object with at least connect and path');
     const { name, stopWithinMs, ...election } = options;
-    return moduleOf({ name, stopWithinMs, useFactory: () => election });
+    return moduleOf<T>({ name, stopWithinMs, useFactory: () => election as ElectionSupervisorOptions<T> });
   }
 
-  /** @throws as {@link ConclaveModule.forRoot}, and for a wrong `useFactory` or an unknown option */
-  static forRootAsync(options: ConclaveModuleAsyncOptions): DynamicModule {
-    return moduleOf(checkOptions<ConclaveModuleAsyncOptions>('options', options, ASYNC_OPTIONS));
+  /** @throws as {@link ConclaveModule.forRoot}, and for an unknown option, and unless there is exactly one of
+   *   `useFactory`, `useClass` and `useExisting` */
+  static forRootAsync<T = undefined>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
+    return moduleOf(checkOptions<ConclaveModuleAsyncOptions<T>>('options', options, ASYNC_OPTIONS));
   }
 }
 
 Module({})(ConclaveModule);
 
-function moduleOf(options: ConclaveModuleAsyncOptions): DynamicModule {
-  const { imports = [], inject = [] } = options;
+/** Whether it isn't the stand-in of a test, by `overrideProvider()`. */
+function isReal(supervisor: ElectionSupervisor): boolean {
+  return supervisor instanceof ElectionSupervisor;
+}
+
+/** What the options come from. @throws InvalidOptionError */
+function sourceOf<T>({ inject = [], useFactory, useClass, useExisting }: ConclaveModuleAsyncOptions<T>) {
+  checkFunction('useFactory', useFactory);
+  const given = [useFactory, useClass, useExisting].filter((each) => each !== undefined);
+  if (given.length !== 1)
+    throw new InvalidOptionError('the number of useFactory, useClass and useExisting', given.length, '1');
+  if (useFactory !== undefined) return { providers: [], inject, useFactory };
+  const token = (useExisting ?? useClass) as InjectionToken<ConclaveOptionsFactory<T>>;
+  return {
+    providers: useClass === undefined ? [] : [useClass],
+    inject: [token],
+    useFactory: (factory: ConclaveOptionsFactory<T>) => factory.createConclaveOptions(),
+  };
+}
+
+/** The jobs beside a stand-in. */
+const NO_JOBS: Pick<LeaderJobs, 'job'> = {
+  job: () => async () => {
+    throw new InvalidStateError(
+      'the supervisor is a stand-in, which runs no jobs: override the provider LeaderJobs as well, for example by a JobTester of conclave/testing',
+    );
+  },
+};
+
+function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
+  const { imports = [] } = options;
   const token = supervisorToken(options.name);
   const jobs = jobsToken(options.name);
   const stopWithinMs = checkPositiveMs('stopWithinMs', options.stopWithinMs, 20_000);
-  const useFactory = checkFunction('useFactory', options.useFactory);
-  if (useFactory === undefined) throw new InvalidOptionError('useFactory', useFactory, 'a function');
+  const { providers, inject, useFactory } = sourceOf(options);
+  const logger = nestLogger(ConclaveModule.name);
   return {
     module: ConclaveModule,
     global: true,
     imports,
     providers: [
+      ...providers,
       {
         provide: token,
         inject,
-        useFactory: async (...given: never[]) => new ElectionSupervisor(await useFactory(...given)),
+        useFactory: async (...given: never[]) => {
+          const election: ElectionSupervisorOptions<T> = await (useFactory as (...of: never[]) => never)(
+            ...given,
+          );
+          return new ElectionSupervisor<T>({ ...election, logger: election.logger ?? logger });
+        },
       },
       {
         provide: jobs,
         inject: [token],
-        useFactory: (supervisor: ElectionSupervisor) => new LeaderJobs(supervisor),
+        useFactory: (supervisor: ElectionSupervisor) =>
+          isReal(supervisor) ? new LeaderJobs(supervisor, { logger }) : NO_JOBS,
       },
       {
         provide: SupervisorLifecycle,

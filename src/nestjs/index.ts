@@ -3,9 +3,10 @@ export {
   ConclaveModule,
   type ConclaveModuleAsyncOptions,
   type ConclaveModuleOptions,
+  type ConclaveOptionsFactory,
   type ElectionInNest,
 } from './conclave-module.js';
 export { type LeaderHealth, leaderHealth } from './leader-health.js';
 export { LeaderJob, type LeaderJobDecorator, type LeaderJobOptions } from './leader-job.js';
-export { LeaderOnly, type LeaderOnlyOptions } from './leader-only.js';
+export { LeaderOnly, type LeaderOnlyDecorator, type LeaderOnlyOptions } from './leader-only.js';
 export { InjectSupervisor, jobsToken, supervisorToken } from './tokens.js';

@@ -1,14 +1,15 @@
 import { type LoggerService, Module } from '@nestjs/common';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { LeaderJobs } from '../../src/jobs/leader-jobs.js';
 import { currentTerm } from '../../src/lease/current-term.js';
-import { ConclaveModule } from '../../src/nestjs/conclave-module.js';
-import { LeaderOnly } from '../../src/nestjs/leader-only.js';
+import { ConclaveModule, type ConclaveOptionsFactory } from '../../src/nestjs/conclave-module.js';
+import { LeaderOnly, type LeaderOnlyDecorator } from '../../src/nestjs/leader-only.js';
 import { InjectSupervisor, supervisorToken } from '../../src/nestjs/tokens.js';
 import { application, decorate } from '../support/conclave/nest.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
-import { deferred } from '../support/waiting.mjs';
+import { deferred, until } from '../support/waiting.mjs';
 
 const connect = () => connectString();
 
@@ -120,7 +121,9 @@ describe('ConclaveModule', () => {
       logger,
     });
     await eventAfter(app.get(ElectionSupervisor), 'error', () => app.init());
-    expect(lines).toEqual(['the work of term 1 failed: of the work, by ConclaveModule']);
+    expect(lines).toEqual([
+      expect.stringMatching(/^something went wrong .*Error: of the work.*, by ConclaveModule$/s),
+    ]);
   });
 
   it('waits for the work of the leader for so long, and then tells Nest what still runs', async () => {
@@ -142,6 +145,69 @@ describe('ConclaveModule', () => {
     await app.get(ElectionSupervisor).stop();
   });
 
+  it('logged past the logger of Nest, also of a job for which no call waits', async () => {
+    const { lines, logger } = recordingLogger();
+    const app = await application({
+      imports: [ConclaveModule.forRoot({ connect: connect(), path: uniquePath('nest') })],
+      logger,
+    });
+    const job = app.get(LeaderJobs).job('late', () => Promise.reject(new Error('of the job')));
+    await job(); // Nobody leads, so it is remembered.
+    await app.init();
+    await until(() => lines.length === 1);
+    expect(lines[0]).toMatch(/^a job failed .*job=late .*Error: of the job\n.*, by ConclaveModule$/s);
+  });
+
+  it('failed at the bootstrap with the stand-in of a test for the supervisor', async () => {
+    const module = ConclaveModule.forRoot({ connect: '127.0.0.1:1', path: '/nest' });
+    const standIn = { provide: ElectionSupervisor, useValue: { term: undefined } };
+    // As overrideProvider() of @nestjs/testing does.
+    const providers = module.providers?.map((each) =>
+      'provide' in each && each.provide === ElectionSupervisor ? standIn : each,
+    );
+    const app = await application({ imports: [{ ...module, providers: providers ?? [] }] });
+    await app.init();
+    await expect(app.get(LeaderJobs).job('job', () => 1)()).rejects.toThrow(
+      'override the provider LeaderJobs',
+    );
+    await app.close();
+  });
+
+  it('takes the options from a class, and from a provider of another module', async () => {
+    const path = uniquePath('nest');
+    class Settings implements ConclaveOptionsFactory<string> {
+      createConclaveOptions() {
+        return {
+          connect: connect(),
+          path,
+          prepare: () => 'warm',
+          lead: async (_: unknown, warm: string) => void warm,
+        };
+      }
+    }
+    const settings = { module: class {}, providers: [Settings], exports: [Settings] };
+    Module({})(settings.module);
+    for (const module of [
+      ConclaveModule.forRootAsync({ useClass: Settings }),
+      ConclaveModule.forRootAsync({ imports: [settings], useExisting: Settings }),
+    ]) {
+      const app = await application({ imports: [module] });
+      expect(app.get(ElectionSupervisor).path).toBe(path);
+    }
+  });
+
+  it('did not compile with a standby that prepares', async () => {
+    const led = deferred<number>();
+    const module = ConclaveModule.forRoot({
+      ...{ connect: connect(), path: uniquePath('nest') },
+      prepare: async () => ({ cached: 7 }),
+      lead: async (_, { cached }) => led.resolve(cached),
+    });
+    const app = await application({ imports: [module] });
+    await app.init();
+    expect(await led.promise).toBe(7);
+  });
+
   it('refuses wrong options, with their names', async () => {
     const good = { connect: connect(), path: '/nest' };
     expect(() => ConclaveModule.forRoot(undefined as never)).toThrow(
@@ -149,8 +215,8 @@ describe('ConclaveModule', () => {
     );
     expect(() => ConclaveModule.forRoot({ ...good, name: '' })).toThrow('name is "": expected');
     expect(() => ConclaveModule.forRoot({ ...good, stopWithinMs: 0 })).toThrow('stopWithinMs is 0: expected');
-    expect(() => ConclaveModule.forRootAsync({} as never)).toThrow(
-      'useFactory is undefined: expected a function',
+    expect(() => ConclaveModule.forRootAsync({})).toThrow(
+      'the number of useFactory, useClass and useExisting is 0: expected 1',
     );
     expect(() => ConclaveModule.forRootAsync({ useFactory: () => good, path: '/' } as never)).toThrow(
       'options.path',
@@ -199,5 +265,29 @@ describe('@LeaderOnly()', () => {
     expect(await report).toBe(token);
     await Promise.all([closed, elected]);
     expect(written).toEqual(['of the first', 'elected']);
+  });
+
+  it('takes only methods whose callers know that they get a promise, and answers with 503 if it is to', async () => {
+    class Reports {
+      isReady() {
+        return false;
+      }
+
+      async write() {
+        return 'written';
+      }
+    }
+    const typed = (decorator: LeaderOnlyDecorator) => {
+      const of = (name: keyof Reports) => Object.getOwnPropertyDescriptor(Reports.prototype, name) as object;
+      decorator(Reports.prototype, 'write', of('write') as TypedPropertyDescriptor<Reports['write']>);
+      // @ts-expect-error A caller would take the promise for true.
+      decorator({}, 'isReady', of('isReady') as TypedPropertyDescriptor<Reports['isReady']>);
+    };
+    expect(typed).toBeTypeOf('function');
+    decorate(Reports.prototype, 'write', LeaderOnly({ otherwise: '503' }));
+    const module = ConclaveModule.forRoot({ connect: '127.0.0.1:1', path: '/nest' });
+    const app = await application({ imports: [module], providers: [Reports] });
+    await expect(app.get(Reports).write()).rejects.toMatchObject({ status: 503 });
+    expect(() => LeaderOnly({ otherwise: 503 as never })).toThrow('otherwise is 503');
   });
 });

@@ -9,7 +9,8 @@ interface ShownError {
   readonly cause?: ShownError;
 }
 
-const PINO_SERIALIZERS = Symbol.for('pino.serializers'); // `pino.symbols.serializersSym`
+/** `pino.symbols.serializersSym`. A logger that has this property gets errors as they are. */
+export const PINO_SERIALIZERS = Symbol.for('pino.serializers');
 // Causes may form a circle.
 const MOST_CAUSES = 8;
 // An error may have any stack: it is the application's.

@@ -77,10 +77,15 @@ const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
  * stacks of `err`, indented, so that no text of theirs is mistaken for a line.
  */
 export function formatLine(time: Date, level: string, message: string, details: object): string {
+  return `${time.toISOString()} ${level} conclave: ${formatText(message, details)}`;
+}
+
+/** The same without time and level, for loggers that write these themselves. */
+export function formatText(message: string, details: object): string {
   const parts = Object.entries(details).map(
     ([name, value]) => ` ${name}=${show(name === 'err' ? describe(value) : value)}`,
   );
-  const line = `${time.toISOString()} ${level} conclave: ${message}${parts.join('')}`;
+  const line = `${message}${parts.join('')}`;
   if (!('err' in details)) return line;
   const { code } = codeOf(details.err);
   return `${line}${code === undefined ? '' : ` code=${show(code)}`}${stackLines(details.err)}`;
