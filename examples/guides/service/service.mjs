@@ -6,9 +6,12 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
+import { metrics } from 'conclave/metrics';
 
+const [, credentials] = /^digest:(.+)$/.exec(process.env.CONCLAVE_AUTH ?? '') ?? []; // As for `conclave guard`.
 const supervisor = new ElectionSupervisor({
   connect: process.env.ZOOKEEPER ?? '127.0.0.1:2181',
+  session: credentials ? { auth: { scheme: 'digest', credentials } } : {},
   path: process.env.ELECTION ?? '/shop/scheduler',
   lead: async (term) => {
     while (term.isHeld()) {
@@ -20,7 +23,12 @@ const supervisor = new ElectionSupervisor({
 supervisor.on('error', (error) => console.error(error));
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { deadlineMs: 20_000 });
 
-createServer(({ url }, response) => {
+const measured = metrics(supervisor);
+createServer(async ({ url }, response) => {
+  if (url === '/metrics') {
+    response.setHeader('content-type', measured.contentType);
+    return void response.end(await measured.text());
+  }
   const { live, ready, reasons } = supervisor.health();
   const isWell = url === '/livez' ? live : ready;
   response.writeHead(isWell ? 200 : 503).end(reasons.join('\n'));

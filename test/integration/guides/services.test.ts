@@ -29,13 +29,15 @@ function descendantsOf(pid: number): number[] {
 
 describe('the service of the guides', () => {
   it('is ready in every replica, leads in one, and hands over at SIGTERM', async () => {
-    const path = uniquePath('guide');
-    const leader = await RunningGuide.start('service/service.mjs', { path });
+    const options = { path: uniquePath('guide'), env: { CONCLAVE_AUTH: 'digest:guide:secret' } };
+    const leader = await RunningGuide.start('service/service.mjs', options);
     await leader.printed(/^tick: term 1, token \d+$/m);
-    const follower = await RunningGuide.start('service/service.mjs', { path });
+    const follower = await RunningGuide.start('service/service.mjs', options);
     await until(async () => (await follower.status('/readyz')) === 200, 'the readiness of the follower');
     expect(await leader.status('/readyz')).toBe(200);
     expect(await leader.status('/livez')).toBe(200);
+    expect(await leader.status('/metrics')).toBe(200);
+    expect(leader.output).not.toContain('any client that can reach the servers');
     expect(follower.output).not.toContain('tick');
     leader.process.kill('SIGTERM');
     expect(await leader.exit()).toBe(0);

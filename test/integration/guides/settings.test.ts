@@ -27,7 +27,7 @@ describe('the settings of the guides', () => {
     const [{ spec }] = manifests('kubernetes/deployment.yaml');
     const pod = spec.template.spec;
     const [container] = pod.containers;
-    expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
+    expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
     const [sleep, seconds] = container.lifecycle.preStop.exec.command;
     expect(sleep).toBe('sleep');
     expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(Number(seconds) * 1000 + deadlineMs);
@@ -48,7 +48,8 @@ describe('the settings of the guides', () => {
     const folder = mkdtempSync(join(ROOT, 'node_modules/.cache-guide-')); // The program finds the types from there.
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const all = ['deployment', 'zookeeper'].flatMap((name) => manifests(`kubernetes/${name}.yaml`));
-    const group = ({ apiVersion }: { apiVersion: string }) => (apiVersion === 'v1' ? 'core/v1' : apiVersion);
+    const group = ({ apiVersion }: { apiVersion: string }) =>
+      apiVersion === 'v1' ? 'core/v1' : apiVersion.replace('.k8s.io', '');
     const program = all.map(
       (each, n) =>
         `import type { ${each.kind} as Kind${n} } from 'kubernetes-types/${group(each)}';\n` +
@@ -58,12 +59,12 @@ describe('the settings of the guides', () => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     const options = ['--noEmit', '--strict', '--skipLibCheck', '--ignoreConfig', 'manifests.ts'];
     const { stdout } = await execaNode(tsc, options, { cwd: folder, reject: false });
-    expect(all).toHaveLength(4);
+    expect(all).toHaveLength(7);
     expect(stdout).toBe('');
   });
 
   it('ZooKeeper: servers that are named alike by the clients and each other, and keep a quorum', () => {
-    const [headless, budget, set] = manifests('kubernetes/zookeeper.yaml');
+    const [headless, budget, , set] = manifests('kubernetes/zookeeper.yaml');
     const [container] = set.spec.template.spec.containers;
     const names = Array.from(
       { length: set.spec.replicas },
@@ -90,6 +91,31 @@ describe('the settings of the guides', () => {
       expect(selector).toEqual(labels);
     const [{ metadata }] = set.spec.volumeClaimTemplates;
     for (const { name } of container.volumeMounts) expect(name).toBe(metadata.name);
+  });
+
+  it('Kubernetes: credentials from a Secret, no root, a pinned server with less heap than memory, and ports for its clients alone', () => {
+    const [deployment, secret, budget] = manifests('kubernetes/deployment.yaml');
+    const [, , policy, set] = manifests('kubernetes/zookeeper.yaml');
+    const [service, server] = [deployment, set].map(({ spec }) => spec.template.spec.containers[0]);
+    const { secretKeyRef } = service.env.find(
+      ({ name }: { name: string }) => name === 'CONCLAVE_AUTH',
+    ).valueFrom;
+    expect(secret.metadata.name).toBe(secretKeyRef.name);
+    expect(secret.stringData[secretKeyRef.key]).toMatch(/^digest:.+:.+/); // As `--auth` takes it.
+    expect(read('service/service.mjs')).toContain('process.env.CONCLAVE_AUTH');
+    expect(budget.spec.selector).toEqual(deployment.spec.selector);
+    for (const { spec } of [deployment, set]) {
+      expect(spec.template.spec.securityContext.runAsNonRoot).toBe(true);
+      expect(spec.template.spec.containers[0].securityContext.allowPrivilegeEscalation).toBe(false);
+    }
+    expect(server.image).toMatch(/:\d+\.\d+\.\d+$/);
+    const heap = server.env.find(({ name }: { name: string }) => name === 'ZK_SERVER_HEAP').value;
+    expect([Number(heap) <= 512, server.resources.limits.memory]).toEqual([true, '1Gi']);
+    const ports = new Set(server.ports.map(({ name }: { name: string }) => name));
+    const [clients, ...others] = policy.spec.ingress;
+    expect(deployment.spec.template.metadata.labels).toMatchObject(clients.from[0].podSelector.matchLabels);
+    for (const rule of [clients, ...others]) for (const { port } of rule.ports) expect(ports).toContain(port);
+    expect(others[0].from[0].podSelector).toEqual(policy.spec.podSelector);
   });
 
   it("ZooKeeper: each server's number is its Pod's, plus one", async () => {
