@@ -42,6 +42,8 @@ export class FollowedRecord implements AccompanyingReads {
   /** The connection over which that record was read last. Its server has the holder's creation, so a missing node is gone there. */
   #shownOn: number | undefined;
   #holder: Sign = UNSEEN;
+  /** The newest version of its heartbeat node. */
+  #holderProofs: number | undefined;
   #isProtected = false;
   #isHolderThere = false;
   #holderWatch: NodeWatch | undefined;
@@ -73,6 +75,11 @@ export class FollowedRecord implements AccompanyingReads {
       placeLost,
       refusedAt,
     };
+  }
+
+  /** How many proofs the holder has sent, as far as the candidate has seen; `undefined` if it has seen none. */
+  get holderProofs(): number | undefined {
+    return this.#holderProofs;
   }
 
   /** Whether the holder's node was there when it was read last, and is watched since. */
@@ -108,6 +115,7 @@ export class FollowedRecord implements AccompanyingReads {
       if (this.#record !== undefined) this.#changedAt = this.#session.clock.now(); // A read has shown that, and no event.
       this.#formerEndedAt = this.#holder.name === 'unseen' ? this.#changedAt : this.#holder.since;
       this.#holder = UNSEEN;
+      this.#holderProofs = undefined;
       this.#isProtected = false;
       this.#unwatchHolder();
     }
@@ -226,6 +234,7 @@ export class FollowedRecord implements AccompanyingReads {
     const seen = (stat: Stat | undefined) => {
       if (this.#record === record) {
         const before = this.#holder;
+        if (stat !== undefined) this.#holderProofs = stat.version;
         this.#holder = afterRead(before, stat, { readAt, now: clock.now(), connection });
         const since = this.#holder.name === 'beating' && stat !== undefined ? this.#holder.since : undefined;
         if (before.name === 'beating' && since !== undefined && since !== before.since)

@@ -109,8 +109,12 @@ export class Claims {
     const { session, node, entry, queue } = this.#contender;
     if (instead === undefined && this.#preferredAt === over.zxid) return false;
     this.#preferredAt = over.zxid;
+    const failed = { zxid: over.zxid, proofs: this.#record.holderProofs };
     try {
-      const preferred = await abortable(this.#search.preferredTo(this.#contender, holder.node), signal);
+      const preferred = await abortable(
+        this.#search.preferredTo(this.#contender, holder.node, failed),
+        signal,
+      );
       if (preferred === undefined || session.connectionNumber !== over.connection) return false;
       const handing = handOverParts(
         queue,

@@ -14,6 +14,7 @@ import type { Watcher } from '../../session/watch-registry.js';
 import { ElectionReader } from '../record/election-reader.js';
 import { mayHavePriority } from './candidate-uuid.js';
 import { preferredSuccessor } from './order-by-priority.js';
+import { type FailedTerm, isPassedOver } from './passed-over.js';
 import {
   type FirstSuccessor,
   firstSuccessor,
@@ -79,17 +80,27 @@ export class SuccessorSearch {
     }
   }
 
-  /** A candidate behind `first`, the first in the queue, with a higher priority, except `after`. `undefined` if there is none. */
-  async preferredTo({ entry: first }: Contender, after: string): Promise<MarkedSuccessor | undefined> {
+  /**
+   * A candidate behind `first`, the first in the queue, with a higher priority, except `after` and those that are passed over after that
+   * term. `undefined` if there is none.
+   */
+  async preferredTo(
+    { entry: first }: Contender,
+    after: string,
+    failed: FailedTerm,
+  ): Promise<MarkedSuccessor | undefined> {
+    const passedOver = new Set<string>();
     for (;;) {
       const names = await this.#list();
       if (names.strings(mayHavePriority).length === 0) return undefined;
       const behind = this.#standing(names.strings(), after).filter(
-        ({ sequence }) => compareSequences(sequence, first.sequence) >= 0,
+        ({ node, sequence }) => compareSequences(sequence, first.sequence) >= 0 && !passedOver.has(node),
       );
       const preferred = preferredSuccessor(behind);
       const found = preferred && (await this.#read(preferred));
-      if (found !== 'gone') return found;
+      if (found === 'gone') continue;
+      if (found === undefined || !isPassedOver(found, failed)) return found;
+      passedOver.add(found.node);
     }
   }
 

@@ -21,8 +21,9 @@ export interface MarkedSuccessor extends Omit<FirstSuccessor, 'isFirst'> {
   readonly isFirst: false;
   readonly id: string;
   readonly data: Buffer;
-  /** The version of its node. */
+  /** The version of its node, and the transaction that created it. */
   readonly version: number;
+  readonly czxid: bigint;
 }
 
 /** A candidate to which a term can be handed over. */
@@ -42,5 +43,5 @@ export function markedSuccessor(entry: QueueEntry, { data, stat }: NodeData): Ma
   const leaseMs = leaseOf(entry);
   const id = candidateIdOf(data);
   if (leaseMs === undefined || id === undefined || parseRequest(data)?.kind === 'lead') return undefined;
-  return { isFirst: false, id, node: entry.node, leaseMs, data, version: stat.version };
+  return { isFirst: false, id, node: entry.node, leaseMs, data, version: stat.version, czxid: stat.czxid };
 }

@@ -35,7 +35,7 @@ const TERM = { path: QUEUE, version: VERSIONS.v };
 const FIRST = { isFirst: true, node: SUCCESSOR, leaseMs: LEASE_MS } as const;
 const CHOSEN = {
   ...{ isFirst: false, id: 'chosen', node: SUCCESSOR, leaseMs: LEASE_MS },
-  ...{ data: Buffer.from('{"id":"chosen"}'), version: VERSIONS.n },
+  ...{ data: Buffer.from('{"id":"chosen"}'), version: VERSIONS.n, czxid: 1n },
 } as const;
 
 type Send = (node: OwnNode) => unknown;

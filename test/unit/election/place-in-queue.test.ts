@@ -153,7 +153,7 @@ describe('a leader that is silent for longer than its lease', () => {
     const [first, next] = [await join(), await join()];
     await leading(first);
     const preferred = await join({ priority: 7 });
-    await clock.advance(10_000);
+    await clock.advance(30_000); // Its term has lasted: otherwise a candidate that joined in it is passed over.
     first.silence();
     const { tookMs } = await untilLeading(preferred);
     expect(tookMs).toBeLessThan(DELAY_MS + POLL_MS + 50);
