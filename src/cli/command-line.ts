@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { printable } from '../platform/printable.js';
 import { addDashboard } from './commands/dashboard.js';
 import { addDevServer } from './commands/dev-server.js';
 import { addGuard } from './commands/guard.js';
@@ -58,7 +59,9 @@ function makeProgram(setExitCode: (code: number) => void): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(see --help)')
     // Inherited by the subcommands that are added after them.
-    .configureOutput({ outputError: (text, write) => write(withoutValue(text)) })
+    .configureOutput({
+      outputError: (text, write) => write(withoutValue(text).split('\n').map(printable).join('\n')),
+    })
     .exitOverride()
     .enablePositionalOptions();
   addRun(program, setExitCode);

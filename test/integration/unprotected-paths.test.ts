@@ -7,6 +7,7 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
@@ -160,4 +161,19 @@ it('an election that was made open to all is protected by the lines that the err
     await admin.setAcl(String(node), [world(1 | CREATE), { scheme: 'auth', id: '', permissions: 31 }]);
   }
   expect(lines.map((line) => line.split(' ')[1]).sort()).toEqual([parent, path]);
+});
+
+it('a control sequence in an access list reached the terminal', async () => {
+  const path = uniquePath('terminal');
+  const access = [
+    world(31),
+    { scheme: 'digest', id: 'a\u001b]0;title\u0007\u001b[2J\u009b8m:x', permissions: 31 },
+  ];
+  await (await openSession()).create(path, { access });
+  const env = { CONCLAVE_AUTH: 'digest:service:secret', CONCLAVE_LOG_LEVEL: 'info' };
+  const runner = new RunningCommand(['run', path, '--no-wait', '--', 'true'], { env });
+  expect(await runner.exit()).toBe(77);
+  expect(runner.stderr).toContain('a\\u001b]0;title\\u0007\\u001b[2J\\u009b8m:x');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there
+  expect(runner.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 });

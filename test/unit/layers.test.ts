@@ -161,6 +161,16 @@ describe('the layers', () => {
     expect(found.sort()).toEqual([...users].sort()); // Folders list their files in an order of their own.
   });
 
+  it('print through one escape', () => {
+    const pattern = /^(?!\s*(?:\*|\/\/)).*\b(?:console\.\w+|process\.std(?:out|err)\.write)\(/m;
+    const allowed = new Set([
+      'cli/process/output.ts',
+      'platform/logging/standard-error.ts',
+      'election/watchdog/thread.ts',
+    ]);
+    expect(filesWith(pattern, allowed)).toEqual([]);
+  });
+
   it('read the clock, set timers and take chance from the environment only', () => {
     const allowed = new Set([
       'platform/time/timers.ts',

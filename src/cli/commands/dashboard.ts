@@ -8,6 +8,7 @@ import { describe } from '../../errors.js';
 import { wholeNumber } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
 import { asListenError, EXIT, orUserError, UserError } from '../process/exit-codes.js';
+import { print } from '../process/output.js';
 import { untilSignal } from '../process/stop-asked.js';
 
 interface DashboardOptions extends ConnectionOptions {
@@ -85,7 +86,7 @@ async function serve(options: DashboardOptions): Promise<void> {
   const handler = orUserError(() => openWith(dashboard, options));
   try {
     const server = await listening(createServer, toNodeListener(handler), { host, port });
-    console.log(urlOf(server.address() as AddressInfo));
+    print(urlOf(server.address() as AddressInfo));
     await stopped;
     server.close();
     await handler.close();

@@ -4,6 +4,7 @@ import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/
 import { DIALECTS } from '../../testing/state/zookeeper-release.js';
 import { wholeNumber } from '../options/arguments.js';
 import { asListenError } from '../process/exit-codes.js';
+import { print } from '../process/output.js';
 import { untilSignal } from '../process/stop-asked.js';
 
 /** What the command line gives. */
@@ -75,7 +76,7 @@ async function serve(options: DevServerOptions): Promise<void> {
   }).catch((cause) => {
     throw asListenError(cause, options);
   });
-  console.log(server.connectString);
+  print(server.connectString);
   await stopped;
   await server.stop();
 }

@@ -4,7 +4,7 @@ import type { Session } from '../../session/session.js';
 import { checked, checkRoot, duration } from '../options/arguments.js';
 import { type ConnectionOptions, withConnection, withSession } from '../options/connection.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import { printable, printError } from '../process/output.js';
+import { print, printError } from '../process/output.js';
 import { prunableElections } from '../prune/prunable-elections.js';
 import { prunableLocks } from '../prune/prunable-locks.js';
 import { refuseBelowElection, refuseBelowGroup } from '../prune/refuse-inside-groups-and-elections.js';
@@ -115,7 +115,7 @@ async function prune(session: Session, path: string, options: PruneOptions): Pro
     return exitCode;
   }
   if (options.yes !== true) {
-    for (const each of removable) console.log(`${printable(each.path)}  ${each.description}`);
+    for (const each of removable) print(`${each.path}  ${each.description}`);
     printError(`${countOf(removable.length)} would be removed: give --yes`);
     return exitCode;
   }
@@ -126,10 +126,9 @@ async function prune(session: Session, path: string, options: PruneOptions): Pro
 
 /** Those in use are no news, but for the one that the user has named. */
 function printKept({ kept, unreadable }: PruneSearch, path: string): void {
-  for (const each of unreadable) printError(`${printable(each)} can't be read: no permission`);
+  for (const each of unreadable) printError(`${each} can't be read: no permission`);
   for (const each of kept)
-    if (each.why !== 'in-use' || each.path === path)
-      printError(`${printable(each.path)} is kept: ${printable(each.reason)}`);
+    if (each.why !== 'in-use' || each.path === path) printError(`${each.path} is kept: ${each.reason}`);
 }
 
 async function removeAll(
@@ -141,10 +140,10 @@ async function removeAll(
   for (const { path, parts } of removable) {
     const outcome = await remove(session, parts);
     if (outcome.kind === 'removed') {
-      console.log(printable(path));
+      print(path);
       continue;
     }
-    printError(`${printable(path)} is kept: ${outcome.reason}`);
+    printError(`${path} is kept: ${outcome.reason}`);
     if (outcome.kind === 'refused') exitCode = EXIT.refused;
     else if (path === named) exitCode = EXIT.notInTime;
   }

@@ -9,7 +9,7 @@ import type { Session } from '../../session/session.js';
 import { checked, duration, withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import { printable, printError } from '../process/output.js';
+import { print, printError } from '../process/output.js';
 
 interface ResignOptions extends ConnectionOptions {
   readonly to?: string;
@@ -68,7 +68,7 @@ export function addResign(program: Command, setExitCode: (code: number) => void)
 
 async function resign(session: Session, election: string, request: RevocationOptions): Promise<number> {
   const leader = await stepDown(session, election, request);
-  console.log(leader === undefined ? 'nobody leads' : printable(leader.id));
+  print(leader === undefined ? 'nobody leads' : leader.id);
   return leader === undefined ? EXIT.noLeader : EXIT.ok;
 }
 
@@ -80,23 +80,20 @@ async function handOver(
   const { to } = request;
   const current = await new ElectionReader(session, election).leader();
   if (current !== undefined && isNamed(current, to)) {
-    console.log(`${printable(to)} already leads`);
+    print(`${to} already leads`);
     return EXIT.ok;
   }
   const former = await stepDown(session, election, request);
   if (former === undefined) {
-    console.log('nobody leads');
+    print('nobody leads');
     return EXIT.noLeader;
   }
   const next = await nextLeader(session, election, former);
   if (next === undefined)
-    throw new UserError(
-      EXIT.notInTime,
-      `${printable(former.id)} has stepped down, and no candidate leads yet`,
-    );
-  console.log(`${printable(former.id)} → ${printable(next.id)}`);
+    throw new UserError(EXIT.notInTime, `${former.id} has stepped down, and no candidate leads yet`);
+  print(`${former.id} → ${next.id}`);
   if (isNamed(next, to)) return EXIT.ok;
-  printError(`${printable(to)} does not lead: it has left the queue, or the leader lost its term first`);
+  printError(`${to} does not lead: it has left the queue, or the leader lost its term first`);
   return EXIT.notInTime;
 }
 
@@ -110,7 +107,7 @@ async function stepDown(
     return await revokeLeader(session, election, request);
   } catch (error) {
     if (!(error instanceof RevocationRefusedError)) throw error;
-    throw new UserError(EXIT.notInTime, printable(error.message), { cause: error });
+    throw new UserError(EXIT.notInTime, error.message, { cause: error });
   }
 }
 

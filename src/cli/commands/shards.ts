@@ -10,7 +10,7 @@ import { rangesOfNumbers } from '../../shards/stored/shard-names.js';
 import { checked, duration } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { EXIT, exitCodeOfSignal, UserError } from '../process/exit-codes.js';
-import { printable } from '../process/output.js';
+import { print } from '../process/output.js';
 import { onStopSignal } from '../process/stop-asked.js';
 
 interface JsonOptions extends ConnectionOptions {
@@ -81,7 +81,7 @@ Example:
     )
     .action(async (group: string, options: JsonOptions) => {
       const status = await withGroup(group, options, readGroupStatus);
-      console.log(options.json ? JSON.stringify(status) : asText(status));
+      print(...(options.json ? [JSON.stringify(status)] : asLines(status)));
       if (status.removed.length > 0 || status.shards.some(({ problem }) => problem !== undefined))
         setExitCode(EXIT.noLeader);
     });
@@ -101,7 +101,7 @@ function addPin(shards: Command): void {
       const pins = await withGroup(group, options, (session, paths) =>
         changePins(session, paths, (before) => new Map(before).set(shard, member)),
       );
-      print(options, `shard ${shard} is pinned to ${member}`, { pins: Object.fromEntries(pins) });
+      printResult(options, [`shard ${shard} is pinned to ${member}`], { pins: Object.fromEntries(pins) });
     });
 }
 
@@ -121,7 +121,7 @@ function addUnpin(shards: Command): void {
           return before;
         }),
       );
-      print(options, `shard ${shard} is not pinned`, { pins: Object.fromEntries(pins) });
+      printResult(options, [`shard ${shard} is not pinned`], { pins: Object.fromEntries(pins) });
     });
 }
 
@@ -145,9 +145,9 @@ function addMove(shards: Command): void {
       );
       const text =
         moved.length === 0
-          ? `${member} owns shard ${shard} already`
-          : moved.map((each) => `shard ${each} has moved`).join('\n');
-      print(options, text, { moved });
+          ? [`${member} owns shard ${shard} already`]
+          : moved.map((each) => `shard ${each} has moved`);
+      printResult(options, text, { moved });
     });
 }
 
@@ -172,7 +172,7 @@ function addResize(shards: Command): void {
         );
         return after;
       });
-      print(options, `the group has ${list.toString()}`, { count: list.count });
+      printResult(options, [`the group has ${list.toString()}`], { count: list.count });
     });
 }
 
@@ -206,35 +206,35 @@ async function withGroup<T>(
       return await use(session, new GroupPaths(group));
     } catch (error) {
       if (!(error instanceof InvalidStateError || error instanceof InvalidOptionError)) throw error;
-      throw new UserError(EXIT.usage, printable(error.message), { cause: error });
+      throw new UserError(EXIT.usage, error.message, { cause: error });
     }
   });
 }
 
-function print({ json }: JsonOptions, text: string, result: object): void {
-  console.log(json ? JSON.stringify(result) : text.split('\n').map(printable).join('\n'));
+function printResult({ json }: JsonOptions, lines: readonly string[], result: object): void {
+  print(...(json ? [JSON.stringify(result)] : lines));
 }
 
-function asText({ shards, removed, members, planner }: GroupStatus): string {
+function asLines({ shards, removed, members, planner }: GroupStatus): string[] {
   const owned = shards.filter(({ owner }) => owner !== null).length;
-  const first = `${shards.length} shards, ${owned} owned; ${planner === null ? 'no planner' : `planner ${printable(planner)}`}`;
+  const first = `${shards.length} shards, ${owned} owned; ${planner === null ? 'no planner' : `planner ${planner}`}`;
   const isNumbered = shards.every(({ id }, at) => id === String(at));
-  const listed = (ids: readonly string[]) => (isNumbered ? rangesText(ids) : ids.map(printable).join(', '));
+  const listed = (ids: readonly string[]) => (isNumbered ? rangesText(ids) : ids.join(', '));
   const lines = members.map(({ id, weight, owned: count, shards: own, data, draining, refused }) =>
     [
-      `member ${printable(id)}  owns ${count}${count === 0 ? '' : `: ${listed(own)}`}`,
+      `member ${id}  owns ${count}${count === 0 ? '' : `: ${listed(own)}`}`,
       ...(weight === 1 ? [] : [`weight ${weight}`]),
       ...(draining ? ['drains'] : []),
       ...(refused.length > 0 ? [`refuses ${listed(refused)} for now`] : []),
-      ...(data === undefined ? [] : [printable(data)]),
+      ...(data === undefined ? [] : [data]),
     ].join('  '),
   );
   const problems = shards.filter(({ problem }) => problem !== undefined).map((each) => problemLine(each));
   const pinned = shards
     .filter((shard) => shard.pinned !== undefined)
-    .map(({ id, pinned: to }) => `pinned  shard ${printable(id)} to ${printable(to as string)}`);
+    .map(({ id, pinned: to }) => `pinned  shard ${id} to ${to}`);
   const late = removed.map((each) => problemLine(each, ', which the group no longer has'));
-  return [first, ...lines, ...pinned, ...problems, ...late].join('\n');
+  return [first, ...lines, ...pinned, ...problems, ...late];
 }
 
 /** Of numbers, which are written as a member's many shards are: 0-15, 20. */
@@ -244,5 +244,5 @@ function rangesText(ids: readonly string[]): string {
 }
 
 function problemLine({ id, problem }: ShardStatus, which = ''): string {
-  return `shard ${printable(id)}${which}: ${printable(problem as string)}`;
+  return `shard ${id}${which}: ${problem}`;
 }

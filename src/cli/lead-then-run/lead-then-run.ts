@@ -7,7 +7,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { CandidacyOptions } from '../options/candidate-options.js';
 import type { Target } from '../options/connection.js';
 import { EXIT, exitCodeOfError, exitCodeOfSignal, orUserError } from '../process/exit-codes.js';
-import { printable, printError } from '../process/output.js';
+import { printError } from '../process/output.js';
 import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-asked.js';
 import type { CommandWork } from './command-work.js';
 
@@ -62,7 +62,7 @@ class Campaign {
       guardian: false,
       lead: (term) => this.#lead(term),
       onRevoke: async ({ by, graceMs }) => {
-        this.#printIfVerbose(`asked to step down by ${printable(by)}`);
+        this.#printIfVerbose(`asked to step down by ${by}`);
         await work.stepDown(graceMs);
         return true;
       },

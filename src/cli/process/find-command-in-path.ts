@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { EXIT, UserError } from './exit-codes.js';
-import { printable, printError } from './output.js';
+import { printError } from './output.js';
 import { changedVariables } from './utf8.js';
 
 /** @throws UserError on Windows */
@@ -22,9 +22,7 @@ export function checkPosix(subcommand: string): void {
 export function checkCommand(command: string): void {
   checkExecutable(command);
   for (const variable of changedVariables())
-    printError(
-      `the command gets a changed value of the variable ${printable(variable)}: its value isn't UTF-8`,
-    );
+    printError(`the command gets a changed value of the variable ${variable}: its value isn't UTF-8`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { ignore } from '../../platform/async/promises.js';
 import { printOnStandardError } from '../../platform/logging/standard-error.js';
+import { printable } from '../../platform/printable.js';
 import { EXIT } from './exit-codes.js';
 
 /** A candidate as `--json` prints it. Data that aren't text are in base 64. */
@@ -24,17 +25,12 @@ export function candidateLine({
   return words.join('  ');
 }
 
-/** Escapes text that any other client may have written. Then it can't begin a new line, or send commands to a terminal. */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => {
-    return `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, '0')}`;
-  });
+/** Prints lines to standard output. */
+export function print(...lines: readonly string[]): void {
+  console.log(lines.map(printable).join('\n'));
 }
 
-// Control characters, characters that turn the direction of writing, and separators of lines.
-const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
-
-/** Prints to standard error: standard output is for the command's own output. Text that standard error doesn't take is lost. */
+/** Prints a line to standard error: standard output is for the command's own output. Text that standard error doesn't take is lost. */
 export function printError(message: string): void {
   printOnStandardError(`conclave: ${message}`);
 }

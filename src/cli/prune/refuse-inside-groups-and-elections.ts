@@ -1,7 +1,6 @@
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import { printable } from '../process/output.js';
 import { lastingKindOf } from './removable.js';
 import { type ReadFamily, readFamily } from './walk.js';
 
@@ -16,8 +15,8 @@ export async function refuseBelowGroup(session: Session, path: string): Promise<
   for (const above of nodesAbove(path)) {
     const family = await readAbove(session, above);
     if (family === undefined || lastingKindOf(family.node, family.children) !== 'group') continue;
-    const why = `${printable(above)}, a group of shards: prune removes nothing that belongs to a group`;
-    throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
+    const why = `${above}, a group of shards: prune removes nothing that belongs to a group`;
+    throw new UserError(EXIT.usage, `${path} is below ${why}`);
   }
 }
 
@@ -30,8 +29,8 @@ export async function refuseBelowElection(session: Session, path: string): Promi
   for (const above of nodesAbove(path)) {
     const family = await readAbove(session, above);
     if (family === undefined || lastingKindOf(family.node, family.children) !== 'election') continue;
-    const why = `${printable(above)}, an election: prune removes nothing of an election`;
-    throw new UserError(EXIT.usage, `${printable(path)} is below ${why}`);
+    const why = `${above}, an election: prune removes nothing of an election`;
+    throw new UserError(EXIT.usage, `${path} is below ${why}`);
   }
 }
 
@@ -48,6 +47,6 @@ async function readAbove(session: Session, path: string): Promise<ReadFamily | u
   } catch (error) {
     if (!isNoAuth(error)) throw error;
     const why = 'it may be a group of shards, and prune removes nothing that belongs to a group';
-    throw new UserError(EXIT.refused, `${printable(path)} can't be read: ${why}`, { cause: error });
+    throw new UserError(EXIT.refused, `${path} can't be read: ${why}`, { cause: error });
   }
 }

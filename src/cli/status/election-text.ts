@@ -1,6 +1,7 @@
 import { inOrderOfLeading } from '../../election/candidates/order-by-priority.js';
 import type { ElectionView, LeaderView } from '../../overview/model/views.js';
-import { candidateLine, durationText, printable } from '../process/output.js';
+import { printable } from '../../platform/printable.js';
+import { candidateLine, durationText } from '../process/output.js';
 import { ageMs, heartbeatLine, waitingLine } from './print-election.js';
 import type { ShownItem } from './shown-item.js';
 

@@ -1,6 +1,7 @@
 import type { OverviewState } from '../../overview/model/views.js';
+import { printable } from '../../platform/printable.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
-import { printable, printError } from '../process/output.js';
+import { printError } from '../process/output.js';
 import { LiveScreen } from '../process/terminal.js';
 import { itemJson, type ShownItem } from './shown-item.js';
 import { cutToWidth } from './text-table.js';
@@ -53,7 +54,7 @@ export class LivePage implements Presentation {
   }
 
   report(message: string): void {
-    this.#problem = printable(message);
+    this.#problem = message;
     this.#draw();
   }
 
@@ -65,7 +66,7 @@ export class LivePage implements Presentation {
     const nowMs = this.#clock.date().getTime();
     const problem = this.#problem === undefined ? [] : [this.#problem];
     const lines = [...this.#page(this.#shown.items, nowMs, width), ...notesOf(this.#shown), ...problem];
-    this.#screen.draw(lines.map((line) => cutToWidth(line, width)));
+    this.#screen.draw(lines.map((line) => cutToWidth(printable(line), width)));
   };
 
   readonly #leave = () => this.#screen.end();
@@ -80,8 +81,7 @@ export class LivePage implements Presentation {
 
 /** The notes below a page: what the overview doesn't show, and whether the page may be old. */
 export function notesOf({ connected, limits = [] }: Shown): string[] {
-  const notes = limits.map(printable);
-  return connected ? notes : [...notes, 'not connected to a server: this page may be out of date'];
+  return connected ? [...limits] : [...limits, 'not connected to a server: this page may be out of date'];
 }
 
 /** Prints a line for each path now, and one whenever that line has changed. */
@@ -119,9 +119,7 @@ export class ChangeLines implements Presentation {
 
   #removed({ path, kind }: ShownItem): void {
     const facts = { state: 'removed' };
-    this.#print(
-      this.#isJson ? JSON.stringify(itemJson({ path, kind, facts })) : `${printable(path)}  removed`,
-    );
+    this.#print(this.#isJson ? JSON.stringify(itemJson({ path, kind, facts })) : `${path}  removed`);
   }
 
   end(): void {

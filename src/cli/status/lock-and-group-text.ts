@@ -1,5 +1,6 @@
 import type { GroupView, LockView } from '../../overview/model/views.js';
-import { durationText, printable } from '../process/output.js';
+import { printable } from '../../platform/printable.js';
+import { durationText } from '../process/output.js';
 import type { ShownItem } from './shown-item.js';
 
 export function lockItem({ path, ...facts }: LockView): ShownItem {

@@ -6,7 +6,7 @@ import {
   readElection,
 } from '../../election/record/election-reader.js';
 import type { Session } from '../../session/session.js';
-import { candidateJson, candidateLine } from '../process/output.js';
+import { candidateJson, candidateLine, print } from '../process/output.js';
 
 /** An election at one moment. */
 interface Status extends ElectionPicture {
@@ -25,7 +25,7 @@ export async function printElection(
   { json }: { readonly json?: boolean },
 ): Promise<boolean> {
   const status = await readStatus(session, election);
-  console.log(json ? asJson(status) : asText(status));
+  print(...(json ? [asJson(status)] : asLines(status)));
   return status.led !== undefined;
 }
 
@@ -52,10 +52,10 @@ function asJson({ election, exists, led, heartbeatAgeMs, candidates }: Status): 
   });
 }
 
-function asText({ exists, led, heartbeatAgeMs, candidates }: Status): string {
-  if (!exists) return 'there is no such election';
+function asLines({ exists, led, heartbeatAgeMs, candidates }: Status): string[] {
+  if (!exists) return ['there is no such election'];
   const waiting = candidates.filter(({ node }) => node !== led?.leader.node).map(waitingLine);
-  return [...leaderLines(led, heartbeatAgeMs), ...waiting].join('\n');
+  return [...leaderLines(led, heartbeatAgeMs), ...waiting];
 }
 
 function leaderLines(led: LedTerm | undefined, heartbeatAgeMs: number | undefined): string[] {

@@ -2,7 +2,7 @@ import { ElectionReader } from '../../election/record/election-reader.js';
 import type { ElectionView, OverviewState } from '../../overview/model/views.js';
 import { Overview } from '../../overview/overview.js';
 import type { Session } from '../../session/session.js';
-import { printable, printError } from '../process/output.js';
+import { printError } from '../process/output.js';
 
 /** Reads what is at a path and below it, at one moment. Prints on standard error what it doesn't look at. */
 export async function readOverview(session: Session, root: string): Promise<OverviewState> {
@@ -10,7 +10,7 @@ export async function readOverview(session: Session, root: string): Promise<Over
   try {
     await overview.start();
     const { state } = overview;
-    for (const limit of state.limits ?? []) printError(printable(limit));
+    for (const limit of state.limits ?? []) printError(limit);
     return state;
   } finally {
     await overview.stop();

@@ -1,4 +1,4 @@
-import { printable } from '../process/output.js';
+import { printable } from '../../platform/printable.js';
 
 /** An election, a lock or a group of shards, in each form in which `status` shows it. */
 export interface ShownItem {

@@ -9,7 +9,7 @@ import { ifThere } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
 import { type ConnectionOptions, startInTime, targetOf, withSession } from '../options/connection.js';
 import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
-import { printError } from '../process/output.js';
+import { print, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
 import { itemsOf, itemTable } from './items-and-table.js';
 import { ChangeLines, LivePage, type Presentation, type Shown } from './live-page-and-lines.js';
@@ -51,7 +51,7 @@ async function printLockOrGroup(
 ): Promise<boolean> {
   const items = itemsOf(await readOverview(session, path));
   const item = items.find((each) => each.path === path) ?? absentItem(path);
-  console.log(json ? JSON.stringify(itemJson(item)) : item.details(now()).join('\n'));
+  print(...(json ? [JSON.stringify(itemJson(item))] : item.details(now())));
   return item.isServed;
 }
 
@@ -62,8 +62,8 @@ async function printTable({ root = '/', ...options }: StatusOptions): Promise<nu
     return itemsOf({ ...state, elections: await withHeartbeats(session, state.elections) });
   });
   const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
-  if (options.json) console.log(JSON.stringify(items.map(itemJson)));
-  else for (const line of itemTable(items, now(), width)) console.log(line);
+  if (options.json) print(JSON.stringify(items.map(itemJson)));
+  else for (const line of itemTable(items, now(), width)) print(line);
   const elections = items.filter(({ kind }) => kind === 'election');
   return elections.length > 0 && elections.every(({ isServed }) => isServed) ? EXIT.ok : EXIT.noLeader;
 }
@@ -124,7 +124,7 @@ function shownOf(state: OverviewState, path: string | undefined): Shown {
 }
 
 function presentationOf(path: string | undefined, { json = false }: StatusOptions): Presentation {
-  if (!process.stdout.isTTY || json) return new ChangeLines((line) => console.log(line), json);
+  if (!process.stdout.isTTY || json) return new ChangeLines(print, json);
   return new LivePage(systemEnvironment.clock, (items, nowMs, width) =>
     path === undefined ? itemTable(items, nowMs, width) : items.flatMap((item) => item.details(nowMs)),
   );

@@ -191,7 +191,7 @@ export class SignalShutdown<Held extends object = object> {
 
   #print(message: string, details: { readonly err?: unknown } = {}): void {
     if (!isLastResort(this.#port.logger)) this.#port.logger.error(details, message); // Else it would be printed twice.
-    printOnStandardError(`conclave: ${message}${stackLines(details.err)}`);
+    printOnStandardError(`conclave: ${message}`, stackLines(details.err));
   }
 
   /** The only place that ends the process. */

@@ -1,4 +1,5 @@
 import { ConclaveError, describe } from '../../base-errors.js';
+import { printable } from '../printable.js';
 
 /** How an error is shown to a logger that isn't pino: many such loggers write JSON, in which an error is `{}`. */
 interface ShownError {
@@ -62,12 +63,10 @@ export function stackLines(thrown: unknown): string {
   const text = stacks.join('\n').slice(0, MOST_CHARACTERS);
   return text
     .split('\n')
-    .map((line) => (line === '' ? '' : `\n    ${line.replace(UNPRINTABLE, '?')}`))
+    .map((line) => (line === '' ? '' : `\n    ${printable(line)}`))
     .join('');
 }
 
-// Characters that break a line, or that a terminal may take for commands.
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
 const FRAME = /^\s*at /;
 const OF_OTHERS = /[\\/]node_modules[\\/]conclave[\\/]|\bnode:/;
 

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
 import { ignore } from '../async/promises.js';
+import { printable } from '../printable.js';
 import { loadPino } from './load-pino.js';
 import { detailsFor } from './logged-error.js';
 import { LossyOutput, type OutputStream, sayOnStandardError } from './standard-error.js';
@@ -69,7 +70,8 @@ function pinoLogger(level: string, open: () => OutputStream): Logger {
     logger.error({ lost }, 'lines before this one are lost: they could not be written');
     return line;
   });
-  return safeLogger(pino({ name: 'conclave', level }, output));
+  const write = (line: string) => output.write(`${printable(line.trimEnd())}\n`);
+  return safeLogger(pino({ name: 'conclave', level }, { write }));
 }
 
 const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -1,5 +1,6 @@
 import { describe } from '../../base-errors.js';
 import { ignore } from '../async/promises.js';
+import { printable } from '../printable.js';
 import { timeOfDay } from '../time/timers.js';
 import { codeOf, stackLines } from './logged-error.js';
 
@@ -69,8 +70,6 @@ export class LossyOutput {
 const MAX_VALUE_CHARACTERS = 500;
 // A value of this form needs no quotes to be separated from the next one.
 const PLAIN = /^[\w.:/@+-]+$/;
-// Characters that a terminal may take for commands.
-const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
 
 /**
  * A line for people, as `2026-05-04T03:02:01.000Z warn conclave: session suspended cause="the server closed it"`. Below it stand the
@@ -85,7 +84,7 @@ export function formatText(message: string, details: object): string {
   const parts = Object.entries(details).map(
     ([name, value]) => ` ${name}=${show(name === 'err' ? describe(value) : value)}`,
   );
-  const line = `${message}${parts.join('')}`;
+  const line = printable(`${message}${parts.join('')}`);
   if (!('err' in details)) return line;
   const { code } = codeOf(details.err);
   return `${line}${code === undefined ? '' : ` code=${show(code)}`}${stackLines(details.err)}`;
@@ -108,16 +107,16 @@ export function sayOnStandardError(level: 'warn' | 'error', message: string, det
   }
 }
 
-/** Prints a text on standard error as it is. */
-export function printOnStandardError(text: string): void {
-  output.write(`${text}\n`);
+/** Prints a line on standard error. @param below - lines as {@link stackLines} gives them */
+export function printOnStandardError(text: string, below = ''): void {
+  output.write(`${printable(text)}${below}\n`);
 }
 
 function show(value: unknown): string {
   if (isServer(value)) return show(`${value.host}:${value.port}`);
   if (typeof value === 'string' && PLAIN.test(value)) return shorten(value);
   const text = JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each));
-  return shorten((text ?? String(value)).replace(LEFT_BY_JSON, '?'));
+  return shorten(text ?? String(value));
 }
 
 function isServer(value: unknown): value is { host: string; port: number } {

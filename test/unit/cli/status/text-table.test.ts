@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { printable } from '../../../../src/cli/process/output.js';
 import { type Column, cutToWidth, textTable, textWidth } from '../../../../src/cli/status/text-table.js';
+import { printable } from '../../../../src/platform/printable.js';
 
 const COLUMNS: readonly Column[] = [
   { header: 'NAME', leastWidth: 6, leftOutAt: 0 },
