@@ -1,5 +1,6 @@
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
+import { warnOfSetup } from '../platform/logging/logger.js';
 import { mark } from '../public-class/instance-brand.js';
 import { EmbeddedSession } from './controls/client-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
@@ -57,7 +58,7 @@ export class EmbeddedZooKeeper {
   }
 
   /**
-   * Starts a server, and logs a warning that it is for tests.
+   * Starts a server, and logs a warning that it is for tests. Without a `logger` that happens once in the life of the process.
    *
    * @throws InvalidOptionError if an option is wrong: also if `host` is not this machine alone
    * @throws the system's error if the port can't be listened to
@@ -67,9 +68,10 @@ export class EmbeddedZooKeeper {
     const embedded = new EmbeddedZooKeeper(resolved);
     await embedded.#server.listen();
     const { connectString } = embedded;
-    resolved.logger.warn(
+    warnOfSetup(
+      resolved.logger,
       { connectString },
-      `Embedded ZooKeeper at ${connectString}: for tests and demos only, in memory and open to every user of this machine`,
+      'the embedded ZooKeeper is for tests and demos only: in memory, and open to every user of this machine',
     );
     return embedded;
   }

@@ -91,8 +91,12 @@ describe('a command about an election', () => {
 
   it('takes an empty CONCLAVE_AUTH and an empty CONCLAVE_LOG_LEVEL for none (it exited with 64)', async () => {
     const env = { CONCLAVE_AUTH: '', CONCLAVE_SASL: '', CONCLAVE_LOG_LEVEL: '' };
-    const status = new RunningCommand(['status', uniquePath('empty')], { env });
-    expect({ exitCode: await status.exit(), stderr: status.stderr }).toEqual({ exitCode: 1, stderr: '' });
+    const path = uniquePath('empty');
+    const status = new RunningCommand(['status', path], { env });
+    expect({ exitCode: await status.exit(), stderr: status.stderr }).toEqual({
+      exitCode: 1,
+      stderr: `conclave: there is nothing at ${path}\n`,
+    });
   });
 
   it.each(['\n', '\r\n'])(

@@ -7,7 +7,8 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { Session } from '../../src/session/session.js';
 import { conclave } from '../support/conclave/command-line.js';
-import { DEAD, lead } from '../support/conclave/electors.js';
+import { campaign, DEAD, lead } from '../support/conclave/electors.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
 import {
   connectString,
   openProxied,
@@ -15,6 +16,7 @@ import {
   openWithPath,
   uniquePath,
 } from '../support/conclave/sessions.js';
+import { until } from '../support/waiting.mjs';
 
 /** Makes an election that had one term, and that has no candidate any more. */
 async function leave(session: Session, path: string) {
@@ -42,7 +44,7 @@ describe('conclave prune', () => {
       ['deep/old', 'old/nested'].map((name) => `${root}/${name}  term 1  changed N ago`),
     );
     expect(shown.stderr).toBe(
-      `conclave: ${root}/old is kept: it has other nodes below it, nested for one\nconclave: 2 elections would be removed: give --yes`,
+      `conclave: ${root}/old is kept: it has other nodes below it, nested for one. Name it to make it a folder again\nconclave: 2 elections would be removed: give --yes`,
     );
     expect(await conclave('prune', root, '--yes')).toMatchObject({
       exitCode: 0,
@@ -243,6 +245,28 @@ describe('conclave prune', () => {
     expect(await remove(session, [{ kind: 'delete', path, version }])).toEqual({ kind: 'removed' });
     await lost;
     expect(await isThere(other, path)).toBe(false);
+  });
+
+  it('left a folder of elections an election for good, once conclave run was started with its path', async () => {
+    const { session, path } = await openWithPath('prune');
+    await leave(session, `${path}/scheduler`);
+    const runner = new RunningCommand(['run', path, '--', 'sh', '-c', 'sleep 60']);
+    await until(() => runner.stderr.includes('\n'), 'the warning');
+    expect(runner.stderr).toBe(
+      `conclave: ${path} has other nodes below it, ${path}/scheduler for one. If it is a folder of elections, end this command, and make it a folder again with conclave prune ${path} --yes\n`,
+    );
+    await until(async () => (await session.getData(path)).data.length > 0, 'the term');
+    runner.signal('SIGTERM');
+    await runner.exit();
+    expect((await conclave('prune', path)).stdout).toEqual([
+      expect.stringMatching(`^${path}  term 1  .*  stays, as a folder$`),
+      expect.stringContaining(`${path}/scheduler`),
+    ]);
+    await campaign(session, `${path}/scheduler`);
+    expect(await conclave('prune', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
+    expect((await session.getData(path)).data).toHaveLength(0);
+    expect(await session.getChildren(path)).toEqual(['scheduler']);
+    expect((await conclave('status', '--root', path)).stdout).toHaveLength(2);
   });
 
   it('takes the records of jobs along, unless a job ran of late', async () => {

@@ -224,3 +224,10 @@ describe('conclave shards', () => {
     settle();
   });
 });
+
+it('shards status of a group that nobody owns exited with 0', async () => {
+  const { path, first, second } = await startTwo();
+  expect((await shards('status', path)).exitCode).toBe(0);
+  await Promise.all([first.stop(), second.stop()]);
+  expect((await shards('status', path)).exitCode).toBe(1);
+});

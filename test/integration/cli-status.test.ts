@@ -41,6 +41,7 @@ describe('conclave status --root', () => {
     expect(await conclave('status', '--root', `${root}/none`)).toMatchObject({
       exitCode: 1,
       stdout: [expect.anything()],
+      stderr: `conclave: there is nothing at ${root}/none`,
     });
   });
 
@@ -276,3 +277,45 @@ async function inShell(line: string, root: string) {
   const [exitCode] = await once(shell, 'close');
   return { exitCode, stdout: (await stdout).join('') };
 }
+
+describe('a wrong path was told as "nobody leads"', () => {
+  it.each(['status', 'resign'])('by %s', async (command) => {
+    const root = uniquePath('wrong');
+    const session = await openSession();
+    await lead(session, `${root}/scheduler`);
+    const hold = await new DistributedLock(session, `${root}/lock`).acquire();
+    await session.ensurePath(`${root}/group`);
+    await session.setData(`${root}/group`, Buffer.from('{"format":"conclave.shards.1","count":2}'));
+    const said = async (path: string) => await conclave(command, path);
+    const folder = `conclave: ${root} is no election, and has other nodes below it: conclave status --root ${root} shows what they are`;
+    expect(await said(root)).toMatchObject({ exitCode: 1, stderr: folder });
+    const typo = `conclave: there is nothing at ${root}/shceduler: did you mean ${root}/scheduler?`;
+    expect(await said(`${root}/shceduler`)).toMatchObject({ exitCode: 1, stderr: typo });
+    if (command === 'resign') {
+      expect((await said(`${root}/lock`)).stderr).toBe(`conclave: ${root}/lock is a lock, and no election`);
+      const group = `conclave: ${root}/group is a group of shards: see conclave shards --help`;
+      expect((await said(`${root}/group`)).stderr).toBe(group);
+    }
+    await hold.release();
+  });
+
+  it('and a root that is empty or mistyped as an empty table', async () => {
+    const root = uniquePath('wrong');
+    await (await openSession()).ensurePath(`${root}/empty`);
+    const empty = `conclave: there are no elections, locks and groups of shards at ${root}/empty and below it`;
+    expect(await conclave('status', '--root', `${root}/empty`)).toMatchObject({ exitCode: 1, stderr: empty });
+    const typo = `conclave: there is nothing at ${root}/emtpy: did you mean ${root}/empty?`;
+    expect(await conclave('status', '--root', `${root}/emtpy`)).toMatchObject({ exitCode: 1, stderr: typo });
+  });
+});
+
+it('conclave status took an election of conclave once, between its runs, for one that nobody leads', async () => {
+  const root = uniquePath('status');
+  const session = await openSession();
+  await lead(session, `${root}/led`);
+  const [leader] = await lead(session, `${root}/report`);
+  await leader.stop();
+  expect((await conclave('status', '--root', root)).exitCode).toBe(1);
+  await session.ensurePath(`${root}/report/cron/once`);
+  expect((await conclave('status', '--root', root)).exitCode).toBe(0);
+});

@@ -122,7 +122,7 @@ describe('conclave dev-server', () => {
       const { exitCode, stdout, stderr } = await process;
       expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: line.trim() });
       expect(stderr).toBe(
-        `Embedded ZooKeeper at ${line.trim()}: for tests and demos only, in memory and open to every user of this machine`,
+        'conclave: this server is for tests and demos only: in memory, and open to every user of this machine',
       );
       await expect(fourLetterWord(Number(line.split(':')[1]), 'ruok')).rejects.toThrow('ECONNREFUSED');
     },

@@ -1,4 +1,4 @@
-import { fork, type StdioOptions } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -107,14 +107,12 @@ describe('without a listener and a logger', () => {
 
 describe('an output that takes nothing', () => {
   /**
-   * Starts a process that logs to `output`: to its standard error, or with a level to its standard output. `fail` makes it log one
-   * error, and resolves when it has.
+   * Starts a process that logs to `output`, its standard error. `fail` makes it log one error, and resolves when it has.
    */
   async function start(output: number, level?: string, session: SessionOptions = {}) {
-    const streams: StdioOptions = level === undefined ? ['ignore', output] : [output, 'inherit'];
     const child = fork(FAILING, [JSON.stringify(session)], {
       env: { ...process.env, CONCLAVE_LOG_LEVEL: level },
-      stdio: ['ignore', ...streams, 'ipc'],
+      stdio: ['ignore', 'ignore', output, 'ipc'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));
     const ended = nextEvent<[number | null]>(child, 'exit').then(([code]) => code);
@@ -132,9 +130,9 @@ describe('an output that takes nothing', () => {
   }
 
   describe.each([
-    ['standard error', undefined],
-    ['standard output, to which a level logs', 'error'],
-  ] as const)('as %s', (_, level) => {
+    ['without a level', undefined],
+    ['with a level', 'error'],
+  ] as const)('%s', (_, level) => {
     it.each(['on a full device', 'a closed pipe'] as const)(
       'loses what is logged, and nothing else, if it is %s (the process ended at the second line, or hung at its end)',
       async (name) => {
@@ -186,6 +184,14 @@ describe('with a listener, or a level', () => {
     expect(heard).toEqual(['heard LEAD_FAILED', 'heard LEAD_FAILED', 'done']);
     expect(untimed(said)).toEqual([expect.stringMatching(/^warn /)]);
     expect(await run('no server', 'heard')).toMatchObject({ heard: ['heard NO_SERVER', 'done'], said: [] });
+  });
+
+  it('a level moved the lines from stderr to stdout', async () => {
+    const { heard, said } = await run('lead throws', undefined, 'error');
+    expect(heard).toEqual(['done']);
+    const [first = '{}'] = said;
+    expect(JSON.parse(first)).toMatchObject({ name: 'conclave', err: { message: expect.any(String) } });
+    expect(first.match(/"pid":/g)).toHaveLength(1);
   });
 
   it('CONCLAVE_LOG_LEVEL=silent logs nothing', async () => {

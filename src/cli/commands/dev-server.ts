@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
+import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { SystemClock } from '../../platform/time/clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
 import { DIALECTS } from '../../testing/state/zookeeper-release.js';
 import { wholeNumber } from '../options/arguments.js';
 import { asListenError } from '../process/exit-codes.js';
-import { print } from '../process/output.js';
+import { print, printError } from '../process/output.js';
 import { untilSignal } from '../process/stop-asked.js';
 
 /** What the command line gives. */
@@ -72,10 +73,12 @@ async function serve(options: DevServerOptions): Promise<void> {
   const stopped = untilSignal();
   const server = await EmbeddedZooKeeper.start({
     ...options,
+    logger: standardErrorLogger(),
     firstZxid: zxidAt(new SystemClock().date()),
   }).catch((cause) => {
     throw asListenError(cause, options);
   });
+  printError('this server is for tests and demos only: in memory, and open to every user of this machine');
   print(server.connectString);
   await stopped;
   await server.stop();

@@ -13,6 +13,7 @@ import {
 } from '../options/connection.js';
 import { EXIT } from '../process/exit-codes.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
+import { onceLogOf } from '../process/once-record.js';
 import { printError } from '../process/output.js';
 
 const { clock } = systemEnvironment;
@@ -66,7 +67,7 @@ async function once(election: string, name: string, args: string[], options: Onc
   checkPosix('once');
   const { grace: graceMs, every: everyMs, verbose = false } = options;
   const startedAt = Math.round(clock.date().getTime() - process.uptime() * 1000);
-  const firing: OnceFiring = { log: `${election}/cron`, at: startedAt, everyMs };
+  const firing: OnceFiring = { log: onceLogOf(election), at: startedAt, everyMs };
   checkCommand(name);
   const target = targetOf(options);
   // A session of its own reads the record before the candidate joins. So a machine that comes late causes no term.

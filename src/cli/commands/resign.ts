@@ -10,6 +10,7 @@ import { checked, duration, withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { print, printError } from '../process/output.js';
+import { whyNoElection } from '../status/what-is-at.js';
 
 interface ResignOptions extends ConnectionOptions {
   readonly to?: string;
@@ -68,8 +69,9 @@ export function addResign(program: Command, setExitCode: (code: number) => void)
 
 async function resign(session: Session, election: string, request: RevocationOptions): Promise<number> {
   const leader = await stepDown(session, election, request);
-  print(leader === undefined ? 'nobody leads' : leader.id);
-  return leader === undefined ? EXIT.noLeader : EXIT.ok;
+  if (leader === undefined) return await nobodyLeads(session, election);
+  print(leader.id);
+  return EXIT.ok;
 }
 
 async function handOver(
@@ -84,10 +86,7 @@ async function handOver(
     return EXIT.ok;
   }
   const former = await stepDown(session, election, request);
-  if (former === undefined) {
-    print('nobody leads');
-    return EXIT.noLeader;
-  }
+  if (former === undefined) return await nobodyLeads(session, election);
   const next = await nextLeader(session, election, former);
   if (next === undefined)
     throw new UserError(EXIT.notInTime, `${former.id} has stepped down, and no candidate leads yet`);
@@ -95,6 +94,13 @@ async function handOver(
   if (isNamed(next, to)) return EXIT.ok;
   printError(`${to} does not lead: it has left the queue, or the leader lost its term first`);
   return EXIT.notInTime;
+}
+
+async function nobodyLeads(session: Session, election: string): Promise<number> {
+  const why = await whyNoElection(session, election);
+  if (why !== undefined) printError(why);
+  print('nobody leads');
+  return EXIT.noLeader;
 }
 
 /** @returns the leader that stepped down; `undefined`: there is none */

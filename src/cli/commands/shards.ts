@@ -72,7 +72,7 @@ With --json it prints an object: group, planner (an id, or null), members (id,
 weight, data, owned, shards, draining, refused), shards (id, owner, term, planned,
 pinned, problem), removed (as shards).
 
-Exits with 0 if each shard has the owner that is planned and all removed shards were
+Exits with 0 if each shard has an owner, which is the planned one, and all removed shards were
 given back, 1 if not, 64 if the command line is wrong or there is no such group, 69
 if it reached no server, 77 if the servers refuse a request.
 
@@ -82,7 +82,10 @@ Example:
     .action(async (group: string, options: JsonOptions) => {
       const status = await withGroup(group, options, readGroupStatus);
       print(...(options.json ? [JSON.stringify(status)] : asLines(status)));
-      if (status.removed.length > 0 || status.shards.some(({ problem }) => problem !== undefined))
+      if (
+        status.removed.length > 0 ||
+        status.shards.some(({ owner, problem }) => owner === null || problem !== undefined)
+      )
         setExitCode(EXIT.noLeader);
     });
 }

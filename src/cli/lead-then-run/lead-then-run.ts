@@ -9,6 +9,7 @@ import type { Target } from '../options/connection.js';
 import { EXIT, exitCodeOfError, exitCodeOfSignal, orUserError } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
 import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-asked.js';
+import { kindOfChild } from '../prune/removable.js';
 import type { CommandWork } from './command-work.js';
 
 /**
@@ -40,6 +41,7 @@ export async function campaign(
 class Campaign {
   readonly #supervisor: ElectionSupervisor;
   readonly #work: CommandWork;
+  readonly #path: string;
   readonly #options: CandidacyOptions;
   readonly #target: Target;
   readonly #finished = deferred<Extract<State, { name: 'finished' }>>();
@@ -49,6 +51,7 @@ class Campaign {
   /** @throws InvalidOptionError if an option is wrong */
   constructor(path: string, target: Target, options: CandidacyOptions, work: CommandWork) {
     this.#work = work;
+    this.#path = path;
     this.#options = options;
     this.#target = target;
     this.#supervisor = new ElectionSupervisor({
@@ -82,6 +85,7 @@ class Campaign {
     });
     this.#supervisor.start().catch((error: unknown) => this.#fail(error));
     const connectTimer = this.#limitFirstConnect();
+    void this.#warnOfFolder().catch(ignore); // Nothing depends on it.
     if (this.#options.waitTimeout !== undefined)
       this.#waitTimer = clock.after(this.#options.waitTimeout, () => this.#giveUp('in time'));
     const { exitCode, stopWithinMs } = await this.#finished.promise;
@@ -151,6 +155,18 @@ class Campaign {
     const clear = () => timer.clear();
     this.#supervisor.session().then(clear, clear); // Rejects if it was stopped: the reason has been printed then.
     return timer;
+  }
+
+  /** Many elections are below a folder. If one takes that for the election, the folder becomes one. */
+  async #warnOfFolder(): Promise<void> {
+    const session = await this.#supervisor.session();
+    const names = await session.getChildren(this.#path);
+    const below = names.find((name) => kindOfChild(name) === 'other');
+    if (below === undefined) return;
+    const name = `${this.#path}/${below}`;
+    printError(
+      `${this.#path} has other nodes below it, ${name} for one. If it is a folder of elections, end this command, and make it a folder again with conclave prune ${this.#path} --yes`,
+    );
   }
 
   #isFinished(): boolean {

@@ -9,12 +9,12 @@ import { dateAt } from '../../platform/time/timers.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { Session } from '../../session/session.js';
 import { EXIT } from '../process/exit-codes.js';
+import { ONCE_JOB } from '../process/once-record.js';
 import { printError } from '../process/output.js';
 import { CommandWork, type LeaderCommand, type Leadership } from './command-work.js';
 
 const { clock } = systemEnvironment;
 
-const JOB = 'once';
 const LOOK_AGAIN_MS = 1000; // Until there is a record, that is until the end of the first run.
 
 /** One firing of a crontab line, on this machine. */
@@ -62,7 +62,7 @@ export class RunRecord {
   }
 
   #follow(): void {
-    this.#watch = new NodeWatch(this.#session, recordOf(this.#firing.log, JOB), {
+    this.#watch = new NodeWatch(this.#session, recordOf(this.#firing.log, ONCE_JOB), {
       read: ({ data }) => this.#onRead(parseLastRun(data)),
       gone: () => {
         this.#first.resolve();
@@ -105,7 +105,7 @@ export class OnceWork extends CommandWork {
     };
     const begin = () => ({ exitCode: super.lead(leadership) });
     try {
-      const begun = await this.#log.begin({ job: JOB, at: this.#firing.at }, leadership, { due }, begin);
+      const begun = await this.#log.begin({ job: ONCE_JOB, at: this.#firing.at }, leadership, { due }, begin);
       if (begun !== undefined) return await begun.exitCode;
     } catch (error) {
       if (error !== term.signal.reason) throw error;

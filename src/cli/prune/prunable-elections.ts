@@ -27,14 +27,14 @@ export async function prunableElections(
   const removable: PruneTarget[] = [];
   const kept = foreign.sort(byPath);
   for (const nodes of found) {
-    const decision = decide(nodes, { nowMs, olderThanMs });
     const { path } = nodes.election;
+    const decision = decide(nodes, { nowMs, olderThanMs, isNamed: path === root });
     if (decision.kind === 'kept') {
       kept.push({ path, ...decision });
       continue;
     }
-    const { term, changedAtMs, waitMs, parts } = decision;
-    const description = `term ${term}  changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago`;
+    const { term, changedAtMs, waitMs, parts, isFolder } = decision;
+    const description = `term ${term}  changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago${isFolder ? '  stays, as a folder' : ''}`;
     removable.push({ path, description, waitMs, parts });
   }
   return { removable, kept, unreadable };

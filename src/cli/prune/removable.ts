@@ -17,6 +17,8 @@ export type PruneDecision =
       readonly changedAtMs: number;
       /** How long to wait after it was read, in milliseconds: until then a leader that ended uncleanly may act on its lease. */
       readonly waitMs: number;
+      /** Whether the node stays, without its record. */
+      readonly isFolder: boolean;
       /** Delete all of it, or, if anything has changed since it was read, nothing. */
       readonly parts: readonly TransactionPart[];
     }
@@ -27,6 +29,8 @@ export interface PruneLimits {
   readonly nowMs: number;
   /** An election that was changed later is kept. */
   readonly olderThanMs: number;
+  /** Whether its path was given. If it has other nodes below it, it is a folder that became an election: its record goes, the folder stays. */
+  readonly isNamed?: boolean;
 }
 
 /** The record keeps a firing from running again in a replica that saw it, for `lateMs`. An hour is longer than most of these. */
@@ -38,12 +42,14 @@ const RUNS_KEPT_MS = 60 * 60 * 1000;
  * The removal deletes the record, too. Nothing needs its protection by then: after a term that ended uncleanly prune waits as a candidate
  * would, and any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
  */
-export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits): PruneDecision {
+export function decide(nodes: ElectionNodes, { nowMs, olderThanMs, isNamed }: PruneLimits): PruneDecision {
   const { election, children, runLog } = nodes;
   const candidates = children.filter((name) => kindOfChild(name) === 'candidate').length;
   if (candidates > 0) return { kind: 'kept', why: 'in-use', reason: 'it has candidates' };
   const strangers = children.filter((name) => kindOfChild(name) === 'other');
-  if (strangers.length > 0) return kept(`it has other nodes below it, ${strangers[0]} for one`);
+  const isFolder = strangers.length > 0;
+  if (isFolder && isNamed !== true)
+    return kept(`it has other nodes below it, ${strangers[0]} for one. Name it to make it a folder again`);
   const tasks = runLog?.tasks ?? [];
   const below = tasks.find(({ stat }) => stat.numChildren > 0);
   if (below !== undefined) return kept(`${below.path} has nodes below it`);
@@ -60,7 +66,8 @@ export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits
     term: record.term,
     changedAtMs,
     waitMs: record.state === 'held' ? takeoverDelayMs(record.leaseMs) : 0,
-    parts: deletionsOf(nodes),
+    isFolder,
+    parts: deletionsOf(nodes, isFolder),
   };
 }
 
@@ -73,13 +80,14 @@ function kept(reason: string): Kept {
 }
 
 /** Deletes children first. The servers refuse to delete a node that got children or was written later. */
-function deletionsOf({ election, runLog }: ElectionNodes): TransactionPart[] {
+function deletionsOf({ election, runLog }: ElectionNodes, isFolder: boolean): TransactionPart[] {
   const runs = runLog === undefined ? [] : [...runLog.tasks, runLog.parent];
-  return [...runs, election].map(({ path, stat }) => ({
-    kind: 'delete',
-    path,
-    version: stat.version,
-  }));
+  const deletion = ({ path, stat: { version } }: ReadNode) => ({ kind: 'delete', path, version }) as const;
+  const { path, stat } = election;
+  const last: TransactionPart = isFolder
+    ? { kind: 'set', path, version: stat.version, data: Buffer.alloc(0) }
+    : deletion(election);
+  return [...runs.map(deletion), last];
 }
 
 /** All persistent nodes of an election, as they were read, and the names of all its children. */

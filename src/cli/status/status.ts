@@ -9,13 +9,15 @@ import { ifThere } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
 import { type ConnectionOptions, startInTime, targetOf, withSession } from '../options/connection.js';
 import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
+import { onceRecordOf } from '../process/once-record.js';
 import { print, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
 import { itemsOf, itemTable } from './items-and-table.js';
 import { ChangeLines, LivePage, type Presentation, type Shown } from './live-page-and-lines.js';
 import { printElection } from './print-election.js';
 import { readOverview, withHeartbeats } from './read-overview.js';
-import { absentItem, itemJson } from './shown-item.js';
+import { absentItem, itemJson, type ShownItem } from './shown-item.js';
+import { whyNoElection, whyNothing } from './what-is-at.js';
 
 /** The options of `conclave status`. */
 export interface StatusOptions extends ConnectionOptions {
@@ -27,11 +29,12 @@ export interface StatusOptions extends ConnectionOptions {
 /** Prints the status once. @returns the exit code */
 export async function printStatus(path: string | undefined, options: StatusOptions): Promise<number> {
   if (path === undefined) return await printTable(options);
-  const isServed = await withSession(options, async (session) =>
-    (await isElection(session, path))
-      ? await printElection(session, path, options)
-      : await printLockOrGroup(session, path, options),
-  );
+  const isServed = await withSession(options, async (session) => {
+    if (!(await isElection(session, path))) return await printLockOrGroup(session, path, options);
+    const why = await whyNoElection(session, path);
+    if (why !== undefined) printError(why);
+    return await printElection(session, path, options);
+  });
   return isServed ? EXIT.ok : EXIT.noLeader;
 }
 
@@ -59,13 +62,32 @@ async function printLockOrGroup(
 async function printTable({ root = '/', ...options }: StatusOptions): Promise<number> {
   const items = await withSession(options, async (session) => {
     const state = await readOverview(session, root);
-    return itemsOf({ ...state, elections: await withHeartbeats(session, state.elections) });
+    const { elections, locks, groups, limits = [] } = state;
+    if (elections.length + locks.length + groups.length + limits.length === 0)
+      printError(
+        (await session.isThere(root))
+          ? `there are no elections, locks and groups of shards at ${root} and below it`
+          : await whyNothing(session, root),
+      );
+    const shown = itemsOf({ ...state, elections: await withHeartbeats(session, elections) });
+    return await Promise.all(
+      shown.map(async (item) => ({
+        ...item,
+        isServed: item.isServed || (await isBetweenFirings(session, item)),
+      })),
+    );
   });
   const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
   if (options.json) print(JSON.stringify(items.map(itemJson)));
   else for (const line of itemTable(items, now(), width)) print(line);
   const elections = items.filter(({ kind }) => kind === 'election');
   return elections.length > 0 && elections.every(({ isServed }) => isServed) ? EXIT.ok : EXIT.noLeader;
+}
+
+/** Whether `conclave once` runs a command there from time to time: in between it has no candidates. */
+async function isBetweenFirings(session: Session, { path, kind, facts }: ShownItem): Promise<boolean> {
+  if (kind !== 'election' || (facts as { state?: unknown }).state !== 'deserted') return false;
+  return await session.retryUntilAnswered(() => session.isThere(onceRecordOf(path)));
 }
 
 function now(): number {

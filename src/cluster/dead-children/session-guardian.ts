@@ -248,7 +248,8 @@ export class SessionGuardian extends ReportingEmitter<SessionGuardianEvents> {
       );
     }
     const report: CleanupReport = { pid: child.pid, sessions, tookMs: clock.now() - endedAt };
-    this.#logger.info({ ...report }, 'cleaned up the sessions of a dead process');
+    const { pid: childPid, ...rest } = report; // A line of pino has its own `pid`.
+    this.#logger.info({ childPid, ...rest }, 'cleaned up the sessions of a dead process');
     this.emit('cleanedUp', report);
   }
 

@@ -202,12 +202,12 @@ export class ClusterSupervisor extends ReportingEmitter<ClusterEvents> {
       fork: (slot) => forkedProcess(fork(slot)),
       onSpawned: (slot, child) => {
         if (child.pid !== undefined) this.guardian.watch(child);
-        logger.info({ worker: slot, pid: child.pid }, 'worker started');
+        logger.info({ worker: slot, childPid: child.pid }, 'worker started');
         this.emit('spawned', this.#statusOf(this.#slots[slot] as WorkerSlot));
       },
       onExited: (exit) => {
-        const { slot: worker, ...end } = exit;
-        logger.info({ worker, ...end }, 'worker ended');
+        const { slot: worker, pid: childPid, ...end } = exit;
+        logger.info({ worker, childPid, ...end }, 'worker ended');
         this.emit('exited', exit);
       },
       onRestarting: (slot, attempt, delayMs) => {

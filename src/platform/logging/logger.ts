@@ -3,7 +3,7 @@ import { ignore } from '../async/promises.js';
 import { printable } from '../printable.js';
 import { loadPino } from './load-pino.js';
 import { detailsFor } from './logged-error.js';
-import { LossyOutput, type OutputStream, sayOnStandardError } from './standard-error.js';
+import { LossyOutput, sayOnStandardError } from './standard-error.js';
 
 /**
  * Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. A thrown value is in
@@ -48,7 +48,7 @@ export function resolveLogger(given: unknown, option = 'logger'): Logger {
 export function standardErrorLogger(): Logger {
   const level = levelOfEnvironment() ?? 'silent';
   if (level === 'silent') return SILENT;
-  return pinoLogger(level, () => process.stderr);
+  return pinoLogger(level);
 }
 
 let shared: Logger | undefined;
@@ -57,19 +57,22 @@ function defaultLogger(): Logger {
   const level = levelOfEnvironment();
   if (level === undefined) return LAST_RESORT;
   if (level === 'silent') return SILENT;
-  shared ??= pinoLogger(level, () => process.stdout);
+  shared ??= pinoLogger(level);
   return shared;
 }
 
 /** pino's own destination hangs when its device is full: it repeats the write when the process ends, again and again. */
-function pinoLogger(level: string, open: () => OutputStream): Logger {
+function pinoLogger(level: string): Logger {
   const pino = loadPino(VARIABLE, level);
-  const output = new LossyOutput(open, (lost) => {
-    let line = '';
-    const logger = pino({ name: 'conclave' }, { write: (text) => (line = text) });
-    logger.error({ lost }, 'lines before this one are lost: they could not be written');
-    return line;
-  });
+  const output = new LossyOutput(
+    () => process.stderr,
+    (lost) => {
+      let line = '';
+      const logger = pino({ name: 'conclave' }, { write: (text) => (line = text) });
+      logger.error({ lost }, 'lines before this one are lost: they could not be written');
+      return line;
+    },
+  );
   const write = (line: string) => output.write(`${printable(line.trimEnd())}\n`);
   return safeLogger(pino({ name: 'conclave', level }, { write }));
 }

@@ -119,7 +119,7 @@ export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions 
     saslUsers: options.saslUsers === undefined ? undefined : checkSaslUsers(options.saslUsers),
     requireAuth: checkRequireAuth(options.requireAuth),
     clock: checkClock(options.clock),
-    logger: options.logger === undefined ? consoleLogger : resolveLogger(options.logger),
+    logger: resolveLogger(options.logger),
   };
 }
 
@@ -173,14 +173,6 @@ function checkClock(value: Clock | undefined): Clock {
     'a clock with the methods now, date and after, as a TestClock',
   );
 }
-
-/** By default the author of a test sees the warning that this is not a server for production. */
-const consoleLogger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (_details, message) => console.warn(message),
-  error: (_details, message) => console.error(message),
-};
 
 /** How an `EmbeddedZooKeeper` starts again after a crash. */
 export interface RestartOptions {

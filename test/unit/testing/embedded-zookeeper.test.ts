@@ -42,6 +42,20 @@ async function connect(server: EmbeddedZooKeeper, options: SessionOptions = {}):
   return session;
 }
 
+it('the embedded server warns once without a logger, and not at the level silent', async () => {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => write.mockRestore());
+  vi.stubEnv('CONCLAVE_LOG_LEVEL', 'silent');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await (await EmbeddedZooKeeper.start()).stop();
+  expect(write.mock.calls).toEqual([]);
+  vi.stubEnv('CONCLAVE_LOG_LEVEL', undefined);
+  for (let count = 0; count < 2; count++) await (await EmbeddedZooKeeper.start()).stop();
+  expect(write.mock.calls.map(([text]) => text)).toEqual([
+    expect.stringContaining('for tests and demos only'),
+  ]);
+});
+
 const EPHEMERAL = { mode: MODE.ephemeral } as const;
 
 describe('the embedded server', () => {

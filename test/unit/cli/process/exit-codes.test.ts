@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   type CommandRun,
@@ -81,4 +83,36 @@ describe('the exit code of conclave guard', () => {
     expect(exitCodeOfGuard(killed('SIGKILL'), { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(137);
     expect(exitCodeOfGuard(killed('SIGHUP'), { forwarded: new Set(['SIGHUP']) }, true)).toBe(129);
   });
+});
+
+describe('the table of exit codes in the docs', () => {
+  const docs = readFileSync(join(import.meta.dirname, '../../../../docs/operations/cli.md'), 'utf8');
+  const [, table = ''] = docs.split('\n## Exit codes\n');
+  const rows = [...table.matchAll(/^\| ([^|]+) \| ([^|]+) \|/gm)].map(([, code = '', of = '']) => ({
+    code,
+    of,
+  }));
+  const codesOf = (name: string) =>
+    rows
+      .filter(({ of }) => of === 'all' || of.includes(`\`${name}\``))
+      .flatMap(({ code }) => code.split(', '));
+
+  it('has each code once', () => {
+    const codes = rows.flatMap(({ code }) => code.split(', ')).filter((code) => /^\d+$/.test(code));
+    expect(codes.map(Number)).toEqual(Object.values(EXIT));
+  });
+
+  it.each(['run', 'once', 'guard', 'status', 'resign', 'prune', 'shards', 'dashboard', 'dev-server'])(
+    'has all that the help of %s names',
+    (name) => {
+      const source = readFileSync(
+        join(import.meta.dirname, `../../../../src/cli/commands/${name}.ts`),
+        'utf8',
+      );
+      const help = source.match(/[Ee]xits with[\s\S]*?(?:Example|Stop it|`)/g)?.join(' ') ?? '';
+      const named = [...help.matchAll(/\b(6[49]|7[14567]|12[67])\b/g)].map(([code]) => code);
+      expect(codesOf(name)).toEqual(expect.arrayContaining(named));
+      expect(named.length + codesOf(name).length).toBeGreaterThan(4);
+    },
+  );
 });

@@ -38,7 +38,16 @@ describe('an election that is pruned', () => {
       term: 12,
       changedAtMs: NOW - 10 * HOUR_MS,
       waitMs: 0,
+      isFolder: false,
       parts: [{ kind: 'delete', path: '/e', version: 7 }],
+    });
+  });
+
+  it('loses its record alone if it has other nodes below it and was named', () => {
+    expect(decide(election({ children: ['nested'] }), { ...ANY_AGE, isNamed: true })).toMatchObject({
+      kind: 'removable',
+      isFolder: true,
+      parts: [{ kind: 'set', path: '/e', version: 7, data: noData }],
     });
   });
 
@@ -60,6 +69,7 @@ describe('an election that is pruned', () => {
     expect(decide(nodes, ANY_AGE)).toEqual({
       kind: 'removable',
       term: 3,
+      isFolder: false,
       changedAtMs: NOW - 2 * HOUR_MS,
       waitMs: takeoverDelayMs(2000),
       parts: [
@@ -73,7 +83,11 @@ describe('an election that is pruned', () => {
   it.each<[what: string, nodes: ElectionNodes, reason: string]>([
     ['a candidate', election({ children: [CANDIDATE] }), 'it has candidates'],
     ['a heartbeat node', election({ children: ['_h_x'] }), 'it has candidates'],
-    ['a node of another kind', election({ children: ['mine'] }), 'it has other nodes below it, mine for one'],
+    [
+      'a node of another kind',
+      election({ children: ['mine'] }),
+      'it has other nodes below it, mine for one. Name it to make it a folder again',
+    ],
     [
       'nodes below a task',
       election({
