@@ -48,6 +48,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   /** Since the last claim. See `KnownRecord`. */
   placeLost = false;
   longestLeaseMs = 0;
+  isRepeated = true;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
   rejoinBackoff: RejoinBackoff;

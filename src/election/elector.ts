@@ -201,6 +201,13 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
     return this.#lifecycle.holdUp();
   }
 
+  /**
+   * No thread repeats the heartbeats of its terms: no work needs them while this process stands still. Call it before `start()`. @internal
+   */
+  withoutRepeats(): void {
+    this.#lifecycle.isRepeated = false;
+  }
+
   /** Has the elector use the back-off of a candidate that outlives it. Call it before `start()`. @internal */
   useBackoff(backoff: ElectorLifecycle['rejoinBackoff']): void {
     this.#lifecycle.rejoinBackoff = backoff;

@@ -44,6 +44,8 @@ export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost 
   readonly advertisement: Advertisement;
   /** See {@link Known}. It outlasts the place. */
   longestLeaseMs: number;
+  /** Whether a thread may repeat the heartbeats of its terms. */
+  readonly isRepeated: boolean;
   /** Waits until a place has been left, or until the elector has waited long enough for the servers. */
   untilLeft(leaving: Promise<void>): Promise<void>;
 }
@@ -102,6 +104,7 @@ export class Place implements FollowedRecordHost {
     const joining = joinQueue(session, path, join);
     try {
       const [contender, record] = await abortable(Promise.all([joining, reading]), signal);
+      if (!host.isRepeated) contender.node.neverRepeat();
       advertisement.created(revision);
       return new Place(host, contender, record);
     } catch (error) {

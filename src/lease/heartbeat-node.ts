@@ -1,8 +1,15 @@
 import { describe, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { RaisedVersion } from '../session/keep-alive/heartbeat-batch.js';
-import type { PartResult, TransactionPart } from '../session/protocol/records.js';
+import type { PartResult, Stat, TransactionPart } from '../session/protocol/records.js';
 
 const NO_DATA = Buffer.alloc(0);
+/** Others see by it that the main thread of the holder stands still: see {@link isByThread}. */
+const BY_THREAD = Buffer.from([1]);
+
+/** Whether a thread has sent the newest heartbeat, for a main thread that stands still. Of the stat of a heartbeat node. */
+export function isByThread({ dataLength }: Pick<Stat, 'dataLength'>): boolean {
+  return dataLength > 0;
+}
 
 /**
  * The heartbeat node of a contender, as far as its session knows. One transaction creates it together with the contender's own node,
@@ -38,8 +45,8 @@ export class HeartbeatNode implements RaisedVersion {
   }
 
   /** As {@link raise}, with the absolute path. */
-  absoluteRaise(): TransactionPart {
-    return { ...this.raise, path: this.#absolutePath };
+  absoluteRaise(byThread: boolean): TransactionPart {
+    return { kind: 'set', path: this.#absolutePath, data: byThread ? BY_THREAD : NO_DATA };
   }
 
   /** The part of a transaction that deletes the node. None if another client has deleted it. */

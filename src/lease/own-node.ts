@@ -63,6 +63,7 @@ export class OwnNode implements ProvenNode, NodeListener {
   #holders: SmallSet<Holder>;
   /** The lease as other threads see it, from the first time that one may. */
   #shared: SharedLease | undefined;
+  #mayBeRepeated = true;
   /** A copy of that for a thread that was started before. */
   #copy: SharedLease | undefined;
   /** The heartbeat node, if there is one. */
@@ -152,9 +153,14 @@ export class OwnNode implements ProvenNode, NodeListener {
     return this.isRepeated ? this.#shared : undefined;
   }
 
-  /** Whether a thread repeats the session's heartbeats for what is held. */
+  /** Whether a thread repeats the node's heartbeats while something is held by it. */
   get isRepeated(): boolean {
-    return this.#session.isRepeated;
+    return this.#mayBeRepeated && this.#session.isRepeated;
+  }
+
+  /** What will be held by the node needs no heartbeats while this thread stands still. To be called before anything is held. */
+  neverRepeat(): void {
+    this.#mayBeRepeated = false;
   }
 
   /** Something is held by the node, until {@link letGo} or the release of the node. */

@@ -625,7 +625,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'session/keep-alive/heartbeat-batch.ts',
-        from: "if (raised !== undefined) parts.push({ node, about: 'raised', part: raised.absoluteRaise() });",
+        from: "if (raised !== undefined) parts.push({ node, about: 'raised', part: raised.absoluteRaise(byThread) });",
         to: '',
       },
     ],

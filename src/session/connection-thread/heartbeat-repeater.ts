@@ -110,9 +110,8 @@ export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs
 /**
  * Decides, for one connection, when the thread sends a heartbeat in place of the main thread, and which leases a reply extends.
  *
- * It repeats only what the main thread gave for what it holds, byte for byte but for the xid. So no server and no other client can tell a
- * repeat from a heartbeat of the main thread, and the argument of src/election/README.md holds for both. It repeats nothing while a
- * heartbeat or a ping of either thread is unanswered. If a heartbeat of either was refused, or has shown a version that didn't rise, it
+ * It repeats only what the main thread gave for what it holds, byte for byte but for the xid. It is a proof as any other, and the argument
+ * of src/election/README.md holds for both. It repeats nothing while a heartbeat or a ping of either thread is unanswered. If a heartbeat of either was refused, or has shown a version that didn't rise, it
  * repeats none for the same nodes until the main thread has sent one that is confirmed. If none is left, pings keep the session.
  */
 export class Repeater {

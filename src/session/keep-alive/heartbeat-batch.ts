@@ -44,8 +44,8 @@ export interface RecordVersion {
 export interface RaisedVersion {
   /** The newest version that an answer has shown. */
   readonly version: number;
-  /** The write that raises the version. */
-  absoluteRaise(): TransactionPart;
+  /** The write that raises the version. @param byThread - leaves the mark of a heartbeat that another thread sends in a stall */
+  absoluteRaise(byThread: boolean): TransactionPart;
   /** The servers have carried that write out. @returns whether a lease begins with it */
   written(result: PartResult, zxid: bigint): boolean;
   /** The same, of a write by the thread that holds the connection. It says what the version was. */
@@ -71,13 +71,13 @@ export class ProofBatch {
   readonly request: Request<readonly PartResult[]>;
   readonly #parts: readonly OwnedPart[];
 
-  /** The batches for these nodes. */
-  static of(nodes: readonly ProvenNode[]): ProofBatch[] {
+  /** The batches for these nodes. @param byThread - that another thread sends in a stall */
+  static of(nodes: readonly ProvenNode[], byThread = false): ProofBatch[] {
     const batches: ProofBatch[] = [];
     let parts: OwnedPart[] = [];
     let [count, bytes] = [0, 0];
     for (const node of nodes) {
-      const own = partsOf(node);
+      const own = partsOf(node, byThread);
       const ownBytes = bytesOf(own);
       if (count === NODES_PER_REQUEST || bytes + ownBytes > BYTES_PER_REQUEST) {
         batches.push(new ProofBatch(parts));
@@ -147,10 +147,10 @@ export class ProofBatch {
  * The check of the node comes first, so that a node that is gone is found to be gone, whatever the state of the other two. A candidate that
  * takes over deletes the leader's node and writes the record with one write.
  */
-function partsOf(node: ProvenNode): OwnedPart[] {
+function partsOf(node: ProvenNode, byThread: boolean): OwnedPart[] {
   const { raised, record } = node;
   const parts: OwnedPart[] = [{ node, about: 'node', part: { kind: 'check', path: node.absolutePath } }];
-  if (raised !== undefined) parts.push({ node, about: 'raised', part: raised.absoluteRaise() });
+  if (raised !== undefined) parts.push({ node, about: 'raised', part: raised.absoluteRaise(byThread) });
   if (record !== undefined) {
     const { absolutePath: path, version } = record;
     parts.push({ node, about: 'record', part: { kind: 'check', path, version } });

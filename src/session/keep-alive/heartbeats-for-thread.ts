@@ -65,10 +65,11 @@ export class GivenHeartbeats implements Repeats {
     const given = (): Given => {
       const { nodes, batches } = of();
       const held = nodes.filter(isHeld);
-      const areAllHeld = held.length === nodes.length;
+      // Then the thread's heartbeats are the main thread's.
+      const areSame = held.length === nodes.length && nodes.every(({ raised }) => raised === undefined);
       const idOf = (node: ProvenNode) => this.#idOf(node);
-      const heartbeats = batches.map((batch) => batch.given(idOf, areAllHeld));
-      if (!areAllHeld) heartbeats.push(...ProofBatch.of(held).map((batch) => batch.given(idOf, true)));
+      const heartbeats = batches.map((batch) => batch.given(idOf, areSame));
+      if (!areSame) heartbeats.push(...ProofBatch.of(held, true).map((batch) => batch.given(idOf, true)));
       return { ...times, heartbeats, leases: held.flatMap((node) => this.#unsent(node)) };
     };
     connection.give(given, this, isUrgent);

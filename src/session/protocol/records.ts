@@ -51,6 +51,8 @@ export interface Stat {
   readonly ephemeralOwner: bigint;
   /** How many children it has. */
   readonly numChildren: number;
+  /** How many bytes of data it has. */
+  readonly dataLength: number;
 }
 
 const CONTAINER_OWNER = -(2n ** 63n); // `Long.MIN_VALUE`. Session ids are never this.
@@ -225,6 +227,7 @@ class NodeStat implements Stat {
     readonly cversion: number,
     readonly ephemeralOwner: bigint,
     readonly numChildren: number,
+    readonly dataLength: number,
   ) {}
 
   toJSON(): object {
@@ -243,7 +246,7 @@ export function readStat(bytes: WireReader): Stat {
   const cversion = bytes.int32();
   bytes.skip(4); // How often its access list has changed.
   const ephemeralOwner = bytes.int64();
-  bytes.skip(4); // The length of its data.
+  const dataLength = bytes.int32();
   const numChildren = bytes.int32();
   bytes.skip(8); // The transaction that last changed its children.
   return new NodeStat(
@@ -255,6 +258,7 @@ export function readStat(bytes: WireReader): Stat {
     cversion,
     ephemeralOwner,
     numChildren,
+    dataLength,
   );
 }
 

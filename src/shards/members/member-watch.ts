@@ -1,5 +1,6 @@
 import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
+import { isByThread } from '../../lease/heartbeat-node.js';
 import { afterRead, leftMs, type Sign, UNSEEN } from '../../lease/silence.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
@@ -17,6 +18,8 @@ import { announcement } from './join-and-leave.js';
 export interface SeenMember extends MemberData {
   /** The name of its node. */
   readonly node: string;
+  /** Its main thread stands still, and a thread sends its heartbeats: it keeps what it owns, and claims nothing. */
+  readonly stalls?: boolean;
 }
 
 /** What is known of one member. */
@@ -28,6 +31,8 @@ interface Watched {
   readonly member: SeenMember | undefined;
   /** `missing`: a listing doesn't show its node, which was there, since it was seen or a record named it. That proves nothing. */
   sign: Sign | { readonly name: 'missing' };
+  /** See {@link SeenMember}. */
+  stalls: boolean;
 }
 
 /** Listens to a {@link MemberWatch}. */
@@ -87,7 +92,7 @@ export class MemberWatch {
   /** The members that are there, in the order in which they have come. */
   get present(): SeenMember[] {
     const there = [...this.#members.values()].filter(isThere);
-    return there.flatMap(({ member }) => (member === undefined ? [] : [member]));
+    return there.flatMap(({ member, stalls }) => (member === undefined ? [] : [{ ...member, stalls }]));
   }
 
   /** Whether it has looked: before that it knows of no member. */
@@ -123,7 +128,8 @@ export class MemberWatch {
   }
 
   #watched(entry: QueueEntry, member: SeenMember | undefined, sign: Watched['sign']): Watched {
-    return { entry, leaseMs: leaseOf(entry) ?? this.#session.sessionTimeoutMs, member, sign };
+    const leaseMs = leaseOf(entry) ?? this.#session.sessionTimeoutMs;
+    return { entry, leaseMs, member, sign, stalls: false };
   }
 
   #lookSoon(): void {
@@ -226,6 +232,9 @@ export class MemberWatch {
     });
     const { sign } = watched;
     if (sign.name === 'missing' || sign.name === 'gone') return;
+    const stalls = stat !== undefined && isByThread(stat);
+    if (stalls !== watched.stalls) this.#hasChanged = true;
+    watched.stalls = stalls;
     if (stat !== undefined) watched.sign = afterRead(sign, stat, { readAt, now: clock.now(), connection });
     else if (sign.name === 'beating') watched.sign = { ...sign, connection }; // A server that is behind may not show the node.
   }

@@ -65,6 +65,8 @@ export class PlanningCandidate {
       ...{ id, logger: session.logger },
       lead: (term) => this.#lead(term),
     });
+    // A plan can wait for the next planner, and the shards of a member that dies can't wait for this one.
+    this.#elector.withoutRepeats();
     this.#elector
       .on('waiting', ({ position }) => this.#follow(position <= LAST_OBSERVER))
       .on('error', (error) => listener.onError(error));

@@ -259,10 +259,11 @@ export class Planner {
   }
 }
 
-/** Those that don't drain. */
-function ableMembers({ members, reports }: Facts) {
-  return [...members.values()].flatMap(({ node, id, weight }) => {
+/** Those that don't drain. One that stalls claims nothing before it goes on: it keeps what it owns, and others get the rest. */
+function ableMembers({ shards, members, reports, holders }: Facts) {
+  return [...members.values()].flatMap(({ node, id, weight, stalls }) => {
     const { draining, refused } = reports.get(node) ?? NO_REPORT;
-    return draining ? [] : [{ id, weight, refuses: new Set(refused) }];
+    const others = stalls ? shards.list.ids.filter((shard) => holders.get(shard) !== node) : [];
+    return draining ? [] : [{ id, weight, refuses: new Set([...refused, ...others]) }];
   });
 }

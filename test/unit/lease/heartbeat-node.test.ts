@@ -19,7 +19,8 @@ describe('the heartbeat node of a candidate', () => {
   it('is raised by each proof, in transactions with and without the chroot', () => {
     const { node } = setUp();
     expect(node.raise).toEqual(RAISE);
-    expect(node.absoluteRaise()).toEqual({ ...RAISE, path: '/chroot/h' });
+    expect(node.absoluteRaise(false)).toEqual({ ...RAISE, path: '/chroot/h' });
+    expect(node.absoluteRaise(true)).toEqual({ ...RAISE, path: '/chroot/h', data: Buffer.from([1]) });
     expect(node.deletion).toEqual([DELETION]);
   });
 

@@ -131,6 +131,15 @@ describe('a node of a session whose heartbeats a thread repeats', () => {
     expect(new LeaseCell(new SharedLease(lease), end).remainingMs()).toBeLessThanOrEqual(5);
   });
 
+  it('has none repeated if what it will hold needs none, as the plan of a planner that stands still', async () => {
+    const { clock, session, node } = await setUpRepeated();
+    const changed = vi.spyOn(session.keepAlive, 'heldByChanged');
+    node.neverRepeat();
+    new Hold(node, clock).end();
+    expect(node.extendedByThread).toEqual([]);
+    expect(changed).not.toHaveBeenCalled();
+  });
+
   it('has them repeated for its other holds, if it has any, when the work of one has settled', async () => {
     const { clock, node } = await setUpRepeated();
     const [one, other] = [new Hold(node, clock), new Hold(node, clock)];

@@ -26,7 +26,16 @@ function family({
   ephemeralOwner = 0n,
   children = [],
 }: Given): ReadFamily {
-  const stat = { czxid: 1n, mzxid: 2n, createdAtMs: 7, modifiedAtMs: 8, version, cversion, ephemeralOwner };
+  const stat = {
+    czxid: 1n,
+    mzxid: 2n,
+    createdAtMs: 7,
+    modifiedAtMs: 8,
+    version,
+    cversion,
+    ephemeralOwner,
+    dataLength: 0,
+  };
   return { node: { path: '/l', data, stat: { ...stat, numChildren: children.length } }, children };
 }
 

@@ -18,7 +18,15 @@ function node(
   data: Buffer,
   { ageMs = 10 * HOUR_MS, version = 5, numChildren = 0 } = {},
 ): ReadNode {
-  const stat = { czxid: 1n, mzxid: 2n, createdAtMs: 0, modifiedAtMs: NOW - ageMs, version, cversion: 2 };
+  const stat = {
+    czxid: 1n,
+    mzxid: 2n,
+    createdAtMs: 0,
+    modifiedAtMs: NOW - ageMs,
+    version,
+    cversion: 2,
+    dataLength: 0,
+  };
   return { path, data, stat: { ...stat, ephemeralOwner: 0n, numChildren } };
 }
 

@@ -25,6 +25,7 @@ function read(zxid: number, data: Buffer): NodeData {
     cversion: 0,
     ephemeralOwner: 7n,
     numChildren: 0,
+    dataLength: 0,
   };
   return { data, stat: { ...stat, mzxid: BigInt(zxid) } };
 }

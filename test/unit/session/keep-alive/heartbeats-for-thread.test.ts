@@ -25,7 +25,11 @@ class FakeNode implements ProvenNode {
     if (!isRaised) return;
     this.raised = {
       version: 3,
-      absoluteRaise: () => ({ kind: 'set', path: `${absolutePath}-h`, data: Buffer.alloc(0) }),
+      absoluteRaise: (byThread) => ({
+        kind: 'set',
+        path: `${absolutePath}-h`,
+        data: Buffer.from(byThread ? 'by a thread' : ''),
+      }),
       written: () => true,
       shown: (...args) => void this.shown.push(args),
       refused: () => undefined,
@@ -90,8 +94,11 @@ describe('what the thread of a connection is given', () => {
     node.extendedByThread = [lease()];
     keepAlive.add(node);
     start();
-    const [heartbeat] = given.at(-1)?.heartbeats ?? [];
+    const [own, heartbeat] = given.at(-1)?.heartbeats ?? [];
     expect(given.at(-1)).toMatchObject(TIMES);
+    expect(own?.isForHeld).toBe(false); // The thread knows it by its bytes.
+    expect(Buffer.from(own?.frame ?? []).includes('by a thread')).toBe(false);
+    expect(Buffer.from(heartbeat?.frame ?? []).includes('by a thread')).toBe(true);
     expect(heartbeat).toMatchObject({
       isForHeld: true,
       nodes: [{ id: 1, raisedBy: 1, version: 3 }],

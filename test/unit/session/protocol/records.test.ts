@@ -72,6 +72,7 @@ const stat = fc.record({
   cversion: number,
   ephemeralOwner: id,
   numChildren: number,
+  dataLength: number,
 });
 const part: fc.Arbitrary<TransactionPart> = fc.oneof(
   fc.record({ kind: fc.constant('check' as const), path, version: number }),
@@ -98,7 +99,7 @@ const statRecord = (of: Stat) =>
     of.cversion,
     19,
     long(of.ephemeralOwner),
-    23,
+    of.dataLength,
     of.numChildren,
     long(29n),
   );

@@ -1,14 +1,48 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Term } from '../../../../src/election/term/term.js';
 import { ZooKeeperError } from '../../../../src/errors.js';
-import { deferred } from '../../../../src/platform/async/promises.js';
+import { HeartbeatNode } from '../../../../src/lease/heartbeat-node.js';
+import { deferred, ignore } from '../../../../src/platform/async/promises.js';
 import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
 import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
 import { Planner, SETTLE_MS } from '../../../../src/shards/planner/planner.js';
 import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-names.js';
-import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../../support/conclave/group-members.js';
+import type { TestClock } from '../../../../src/testing/controls/test-clock.js';
+import {
+  A_WHILE_MS,
+  type JoinedMember,
+  PATHS,
+  REPLACED_MS,
+  startGroup,
+  TIMES,
+} from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+
+/** Has the heartbeats of a member be as if a thread sent them, for a main thread that stands still. */
+function mayStall(clock: TestClock) {
+  const stalled = new Set<string>();
+  const { absoluteRaise } = HeartbeatNode.prototype;
+  const raising = vi.spyOn(HeartbeatNode.prototype, 'absoluteRaise');
+  raising.mockImplementation(function (this: HeartbeatNode) {
+    return absoluteRaise.call(this, stalled.has(this.path));
+  });
+  onTestFinished(() => raising.mockRestore());
+  return async ({ session }: JoinedMember, isStalled: boolean) => {
+    const names = await clock.advanceUntil(session.getChildren(PATHS.members));
+    for (const path of names
+      .filter((name) => name.startsWith('_h_'))
+      .map((name) => `${PATHS.members}/${name}`)) {
+      const stat = await clock.advanceUntil(session.exists(path));
+      if (stat === undefined || !session.owns(stat)) continue;
+      if (isStalled) stalled.add(path);
+      else stalled.delete(path);
+    }
+    // The session makes its heartbeats anew when one is refused.
+    const nothing = { confirmed: ignore, gone: ignore, unreadable: ignore };
+    session.keepAlive.add({ absolutePath: '/nothing', ...nothing });
+  };
+}
 
 describe('the planner of a group of shards', () => {
   it('plans no shards for a member that drains, and moves nothing else', async () => {
@@ -24,6 +58,24 @@ describe('the planner of a group of shards', () => {
     second.member.report({ draining: false });
     await clock.advance(A_WHILE_MS);
     expect([first, second, third].map((each) => idsOf(each).length).sort()).toEqual([2, 3, 3]);
+  });
+
+  it('gave the shards of a member that had failed to one that stalls, which claims nothing', async () => {
+    const { clock, join, idsOf } = await startGroup();
+    const stall = mayStall(clock);
+    const [first, second, third] = [await join('a'), await join('b'), await join('c')];
+    await clock.advance(A_WHILE_MS);
+    const [ofSecond, ofThird] = [idsOf(second), idsOf(third)];
+    await stall(second, true);
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(second)).toEqual(ofSecond);
+    third.silence();
+    await clock.advance(REPLACED_MS + A_WHILE_MS);
+    expect(second.plannedFor).toEqual(ofSecond);
+    expect(idsOf(first)).toEqual(expect.arrayContaining(ofThird));
+    await stall(second, false);
+    await clock.advance(A_WHILE_MS);
+    expect([first, second].map((each) => idsOf(each).length)).toEqual([4, 4]);
   });
 
   it('plans none for any member if all of them drain, itself among them, and none again after they have left', async () => {
