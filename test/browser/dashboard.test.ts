@@ -113,8 +113,8 @@ describe('the page of a dashboard of an ensemble', () => {
     expect(await page.locator('body').getAttribute('data-loaded')).toBe('once');
     await page.getByRole('link', { name: 'billing' }).click();
     const rows = page.locator('.panel tbody tr');
-    expect(await rows.nth(0).textContent()).toMatch(/second.*lasts/);
-    expect(await rows.nth(1).textContent()).toMatch(/first.*(taken over|session ended)/);
+    await expect.poll(() => rows.nth(0).textContent()).toMatch(/second.*lasts/);
+    await expect.poll(() => rows.nth(1).textContent()).toMatch(/first.*(taken over|session ended)/);
     // The gap lasts from the end of the first leader's lease to the second leader's claim.
     await expect.poll(() => page.locator('.card .gap').getAttribute('d')).toMatch(/^M/);
     await expect.poll(() => page.locator('.panel .hole').getAttribute('title')).toMatch(/^no leader for \d/);
