@@ -18,7 +18,7 @@ import {
   withFiring,
 } from './firings.js';
 import { type ResolvedJobOptions, timeIn } from './job-options.js';
-import { clockOf, type Leadership, sessionOf, takeoverMsOf } from './leadership.js';
+import { clockOf, type Leadership, sessionOf, takeoverMsOf, timeOfDayOf } from './leadership.js';
 import type { Leader, RunLog } from './run-log.js';
 import { callJob, type JobRun, type Outcome, RunContext, runsAround } from './run-of-job.js';
 
@@ -152,7 +152,7 @@ export class Job<T> {
   }
 
   #now(): number {
-    return clockOf(this.#context.leadership).date().getTime();
+    return timeOfDayOf(this.#context.leadership);
   }
 
   /** How late a firing may begin: at least so late that the next leader runs what came after the former one's last heartbeat. */
@@ -339,7 +339,7 @@ export class Job<T> {
   /** Calls the job at once. Never rejects. */
   async #call({ at, within = [] }: Firing<T>, term: Term): Promise<Outcome<T>> {
     const clock = clockOf(this.#context.leadership);
-    const since = clock.date();
+    const since = dateAt(this.#now());
     const running = { context: new RunContext(), beganAt: clock.now(), since };
     this.#running = running;
     const { maxRunMs } = this.#options;

@@ -4,6 +4,7 @@ import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
 import { checkPath } from '../platform/checks.js';
 import type { Clock } from '../platform/time/clock.js';
+import { fakedTimeOfDay } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
 
 /** By which a process knows whether it leads. */
@@ -33,6 +34,11 @@ export function onElected(leadership: Leadership, listener: () => void): void {
 
 export function clockOf(leadership: Leadership): Clock {
   return leadership instanceof LeaderElector ? leadership.session.clock : leadership.environment.clock;
+}
+
+/** The time of day by which the schedulers of this process go, in milliseconds. */
+export function timeOfDayOf(leadership: Leadership): number {
+  return (fakedTimeOfDay() ?? clockOf(leadership).date()).getTime();
 }
 
 /** The session that holds the term. @throws if the term ends before there is a session */

@@ -4,6 +4,7 @@ import {
   type InjectionToken,
   Module,
   type ModuleMetadata,
+  Logger as NestLogger,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
   type Type,
@@ -13,7 +14,9 @@ import type { ElectionSupervisorOptions } from '../cluster/supervisor/supervisor
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../platform/checks.js';
-import { nestLogger } from './nest-logger.js';
+import { PINO_SERIALIZERS } from '../platform/logging/logged-error.js';
+import type { Logger } from '../platform/logging/logger.js';
+import { formatText } from '../platform/logging/standard-error.js';
 import { jobsToken, supervisorToken } from './tokens.js';
 
 /** An election in a Nest application. */
@@ -154,7 +157,7 @@ function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
   const jobs = jobsToken(options.name);
   const stopWithinMs = checkPositiveMs('stopWithinMs', options.stopWithinMs, 20_000);
   const { providers, inject, useFactory } = sourceOf(options);
-  const logger = nestLogger(ConclaveModule.name);
+  const logger = nestLogger();
   return {
     module: ConclaveModule,
     global: true,
@@ -185,4 +188,17 @@ function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
     ],
     exports: [token, jobs],
   };
+}
+
+/** Logs by Nest's logger, which takes texts. */
+function nestLogger(): Logger {
+  const nest = new NestLogger(ConclaveModule.name);
+  const logger = {
+    [PINO_SERIALIZERS]: {}, // The text has the stacks of the errors.
+    debug: (details: object, message: string) => nest.debug(formatText(message, details)),
+    info: (details: object, message: string) => nest.log(formatText(message, details)),
+    warn: (details: object, message: string) => nest.warn(formatText(message, details)),
+    error: (details: object, message: string) => nest.error(formatText(message, details)),
+  };
+  return logger;
 }

@@ -1,5 +1,6 @@
 export type { EmbeddedSession } from './controls/client-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
+export { JobTester } from './controls/job-tester.js';
 export type { LoggedEvent, LoggedRequest } from './controls/request-log.js';
 export { TestClock } from './controls/test-clock.js';
 export {

@@ -154,7 +154,10 @@ describe('the layers', () => {
         'election/watchdog/thread.ts',
       ],
     ],
-    ['@nestjs/common', ['nestjs/conclave-module.ts', 'nestjs/replaced-method.ts', 'nestjs/tokens.ts']],
+    [
+      '@nestjs/common',
+      ['nestjs/conclave-module.ts', 'nestjs/leader-only.ts', 'nestjs/replaced-method.ts', 'nestjs/tokens.ts'],
+    ],
     ['node:tls', ['session/session-options.ts', 'session/connection/transport.ts']],
   ])('know %s in as few files as can be', (dependency, users) => {
     const found = modules.filter(({ packages }) => packages.includes(dependency)).map(({ file }) => file);

@@ -22,6 +22,11 @@ export function timeOfDay(): Date {
   return new RealDate();
 }
 
+/** The time of day by which the application's schedulers go, if a test has replaced it by a fake; otherwise `undefined`. */
+export function fakedTimeOfDay(): Date | undefined {
+  return globalThis.Date === RealDate ? undefined : new globalThis.Date();
+}
+
 /** The instant `ms` milliseconds after 1970 began. */
 export function dateAt(ms: number): Date {
   return new RealDate(ms);
