@@ -220,9 +220,13 @@ describe('a candidate with a higher priority', () => {
   it('is called by the first in the queue when the leader is found dead', async () => {
     const path = uniquePath('priority');
     const proxy = await startProxy();
-    const [, term] = await lead(await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString), path);
+    const [opener] = await lead(await openSession(), path);
+    const session = await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString);
+    const leader = await campaign(session, path, { id: 'leader' });
     const plain = await campaign(await openSession(), path, { id: 'plain' });
-    const high = await campaign(await openSession(), path, { id: 'high', priority: 7 });
+    const high = await campaign(await openSession(), path, { id: 'high', priority: 7 }); // Joins before the term that is to fail.
+    const [term] = await eventAfter<[Term]>(leader, 'elected', () => opener.handOver('leader'));
+    await opener.stop();
     const elected = nextEvent<[Term]>(high, 'elected');
     let heldThen = true;
     high.once('elected', () => {
