@@ -7,6 +7,7 @@ import { isUnanswered } from '../../session/operations.js';
 import type { MemberWatch, SeenMember } from '../members/member-watch.js';
 import { NO_REPORT, serializePlan } from '../stored/formats.js';
 import { assign } from './assignment.js';
+import { EarlyEnds } from './early-ends.js';
 import { type Handover, HandoverWaits, handoversOf } from './handovers.js';
 import { HomeClocks, hasServed, homesByShard, type SeenHome } from './homes.js';
 import { type PlanChange, writePlans } from './plan-writer.js';
@@ -40,6 +41,7 @@ export class Planner {
   #knowsTheGone = false;
   readonly #handovers = new HandoverWaits();
   readonly #homes = new HomeClocks();
+  readonly #earlyEnds = new EarlyEnds();
   /** The ids of the members whose shards wait for them. */
   #awaited: ReadonlySet<string> = new Set();
   /** Until a plan is due though nothing is written. */
@@ -180,16 +182,19 @@ export class Planner {
     const nodes = new Map([...facts.members.values()].map(({ id, node }) => [id, node]));
     const now = session.clock.now();
     const homes = this.#homes.update(facts.homes, new Set(nodes.keys()), now);
+    const left = new Set(facts.homes.map(({ id }) => id));
+    const passedOver = this.#earlyEnds.passedOver(present, left, now);
     const planned = assign({
       shards: facts.shards.list.ids,
-      members: ableMembers(facts),
+      members: ableMembers(facts, passedOver.nodes),
       awaited: homes.awaited,
       owners: ownersOf(facts),
       homes: homesByShard(homes.kept),
       pins: facts.pins,
     });
     const handovers = this.#handovers.update(handoversOf(facts, holders, planned), now);
-    this.#wakeIn(Math.min(handovers.nextMs, homes.nextMs));
+    this.#earlyEnds.gave(new Set([...planned.values()].flatMap((id) => nodes.get(id) ?? [])), now);
+    this.#wakeIn(Math.min(handovers.nextMs, homes.nextMs, passedOver.nextMs));
     this.#awaited = new Set(homes.awaited.map(({ id }) => id));
     const isComplete = await writePlans(
       session,
@@ -259,11 +264,16 @@ export class Planner {
   }
 }
 
-/** Those that don't drain. One that stalls claims nothing before it goes on: it keeps what it owns, and others get the rest. */
-function ableMembers({ shards, members, reports, holders }: Facts) {
-  return [...members.values()].flatMap(({ node, id, weight, stalls }) => {
+/**
+ * Those that don't drain, and aren't passed over if there are others. One that stalls claims nothing before it goes on: it keeps what it owns,
+ * and others get the rest.
+ */
+function ableMembers({ shards, members, reports, holders }: Facts, passedOver: ReadonlySet<string>) {
+  const able = [...members.values()].flatMap(({ node, id, weight, stalls }) => {
     const { draining, refused } = reports.get(node) ?? NO_REPORT;
     const others = stalls ? shards.list.ids.filter((shard) => holders.get(shard) !== node) : [];
-    return draining ? [] : [{ id, weight, refuses: new Set([...refused, ...others]) }];
+    return draining ? [] : [{ node, stalls, id, weight, refuses: new Set([...refused, ...others]) }];
   });
+  const others = able.filter(({ node }) => !passedOver.has(node));
+  return others.some(({ stalls }) => !stalls) ? others : able;
 }
