@@ -88,8 +88,8 @@ export interface CandidacyOptions<T = undefined> {
   /**
    * From 0 to 255. At each change of the leader the candidate with the highest priority leads next, wherever it is in the queue. Among
    * equals the queue decides. No leader has to step down for a higher priority. A candidate's priority counts once its `start()` has
-   * resolved. A candidate that joins while a term is being given back may have to wait for the change after that. So does one that joined
-   * in a term whose leader ended uncleanly within ten leases: it may be that leader, started again. @default 0
+   * resolved. A candidate that joins while a term is being given back may have to wait for the change after that. The same holds for
+   * one that joined in a term whose leader ended uncleanly within ten leases: it may be that leader, started again. @default 0
    */
   readonly priority?: number;
   /**
