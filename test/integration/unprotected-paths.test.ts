@@ -30,6 +30,14 @@ const WAYS: [string, (session: Session, path: string) => Promise<unknown>][] = [
   ],
 ];
 
+/** An entry as `setAcl` of `zkCli.sh` takes it. */
+function parsed(text: string): AccessEntry {
+  const [scheme = '', ...rest] = text.split(':');
+  const letters = rest.pop() ?? '';
+  const permissions = [...letters].reduce((sum, letter) => sum + 2 ** 'rwcda'.indexOf(letter), 0);
+  return { scheme, id: rest.join(':'), permissions };
+}
+
 function warnings() {
   const messages: string[] = [];
   const nothing = () => undefined;
@@ -137,31 +145,42 @@ describe.each(WAYS)('%s', (_, use) => {
   });
 });
 
-it('an election that was made open to all is protected by the lines that the errors give, one node after the other', async () => {
-  const stranger = await openSession();
-  const parent = uniquePath('elections');
-  const path = `${parent}/scheduler`;
-  await stranger.create(parent);
-  await stranger.create(path);
-  const session = await openAlice();
-  const admin = await openAdminClient(alice);
-  const lines: string[] = [];
-  const refused = async (): Promise<Error | undefined> => {
-    const error = await new LeaderElector(session, path).start().then(
-      () => undefined,
-      (reason: Error) => reason,
-    );
-    return error;
-  };
-  for (let error = await refused(); error !== undefined && lines.length < 3; error = await refused()) {
-    expect(error).toBeInstanceOf(UnprotectedPathError);
-    const [line, node, list] = /setAcl (\S+) (\S+)/.exec(error.message) ?? [];
-    lines.push(String(line));
-    expect(list).toBe('world:anyone:cr,auth::cdrwa');
-    await admin.setAcl(String(node), [world(1 | CREATE), { scheme: 'auth', id: '', permissions: 31 }]);
-  }
-  expect(lines.map((line) => line.split(' ')[1]).sort()).toEqual([parent, path]);
-});
+it.each([
+  ['open to all', {}, [world(31)], 'world:anyone:cr,auth::cdrwa'],
+  [
+    'open to all and owned by another identity (the lines locked the service out)',
+    { auth: { scheme: 'digest', credentials: 'bob:builder' } },
+    [world(31), ALICE],
+    expect.stringMatching(/^world:anyone:cr,digest:bob:[^,]+:cdrwa,auth::cdrwa$/),
+  ],
+])(
+  'an election that was made %s is protected by the lines that the errors give, one node after the other',
+  async (_, options, access, expected) => {
+    const stranger = await openSession(options);
+    const parent = uniquePath('elections');
+    const path = `${parent}/scheduler`;
+    await stranger.create(parent, { access });
+    await stranger.create(path, { access });
+    const session = await openAlice();
+    const admin = await openAdminClient(alice);
+    const lines: string[] = [];
+    const refused = async (): Promise<Error | undefined> => {
+      const elector = new LeaderElector(session, path);
+      return await elector.start().then(
+        () => elector.stop().then(() => undefined),
+        (reason: Error) => reason,
+      );
+    };
+    for (let error = await refused(); error !== undefined && lines.length < 3; error = await refused()) {
+      expect(error).toBeInstanceOf(UnprotectedPathError);
+      const [line, node, list] = /setAcl (\S+) (\S+)/.exec(error.message) ?? [];
+      lines.push(String(line));
+      expect(list).toEqual(expected);
+      await admin.setAcl(String(node), String(list).split(',').map(parsed));
+    }
+    expect(lines.map((line) => line.split(' ')[1]).sort()).toEqual([parent, path]);
+  },
+);
 
 it('a control sequence in an access list reached the terminal', async () => {
   const path = uniquePath('terminal');

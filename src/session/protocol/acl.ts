@@ -72,16 +72,15 @@ export function describeAccess(access: readonly AccessEntry[]): string {
 }
 
 /**
- * The list with the least change after which not all clients may do what is dangerous: they keep what is harmless. The client
- * that sets it may do everything, if no entry of the list says so of any client.
+ * The list with the least change after which not all clients may do what is dangerous: they keep what is harmless. The client that sets it
+ * may do everything. Otherwise it could lock itself out, since an entry says only by a digest whose it is.
  */
 export function protect(access: readonly AccessEntry[]): AccessEntry[] {
   const kept = access.flatMap((entry) => {
     const permissions = isForEverybody(entry) ? entry.permissions & ~DANGEROUS : entry.permissions;
     return permissions === 0 ? [] : [{ ...entry, permissions }];
   });
-  const hasOwner = kept.some(({ permissions }) => permissions === ALL_PERMISSIONS);
-  return hasOwner ? kept : [...kept, ...entriesOf('creator')];
+  return [...kept, ...entriesOf('creator')];
 }
 
 export function checkAccess<T extends Access | undefined>(value: unknown, fallback: T): Access | T {
