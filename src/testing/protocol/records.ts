@@ -16,6 +16,9 @@ export interface Acl extends Identity {
   readonly permissions: number;
 }
 
+/** An entry as a client has sent it. Clients send null in place of an empty string. */
+export type GivenAcl = { readonly [K in keyof Acl]: Acl[K] extends string ? string | null : Acl[K] };
+
 export interface ZnodeStat {
   readonly czxid: bigint;
   readonly mzxid: bigint;

@@ -78,8 +78,8 @@ export function identitiesBody(identities: readonly Identity[]): Body {
   return (out) => out.vector(identities, (each) => out.string(each.scheme).string(userName(each)));
 }
 
-export function stringBody(value: string): Body {
-  return (out) => out.string(value);
+export function stringBody(value: string | null): Body {
+  return (out) => (value === null ? out.buffer(null) : out.string(value));
 }
 
 /** The answer to a SASL token. `null`: the server refuses it, or has no SASL. */

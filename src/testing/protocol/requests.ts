@@ -1,6 +1,6 @@
 import { WireError, type WireReader } from '../../wire/jute.js';
 import { LONGEST_PACKET_BYTES, OP, PASSWORD_BYTES } from './op-codes.js';
-import type { Acl } from './records.js';
+import type { GivenAcl } from './records.js';
 
 const LENGTH_BYTES = 4;
 
@@ -63,7 +63,7 @@ export interface Create {
   readonly opCode: number; // `create` is answered without the new node's stat, the other operations with it.
   readonly path: string;
   readonly data: Buffer | null;
-  readonly acl: readonly Acl[] | null;
+  readonly acl: readonly GivenAcl[] | null;
   readonly flags: number;
 }
 
@@ -75,7 +75,7 @@ interface Versioned<K extends string> {
 export type Delete = Versioned<'delete'>;
 export type Check = Versioned<'check'>;
 export type SetData = Versioned<'setData'> & { readonly data: Buffer | null };
-export type SetAcl = Versioned<'setACL'> & { readonly acl: readonly Acl[] | null };
+export type SetAcl = Versioned<'setACL'> & { readonly acl: readonly GivenAcl[] | null };
 
 /** A change of one node, or a condition for the other parts of a transaction. */
 export type NodeWrite = Create | Delete | Check | SetData | SetAcl;
@@ -108,7 +108,8 @@ export interface SetWatches {
 export type ReadOperation =
   | NodeRead
   | Watched<'exists'>
-  | { readonly kind: 'getACL' | 'sync'; readonly path: string }
+  | { readonly kind: 'getACL'; readonly path: string }
+  | { readonly kind: 'sync'; readonly path: string | null }
   | { readonly kind: 'multiRead'; readonly parts: readonly NodeRead[] }
   | { readonly kind: 'removeWatches'; readonly path: string; readonly type: number }
   | { readonly kind: 'ping' | 'whoAmI' }
@@ -116,8 +117,8 @@ export type ReadOperation =
 
 export interface Authentication {
   readonly kind: 'auth';
-  readonly scheme: string;
-  readonly credentials: Buffer;
+  readonly scheme: string | null;
+  readonly credentials: Buffer | null;
 }
 export interface SaslToken {
   readonly kind: 'sasl';
@@ -149,9 +150,9 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
   [OP.createContainer, writes('create', readCreate)],
   [OP.createTTL, writes('create', readCreateTtl)],
   [OP.delete, writes('delete', (reader) => readVersioned('delete', reader))],
-  [OP.setData, writes('setData', readSetData)],
+  [OP.setData, writes('setData', (reader) => readSetData(reader, readPath(reader)))],
   [OP.setACL, writes('setACL', readSetAcl)],
-  [OP.check, writes('check', (reader) => readVersioned('check', reader))],
+  [OP.check, writes('check', (reader) => readVersioned('check', reader, readPath(reader)))],
   [OP.multi, writes('multi', (reader) => ({ kind: 'multi', parts: readParts(reader, readWritePart) }))],
   [OP.reconfig, writes('reconfig', () => ({ kind: 'reconfig' }))],
   [OP.deleteContainer, writes('deleteContainer', () => ({ kind: 'deleteContainer' }))],
@@ -160,7 +161,7 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
   [OP.getChildren, reads('getChildren', readGetChildren)],
   [OP.getChildren2, reads('getChildren', readGetChildren)],
   [OP.getACL, reads('getACL', (reader) => ({ kind: 'getACL', path: reader.string() }))],
-  [OP.sync, reads('sync', (reader) => ({ kind: 'sync', path: reader.string() }))],
+  [OP.sync, reads('sync', (reader) => ({ kind: 'sync', path: reader.nullableString() }))],
   [
     OP.multiRead,
     reads('multiRead', (reader) => ({ kind: 'multiRead', parts: readParts(reader, readReadPart) })),
@@ -169,7 +170,7 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
     OP.removeWatches,
     reads('removeWatches', (reader) => ({
       kind: 'removeWatches',
-      path: reader.string(),
+      path: readPath(reader),
       type: reader.int32(),
     })),
   ],
@@ -215,11 +216,11 @@ export function readConnectRequest(reader: WireReader): ConnectRequest {
   return { lastZxid, timeoutMs, sessionId, password, sendsReadOnlyFlag };
 }
 
-function readAcl(reader: WireReader): Acl[] | null {
+function readAcl(reader: WireReader): GivenAcl[] | null {
   return reader.nullableVector(() => ({
     permissions: reader.int32(),
-    scheme: reader.string(),
-    id: reader.string(),
+    scheme: reader.nullableString(),
+    id: reader.nullableString(),
   }));
 }
 
@@ -229,27 +230,32 @@ function readData(reader: WireReader): Buffer | null {
   return bytes === null ? null : Buffer.from(bytes);
 }
 
-function readCreate(reader: WireReader, opCode: number): Create {
-  const [path, data, acl] = [reader.string(), readData(reader), readAcl(reader)];
+/** Where ZooKeeper refuses null as it refuses an empty path. Elsewhere it can't read such a request. */
+function readPath(reader: WireReader): string {
+  return reader.nullableString() ?? '';
+}
+
+function readCreate(reader: WireReader, opCode: number, path = reader.string()): Create {
+  const [data, acl] = [readData(reader), readAcl(reader)];
   return { kind: 'create', opCode, path, data, acl, flags: reader.int32() };
 }
 
 function readCreateTtl(reader: WireReader, opCode: number): Create {
-  const create = readCreate(reader, opCode);
+  const create = readCreate(reader, opCode, readPath(reader));
   reader.int64(); // The time to live: such a request is refused anyway.
   return create;
 }
 
-function readVersioned<K extends string>(kind: K, reader: WireReader): Versioned<K> {
-  return { kind, path: reader.string(), version: reader.int32() };
+function readVersioned<K extends string>(kind: K, reader: WireReader, path = reader.string()): Versioned<K> {
+  return { kind, path, version: reader.int32() };
 }
 
-function readSetData(reader: WireReader): SetData {
-  return { kind: 'setData', path: reader.string(), data: readData(reader), version: reader.int32() };
+function readSetData(reader: WireReader, path = reader.string()): SetData {
+  return { kind: 'setData', path, data: readData(reader), version: reader.int32() };
 }
 
 function readSetAcl(reader: WireReader): SetAcl {
-  return { kind: 'setACL', path: reader.string(), acl: readAcl(reader), version: reader.int32() };
+  return { kind: 'setACL', path: readPath(reader), acl: readAcl(reader), version: reader.int32() };
 }
 
 function readWatched(reader: WireReader) {
@@ -268,15 +274,21 @@ function readSetWatches(reader: WireReader): SetWatches {
   return {
     kind: 'setWatches',
     sinceZxid: reader.int64(),
-    data: reader.strings(),
-    exist: reader.strings(),
-    children: reader.strings(),
+    data: readPaths(reader),
+    exist: readPaths(reader),
+    children: readPaths(reader),
   };
+}
+
+function readPaths(reader: WireReader): readonly string[] {
+  const paths = reader.nullableVector(() => reader.string());
+  if (paths === null) throw new WireError('no paths');
+  return paths;
 }
 
 function readAuthentication(reader: WireReader): Authentication {
   reader.int32(); // A type that is not in use.
-  return { kind: 'auth', scheme: reader.string(), credentials: readData(reader) ?? Buffer.alloc(0) };
+  return { kind: 'auth', scheme: reader.nullableString(), credentials: readData(reader) };
 }
 
 /** A token of length -1 makes ZooKeeper end the connection, as one that can't be read. */

@@ -258,6 +258,6 @@ function failureOf(name: LoggedOperation, code: number, zxid: bigint): Omit<Repl
 
 function pathsOf(operation: Operation | undefined): readonly string[] {
   if (operation === undefined) return [];
-  if ('path' in operation) return [operation.path];
+  if ('path' in operation) return [operation.path ?? ''];
   return 'parts' in operation ? operation.parts.map(({ path }) => path) : [];
 }

@@ -1,17 +1,22 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { fail, PERMISSION } from '../protocol/op-codes.js';
-import { type Acl, type Identity, userName } from '../protocol/records.js';
+import { type Acl, type GivenAcl, type Identity, userName } from '../protocol/records.js';
 
 export type Permission = keyof typeof PERMISSION;
 
 export const OPEN_ACL: readonly Acl[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 export const READ_ONLY_ACL: readonly Acl[] = [{ permissions: 1, scheme: 'world', id: 'anyone' }];
 
-/** The identity that the credentials prove; `undefined` if the scheme is unknown. All digest credentials prove one. */
-export function authenticate(scheme: string, credentials: Buffer, address: string): Identity | undefined {
+/** The identity that the credentials prove; `undefined` if they are null, or the scheme is unknown. All other digest credentials prove one. */
+export function authenticate(
+  scheme: string | null,
+  credentials: Buffer | null,
+  address: string,
+): Identity | undefined {
   if (scheme === 'ip') return { scheme, id: address };
-  return scheme === 'digest' ? { scheme, id: digestOf(credentials.toString('utf8')) } : undefined;
+  if (scheme !== 'digest' || credentials === null) return undefined;
+  return { scheme, id: digestOf(credentials.toString('utf8')) };
 }
 
 function digestOf(credentials: string): string {
@@ -59,9 +64,10 @@ export interface AclAuthor {
 /**
  * The list as it is stored: without duplicates, and `auth` replaced by the identities of the client that writes it.
  *
- * @throws ErrorReply (INVALID_ACL) if it is empty, an entry is malformed, or `auth` is used by a client without identity
+ * @throws ErrorReply: INVALID_ACL if it is empty, an entry is malformed, or `auth` is used by a client without identity;
+ *   MARSHALLING_ERROR if ZooKeeper's code meets a null that it doesn't expect
  */
-export function resolveAcl(given: readonly Acl[] | null, author: AclAuthor): readonly Acl[] {
+export function resolveAcl(given: readonly GivenAcl[] | null, author: AclAuthor): readonly Acl[] {
   if (given === null || given.length === 0) fail('INVALID_ACL');
   const resolved = withoutDuplicates(given).flatMap((entry) => resolveEntry(entry, author));
   // Almost all nodes are open to all clients: they share one list.
@@ -73,16 +79,24 @@ function isOpen(acl: readonly Acl[]): boolean {
   return acl.length === 1 && first?.scheme === 'world' && first.permissions === 31;
 }
 
-function resolveEntry(entry: Acl, { identities, mayNameSaslUsers = false }: AclAuthor): readonly Acl[] {
+/** Whether an id is one of the scheme. */
+const ID_CHECKS: ReadonlyMap<string | null, (id: string) => boolean> = new Map([
+  ['world', (id: string) => id === 'anyone'],
+  ['digest', isDigestId],
+  ['ip', (id: string) => parseNetwork(id) !== undefined],
+  ['sasl', isKerberosName],
+]);
+
+/** The id of `auth` doesn't matter: clients also send null. */
+function resolveEntry(entry: GivenAcl, { identities, mayNameSaslUsers = false }: AclAuthor): readonly Acl[] {
   const { scheme, id, permissions } = entry;
-  if (scheme === 'world' && id === 'anyone') return [entry];
   // Every client has an address: it proves no identity.
   const proven = identities.filter((identity) => identity.scheme !== 'ip');
   if (scheme === 'auth' && proven.length > 0) return proven.map((identity) => ({ ...identity, permissions }));
-  if (scheme === 'digest' && isDigestId(id)) return [entry];
-  if (scheme === 'ip' && parseNetwork(id) !== undefined) return [entry];
-  if (scheme === 'sasl' && mayNameSaslUsers && isKerberosName(id)) return [entry];
-  return fail('INVALID_ACL');
+  const isRight = scheme === 'sasl' && !mayNameSaslUsers ? undefined : ID_CHECKS.get(scheme);
+  if (scheme === null || isRight === undefined) fail('INVALID_ACL');
+  if (id === null) fail('MARSHALLING_ERROR');
+  return isRight(id) ? [{ scheme, id, permissions }] : fail('INVALID_ACL');
 }
 
 /** A name and the digest of the password, with a colon between; ZooKeeper ignores colons at the end. */
@@ -95,11 +109,19 @@ export function isKerberosName(id: string): boolean {
   return !id.includes('@') || /^[^/@]*(?:\/[^/@]*)?@[^/@]*$/.test(id);
 }
 
-function withoutDuplicates(acl: readonly Acl[]): Acl[] {
-  const byText = new Map(
-    acl.map((entry) => [`${entry.permissions} ${entry.scheme} ${entry.id}`, entry] as const),
-  );
-  return [...byText.values()];
+function withoutDuplicates(acl: readonly GivenAcl[]): GivenAcl[] {
+  const kept: GivenAcl[] = [];
+  for (const entry of acl) if (!kept.some((former) => areEqual(entry, former))) kept.push(entry);
+  return kept;
+}
+
+/** As ZooKeeper compares them: it can't compare a null with what came before. */
+function areEqual(entry: GivenAcl, former: GivenAcl): boolean {
+  if (entry.permissions !== former.permissions) return false;
+  if (entry.scheme === null) fail('MARSHALLING_ERROR');
+  if (entry.scheme !== former.scheme) return false;
+  if (entry.id === null) fail('MARSHALLING_ERROR');
+  return entry.id === former.id;
 }
 
 /** The list for clients that may not change it: without the digests. */
