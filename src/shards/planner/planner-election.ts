@@ -1,6 +1,7 @@
 import { registerWithGuardian } from '../../cluster/dead-children/guardian-link.js';
 import { LeaderElector } from '../../election/elector.js';
 import type { Term } from '../../election/term/term.js';
+import { WorkOverrunError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
@@ -69,7 +70,10 @@ export class PlanningCandidate {
     this.#elector.withoutRepeats();
     this.#elector
       .on('waiting', ({ position }) => this.#follow(position <= LAST_OBSERVER))
-      .on('error', (error) => listener.onError(error));
+      .on('error', (error) => {
+        // A plan that outlasts its term does no harm: the servers refuse what it writes.
+        if (!(error instanceof WorkOverrunError)) listener.onError(error);
+      });
     if (guardian === true) registerWithGuardian(session, this.#elector);
   }
 
