@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Term } from 'conclave';
-import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from 'conclave/testing';
+import { EmbeddedZooKeeper, JobTester, nextEvent, recordEvents, TestClock, until } from 'conclave/testing';
 import { type Job, Scheduler } from './scheduler.js';
 
 /** A job that takes an hour, unless it is stopped. */
@@ -75,4 +75,18 @@ test('a leader that is cut off has stopped before another one leads', async (t) 
   server.clearFaults();
   await clock.advance(10_000);
   assert.ok(log.includes('cleaned up')); // It has lost its term, so it cleans up before it waits for its turn again.
+});
+
+test('the next leader runs a firing that came before', async (t) => {
+  const tester = await JobTester.start();
+  t.after(() => tester.stop());
+  const ran: Date[] = [];
+  const backup = tester.jobs.job('backup', ({ scheduledFor }) => void ran.push(scheduledFor));
+  await backup(); // The other replica leads.
+  assert.equal(ran.length, 0);
+  await tester.lead();
+  await until(() => ran.length === 1);
+  await backup(new Date(Date.now() + 2000)); // A time of its own: all calls in one second are the same firing.
+  assert.equal(ran.length, 2);
+  await tester.follow(); // Aborts the signals of runs, and waits for the runs.
 });

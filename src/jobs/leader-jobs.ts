@@ -103,7 +103,7 @@ export class LeaderJobs {
     return (...args: unknown[]): Promise<never> => job.fire(args) as Promise<never>;
   }
 
-  /** @internal What measurements are labelled with. */
+  /** @internal By its path and id, measurements name the jobs. */
   get leadership(): ElectionSupervisor | LeaderElector {
     return this.#context.leadership;
   }

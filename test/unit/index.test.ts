@@ -131,7 +131,14 @@ describe('what conclave/testing has', () => {
 
   it('is on the page about testing: every export, and all that can be done with each', () => {
     const names = Object.keys(testing);
-    expect(names.sort()).toEqual(['EmbeddedZooKeeper', 'TestClock', 'nextEvent', 'recordEvents', 'until']);
+    expect(names.sort()).toEqual([
+      'EmbeddedZooKeeper',
+      'JobTester',
+      'TestClock',
+      'nextEvent',
+      'recordEvents',
+      'until',
+    ]);
     const members = [testing.EmbeddedZooKeeper, EmbeddedSession, testing.TestClock].flatMap(membersOf);
     expect(members.length).toBeGreaterThan(35);
     const internal = ['watch', 'toJSON'];
