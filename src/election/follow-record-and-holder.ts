@@ -10,10 +10,11 @@ import { NodeWatch } from '../session/node-watch.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { NodeData, Stat } from '../session/protocol/records.js';
 import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
+import { seenAs } from '../session/versioned-records.js';
 import { leaseOf } from './candidates/candidate-uuid.js';
 import { isVacant, type KnownRecord } from './decide.js';
-import { readRecord, seenRecord } from './record/read-record.js';
-import type { HeldRecord, SeenRecord } from './record/record.js';
+import { readRecord } from './record/read-record.js';
+import { type HeldRecord, parseRecord, type SeenRecord } from './record/record.js';
 
 /** The candidate for which the record is followed. */
 export interface FollowedRecordHost {
@@ -263,7 +264,7 @@ export class FollowedRecord implements AccompanyingReads {
       request: getDataRequest(this.#session.absolute(this.#queue), false),
       answered: (node) => {
         if (changes !== this.#changes) return;
-        const seen = seenRecord(node as NodeData, connection as number);
+        const seen = seenAs(node as NodeData, parseRecord, connection as number);
         if (seen.value.state === 'unreadable' && seen.zxid !== this.#zxid) return this.mayHaveChanged();
         this.learn(seen);
         then(seen);

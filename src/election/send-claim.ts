@@ -1,16 +1,17 @@
-import { BadVersionError, NoNodeError, ZooKeeperError } from '../errors.js';
+import { ZooKeeperError } from '../errors.js';
 import type { Beating } from '../lease/silence.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, abortableLate } from '../platform/async/promises.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { TransactionPart } from '../session/protocol/records.js';
+import { type Change, isOutdated, type Outcome, type Sender, swap } from '../session/versioned-records.js';
 import type { SuccessorSearch } from './candidates/find-next-leader.js';
 import type { ClaimStep, EmptyStep, HeldRecord } from './decide.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { FollowedRecord } from './follow-record-and-holder.js';
 import type { Beginning, SeenRecord } from './record/record.js';
-import { claimParts, emptyPart, handOverParts, seenAfter, takeoverParts } from './term/transactions.js';
+import { claimOf, emptyingOf, handoverOf, takeoverParts } from './term/transactions.js';
 
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {
@@ -26,8 +27,6 @@ export class Claims {
   readonly #record: FollowedRecord;
   readonly #search: SuccessorSearch;
   readonly #host: ClaimsHost;
-  /** The record for which a preferred candidate was last looked for. */
-  #preferredAt: bigint | undefined;
 
   constructor(record: FollowedRecord, search: SuccessorSearch, host: ClaimsHost) {
     this.#record = record;
@@ -41,32 +40,28 @@ export class Claims {
    */
   async send({ over, instead }: ClaimStep, signal: Abortable): Promise<void> {
     const { session, node, entry, queue } = this.#contender;
-    const { value } = over;
-    const holder = value.state === 'held' && value.node !== entry.node ? value : undefined;
+    const former = over.value;
+    const holder = former.state === 'held' && former.node !== entry.node ? former : undefined;
     if (instead !== undefined && holder !== undefined) this.#reportTakeover(holder, instead);
-    const deletions =
+    const ending =
       instead === undefined || holder === undefined ? [] : takeoverParts(queue, holder.node, instead);
-    try {
-      if (holder !== undefined && (await this.#passOn({ over, instead }, holder, deletions, signal)))
-        return this.#record.mayHaveChanged();
-      // Over another connection, the record may come from a restored backup, and have that version by another candidate's claim.
-      if (session.connectionNumber !== over.connection) return this.#record.mayHaveChanged();
-      const { leaseMs } = session;
-      const held = {
-        ...{ term: nextTerm(over), id: this.#host.options.id, began: beginning(over, entry.node, instead) },
-        ...{ node: entry.node, leaseMs },
-      };
-      const parts = [...deletions, claimParts({ path: queue, version: over.version }, held)];
+    if (holder !== undefined && (await this.#passOn({ over, instead }, holder, ending, signal)))
+      return this.#record.mayHaveChanged();
+    const { leaseMs } = session;
+    const began = beginning(over, entry.node, instead);
+    const held = { term: nextTerm(over), id: this.#host.options.id, began, node: entry.node, leaseMs };
+    // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
+    const commit = (parts: readonly TransactionPart[]) => {
       const claiming = node.beginTerm(parts, { path: queue, version: over.version + 1 });
-      // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
-      const reply = await abortableLate(session.clock, claiming, leaseMs, signal);
-      const seen = seenAfter({ state: 'held', ...held }, reply, over.connection);
+      return abortableLate(session.clock, claiming, leaseMs, signal);
+    };
+    const outcome = await this.#swap(claimOf(this.#writable(over), held, ending), signal, commit);
+    if (outcome.kind === 'written') {
       this.#host.placeLost = false;
-      this.#record.learn(seen);
-    } catch (error) {
-      if (isNoAuth(error) && holder !== undefined && instead !== undefined) this.#reportProtected();
-      else await this.#failed(error, over, signal);
-    }
+      this.#record.learn({ value: { state: 'held', ...held }, ...outcome });
+    } else if (outcome.kind === 'refused' && ending.length > 0 && isNoAuth(outcome.error)) {
+      this.#reportProtected();
+    } else this.#notWritten(outcome, over);
   }
 
   /**
@@ -74,60 +69,56 @@ export class Claims {
    * @throws as {@link send} does
    */
   async empty({ over }: EmptyStep, signal: Abortable): Promise<void> {
-    const { node, queue } = this.#contender;
-    try {
-      const emptying = node.commit([emptyPart({ path: queue, version: over.version })]);
-      const reply = await abortable(emptying, signal);
-      this.#record.learn(seenAfter({ state: 'unreadable', isEmpty: true }, reply, over.connection));
-    } catch (error) {
-      await this.#failed(error, over, signal);
-    }
+    const outcome = await this.#swap(emptyingOf(this.#writable(over)), signal);
+    if (outcome.kind === 'written')
+      this.#record.learn({ value: { state: 'unreadable', isEmpty: true }, ...outcome });
+    else this.#notWritten(outcome, over);
   }
 
-  /** A write over that record was refused, or not answered. The next look shows more. @throws any other error */
-  async #failed(error: unknown, over: SeenRecord, signal: Abortable): Promise<void> {
-    const { session, node, queue } = this.#contender;
-    if (error instanceof BadVersionError || error instanceof NoNodeError)
-      return this.#record.refused(error.path === session.absolute(queue) ? over : undefined);
-    if (!isUnanswered(error)) throw error;
-    // After this write, the record shows whether the servers carried the other one out. A contender that gives up here leaves as after
-    // an unclean end.
-    await session.retryUntilAnswered(() => node.commit([]), signal);
-    this.#record.mayHaveChanged();
+  #writable({ version, connection }: SeenRecord) {
+    return { path: this.#contender.queue, version, connection };
+  }
+
+  async #swap(change: Change, signal: Abortable, commit?: Sender['commit']): Promise<Outcome> {
+    const { session, node } = this.#contender;
+    const outcomes = await swap(session, [change], {
+      commit: commit ?? ((parts) => abortable(node.commit(parts), signal)),
+      // A contender that gives up here leaves as after an unclean end.
+      barrier: () => session.retryUntilAnswered(() => node.commit([]), signal),
+    });
+    return outcomes.get(change.path) as Outcome;
+  }
+
+  /** The next look shows more. @throws the server's refusal, unless something was written since */
+  #notWritten(outcome: Exclude<Outcome, { kind: 'written' }>, over: SeenRecord): void {
+    if (outcome.kind === 'refused' && !isOutdated(outcome.error)) throw outcome.error;
+    if (outcome.kind === 'unsure' || outcome.error === undefined) return this.#record.mayHaveChanged();
+    const { session, queue } = this.#contender;
+    this.#record.refused(outcome.error.path === session.absolute(queue) ? over : undefined);
   }
 
   /**
-   * Hands the term to a candidate with a higher priority than this one, instead of claiming it. Looks for one once for each record, and
-   * for each takeover. Returns whether the record is to be read again.
+   * Hands the term to a candidate with a higher priority than this one, instead of claiming it. Returns whether the record is to be read
+   * again.
    */
   async #passOn(
     { over, instead }: Omit<ClaimStep, 'do'>,
     holder: HeldRecord,
-    deletions: readonly TransactionPart[],
+    ending: readonly TransactionPart[],
     signal: Abortable,
   ): Promise<boolean> {
-    const { session, node, entry, queue } = this.#contender;
-    if (instead === undefined && this.#preferredAt === over.zxid) return false;
-    this.#preferredAt = over.zxid;
     const failed = { zxid: over.zxid, proofs: this.#record.holderProofs };
     try {
-      const preferred = await abortable(
-        this.#search.preferredTo(this.#contender, holder.node, failed),
-        signal,
-      );
-      if (preferred === undefined || session.connectionNumber !== over.connection) return false;
-      const handing = handOverParts(
-        queue,
-        { path: queue, version: over.version },
-        preferred,
-        nextTerm(over),
-        beginning(over, entry.node, instead),
-      );
-      await abortable(node.commit([...deletions, ...handing]), signal);
-      return true;
+      const searching = this.#search.preferredTo(this.#contender, holder.node, failed);
+      const preferred = await abortable(searching, signal);
+      if (preferred === undefined) return false;
+      const began = beginning(over, this.#contender.entry.node, instead);
+      const handing = handoverOf(this.#writable(over), preferred, nextTerm(over), ending, began);
+      const { kind } = await this.#swap(handing, signal);
+      return kind === 'written' || kind === 'unsure'; // Else that candidate has left, or its node may not be written.
     } catch (error) {
       if (isUnanswered(error)) return true;
-      if (error instanceof ZooKeeperError) return false; // That candidate has left, or its node may not be written.
+      if (error instanceof ZooKeeperError) return false;
       throw error;
     }
   }

@@ -1,18 +1,12 @@
 import type { Term } from '../election/term/term.js';
-import {
-  BadVersionError,
-  ConnectionLossError,
-  NodeExistsError,
-  NoNodeError,
-  OperationTimeoutError,
-  SessionClosedError,
-  SessionExpiredError,
-} from '../errors.js';
+import { NoNodeError, SessionClosedError, SessionExpiredError } from '../errors.js';
 import type { GuardedTransaction } from '../lease/guarded-transaction.js';
 import { abortable, abortableLate, ignore } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { dateAt } from '../platform/time/timers.js';
+import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
+import { isOutdated } from '../session/versioned-records.js';
 import { type Due, type Firing, type LastRun, nodeNameOf, parseLastRun, serializeLastRun } from './firing.js';
 
 /** A node as this leader has read or written it last. */
@@ -164,7 +158,7 @@ export class RunLog {
       this.#unanswered.delete(last);
     } catch (error) {
       known.delete(path);
-      if (canBeTriedAgain(error)) return false;
+      if (isOutdated(error) || isUnanswered(error)) return false; // Another client wrote the node, or the reply was lost. A read shows which.
       throw error;
     }
     known.set(path, { version: node === undefined ? 0 : node.version + 1, last });
@@ -195,7 +189,7 @@ export class RunLog {
     refused: () => void = ignore,
   ): Promise<void> {
     const answer = transaction.commit().catch((error: unknown) => {
-      if (!isUnanswered(error)) refused();
+      if (!mayHaveBeenWritten(error)) refused();
       throw error;
     });
     return abortableLate(session.clock, answer, OUTCOME_WITHIN_MS, term.signal);
@@ -214,15 +208,6 @@ export function recordOf(log: string, job: string): string {
 }
 
 /** Whether the servers may have carried out what they haven't answered. */
-function isUnanswered(error: unknown): boolean {
-  return [ConnectionLossError, OperationTimeoutError, SessionExpiredError, SessionClosedError].some(
-    (type) => error instanceof type,
-  );
-}
-
-/** After these errors either another client has written the node, or the reply was lost. A read shows which. */
-function canBeTriedAgain(error: unknown): boolean {
-  return [BadVersionError, NodeExistsError, NoNodeError, ConnectionLossError, OperationTimeoutError].some(
-    (type) => error instanceof type,
-  );
+function mayHaveBeenWritten(error: unknown): boolean {
+  return isUnanswered(error) || error instanceof SessionExpiredError || error instanceof SessionClosedError;
 }

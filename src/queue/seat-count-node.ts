@@ -1,10 +1,11 @@
-import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
+import { SeatsMismatchError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { ifThere } from '../session/operations.js';
 import type { Access } from '../session/protocol/acl.js';
 import type { NodeData } from '../session/protocol/records.js';
 import type { Change } from '../session/protocol/requests.js';
 import type { Session } from '../session/session.js';
+import { isOutdated } from '../session/versioned-records.js';
 
 /** The number of seats in a node's data; `undefined` if the data contain no such number. */
 export function parseSeats(data: Buffer): number | undefined {
@@ -98,7 +99,7 @@ export class AgreedNumber {
       );
       return true;
     } catch (error) {
-      if (error instanceof BadVersionError || error instanceof NoNodeError) return false;
+      if (isOutdated(error)) return false;
       throw error;
     }
   }

@@ -108,7 +108,8 @@ async function readMembers(session: Session, { members }: GroupPaths): Promise<S
 /** A pure function of what was read. */
 export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> {
   const { members, plans, reports, pins, tombstones } = facts;
-  const records = new Map(facts.records?.map((seen) => [seen.shard, seen.record]));
+  const seen = new Map(facts.records?.map((each) => [each.shard, each]));
+  const records = new Map([...seen].map(([shard, { value }]) => [shard, value]));
   const planned = new Map<string, string>();
   for (const [node, plan] of plans) {
     const id = members.get(node)?.id;
@@ -139,7 +140,9 @@ export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> 
     };
     function problemOf(): string | undefined {
       if (record === undefined) return 'its record is missing, or may not be read';
-      if (record.state === 'unreadable') return 'its record can not be read';
+      if (record.state === 'unreadable')
+        // The term is as high as any before it can have been: each claim was a version.
+        return `another client has overwritten its record: its owner keeps it, and no other member can claim it. Stop its owner (${next ?? 'it is in no plan'}), and write {"format":1,"state":"vacant","term":${seen.get(id)?.version}} as data of the record`;
       if (isHeld && !isThere) {
         const isBuried = tombstones.some((name) => record.node.includes(name));
         return isBuried

@@ -1,14 +1,9 @@
-import {
-  BadVersionError,
-  InvalidOptionError,
-  InvalidStateError,
-  NodeExistsError,
-  NoNodeError,
-} from '../errors.js';
+import { InvalidOptionError, InvalidStateError, NodeExistsError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { sleep } from '../platform/time/clock.js';
 import { ifThere, isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
+import { isOutdated, update } from '../session/versioned-records.js';
 import { type GroupStatus, readGroupStatus } from './group-status.js';
 import { unitOf } from './planner/plan.js';
 import { readGroup } from './shards-of-group.js';
@@ -16,18 +11,13 @@ import { type Pins, parsePins, serializePins } from './stored/formats.js';
 import type { GroupPaths } from './stored/paths.js';
 import type { ShardList } from './stored/shard-names.js';
 
-/** The pins, and the version of their node; `undefined`: there is none. */
-interface ReadPins {
-  readonly pins: Map<string, string>;
-  readonly version: number | undefined;
-}
-
 /**
  * Which shards are pinned to which members. Empty where none ever was.
  * @throws InvalidStateError if the node holds no pins; what ended the session; or a server's refusal
  */
 export async function readPins(session: Session, paths: GroupPaths): Promise<Map<string, string>> {
-  return (await read(session, paths)).pins;
+  const node = await ifThere(session.retryUntilAnswered(() => session.getData(paths.pins)));
+  return pinsIn(paths, node);
 }
 
 /**
@@ -45,38 +35,24 @@ export async function changePins(
   paths: GroupPaths,
   change: (pins: Map<string, string>) => Pins,
 ): Promise<Map<string, string>> {
-  for (;;) {
-    const [{ list }, { pins: former, version }] = await Promise.all([
-      readGroup(session, paths),
-      read(session, paths),
-    ]);
+  const pins = await update(session, paths.pins, async (found) => {
+    const { list } = await readGroup(session, paths);
+    const former = pinsIn(paths, found);
     const pins = new Map(change(new Map(former)));
     const changed = [...pins].filter(([shard, member]) => former.get(shard) !== member);
-    if (changed.length === 0 && pins.size === former.size) return pins;
+    if (changed.length === 0 && pins.size === former.size) return undefined;
     checkPins(changed, list);
-    const data = serializePins(pins);
-    try {
-      if (version === undefined) await session.create(paths.pins, { data });
-      else await session.setData(paths.pins, data, version);
-      return pins;
-    } catch (error) {
-      const isOutdated = [BadVersionError, NodeExistsError, NoNodeError].some(
-        (each) => error instanceof each,
-      );
-      if (!isOutdated && !isUnanswered(error)) throw error; // Else the next read shows what was written.
-    }
-  }
+    return serializePins(pins);
+  });
+  return pinsIn(paths, pins);
 }
 
-async function read(session: Session, { pins: path }: GroupPaths): Promise<ReadPins> {
-  try {
-    const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
-    const pins = parsePins(data);
-    if (pins !== undefined) return { pins, version: stat.version };
-  } catch (error) {
-    if (error instanceof NoNodeError) return { pins: new Map(), version: undefined };
-    throw error;
-  }
+function pinsIn(
+  { pins: path }: GroupPaths,
+  node: { readonly data: Buffer } | undefined,
+): Map<string, string> {
+  const pins = node === undefined ? new Map<string, string>() : parsePins(node.data);
+  if (pins !== undefined) return pins;
   throw new InvalidStateError(
     `${path} holds no pins: another client has written it. Delete it, and pin the shards again`,
   );
@@ -141,8 +117,7 @@ async function pinForMove(session: Session, paths: GroupPaths, node: string, pin
       return;
     } catch (error) {
       if (error instanceof NodeExistsError) return; // The reply to an earlier try was lost.
-      const isOutdated = error instanceof BadVersionError || error instanceof NoNodeError;
-      if (!isOutdated && !isUnanswered(error)) throw error;
+      if (!isOutdated(error) && !isUnanswered(error)) throw error;
       await session.whenConnected();
     }
   }

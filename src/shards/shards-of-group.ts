@@ -1,17 +1,12 @@
 import type { ReadRecord } from '../election/record/record.js';
-import {
-  BadVersionError,
-  InvalidStateError,
-  NoNodeError,
-  ShardsMismatchError,
-  type ZooKeeperError,
-} from '../errors.js';
+import { InvalidStateError, NoNodeError, ShardsMismatchError, type ZooKeeperError } from '../errors.js';
 import { takeoverDelayMs } from '../lease/silence.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable } from '../platform/async/promises.js';
 import { sleep } from '../platform/time/clock.js';
-import { isUnanswered } from '../session/operations.js';
+import { ifThere } from '../session/operations.js';
 import type { Session } from '../session/session.js';
+import { type Content, update } from '../session/versioned-records.js';
 import { createRecords, readRecords } from './ownership/shard-records.js';
 import { type GroupPaths, idOfNodeName } from './stored/paths.js';
 import { type GroupShards, ShardList } from './stored/shard-names.js';
@@ -25,23 +20,19 @@ export async function readGroup(
   { group }: GroupPaths,
   signal?: Abortable,
 ): Promise<GroupShards> {
-  const { data, stat } = await session
-    .retryUntilAnswered(() => session.getData(group), signal)
-    .catch((error: unknown) => {
-      if (error instanceof NoNodeError) throw noGroup(group);
-      throw error;
-    });
-  if (data.length === 0) throw noGroup(group);
-  const list = ShardList.parse(data);
-  if (list === undefined)
-    throw new InvalidStateError(`${group} does not say which shards it has: another client has written it`);
-  return { list, version: stat.version };
+  const node = await ifThere(session.retryUntilAnswered(() => session.getData(group), signal));
+  return groupIn(group, node && { data: node.data, version: node.stat.version });
 }
 
-function noGroup(path: string): InvalidStateError {
-  return new InvalidStateError(
-    `${path} is not a group of shards: the first member creates the group when you start it with the number or names of the shards`,
-  );
+function groupIn(group: string, node: Content | undefined): GroupShards {
+  if (node === undefined || node.data.length === 0)
+    throw new InvalidStateError(
+      `${group} is not a group of shards: the first member creates the group when you start it with the number or names of the shards`,
+    );
+  const list = ShardList.parse(node.data);
+  if (list === undefined)
+    throw new InvalidStateError(`${group} does not say which shards it has: another client has written it`);
+  return { list, version: node.version };
 }
 
 /**
@@ -64,18 +55,14 @@ export async function prepareGroup(
   const others = [records, plans, owned, tombstones, reports, pins, homes];
   await abortable(Promise.all(others.map((path) => session.ensurePath(path))), signal);
   if (given === undefined) return await readGroup(session, paths, signal);
-  for (;;) {
-    const { data, stat } = await session.retryUntilAnswered(() => session.getData(paths.group), signal);
-    if (data.length > 0) return accepted(session, paths, given, { data, version: stat.version });
+  const make = async (found: Content | undefined) => {
+    if (found !== undefined && found.data.length > 0) return undefined;
     // Once the group says which shards there are, there is a record for each. One that is missing later was deleted by another client: made
     // anew, it would have versions again that were fences before.
     await createRecords(session, paths, given.ids, signal);
-    try {
-      await session.setData(paths.group, given.serialize(), stat.version);
-    } catch (error) {
-      if (!(error instanceof BadVersionError || isUnanswered(error))) throw error; // Else the next read shows what was written.
-    }
-  }
+    return given.serialize();
+  };
+  return accepted(session, paths, given, (await update(session, paths.group, make, signal)) as Content);
 }
 
 /** The group's shards, if a member may be started with the given ones. @throws ShardsMismatchError */
@@ -83,7 +70,7 @@ function accepted(
   { logger }: Session,
   { group }: GroupPaths,
   given: ShardList,
-  { data, version }: { readonly data: Buffer; readonly version: number },
+  { data, version }: Content,
 ): GroupShards {
   const list = ShardList.parse(data);
   if (list?.equals(given)) return { list, version };
@@ -127,7 +114,7 @@ export async function readRemoved(
   const ids = names.flatMap((name) => idOfNodeName(name) ?? []);
   const removed = ids.filter((id) => list.numberOf(id) === undefined);
   const seen = await readRecords(session, paths, removed, signal, onRefused);
-  return seen.flatMap(({ shard, record }) => (record.state === 'held' ? [{ shard, record }] : []));
+  return seen.flatMap(({ shard, value }) => (value.state === 'held' ? [{ shard, record: value }] : []));
 }
 
 /**
@@ -147,21 +134,18 @@ export async function resizeGroup(
   shards: number | readonly string[],
 ): Promise<GroupShards> {
   const next = ShardList.of(shards);
-  for (;;) {
-    const { list, version } = await readGroup(session, paths);
-    if (list.equals(next)) return { list, version };
+  const { group } = paths;
+  const change = async (found: Content | undefined) => {
+    const { list } = groupIn(group, found);
+    if (list.equals(next)) return undefined;
     const changed = list.changedTo(next);
     // Only of those that are new. A record that is missing of a shard that the group has was deleted by another client: made anew, it would
     // have versions again that were fences before. For the same reason the records of those that go stay.
     const isNew = (shard: string) => list.numberOf(shard) === undefined;
     await createRecords(session, paths, next.ids.filter(isNew));
-    try {
-      const stat = await session.setData(paths.group, changed.serialize(), version);
-      return { list: changed, version: stat.version };
-    } catch (error) {
-      if (!(error instanceof BadVersionError || isUnanswered(error))) throw error; // Else the next read shows what was written.
-    }
-  }
+    return changed.serialize();
+  };
+  return groupIn(group, await update(session, group, change));
 }
 
 const LOOK_EVERY_MS = 100;

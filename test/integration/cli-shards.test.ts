@@ -94,6 +94,18 @@ describe('conclave shards', () => {
     await until(() => other.owned.size === 2);
   });
 
+  it('status says what an operator has to do about a record that another client has overwritten', async () => {
+    const { path, first } = await startTwo();
+    const session = await openSession();
+    await session.setData(new GroupPaths(path).recordOf('0'), Buffer.from('maintenance'));
+    const { exitCode, stdout } = await shards('status', path);
+    expect([exitCode, stdout.split('\n').at(-1)]).toEqual([
+      1,
+      'shard 0: another client has overwritten its record: its owner keeps it, and no other member can claim it. Stop its owner (a), and write {"format":1,"state":"vacant","term":2} as data of the record',
+    ]);
+    expect(first.owned.has('0')).toBe(true);
+  });
+
   it('pin gives a shard to a member for good, and unpin takes that back', async () => {
     const { path, first, second } = await startTwo();
     expect(await shards('pin', path, '0', 'b')).toEqual({

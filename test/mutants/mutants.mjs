@@ -346,19 +346,76 @@ export const MUTANTS = [
     test: 'a handover > is refused, with all that goes with it, if the successor has changed its node since that was read',
   },
   {
-    name: 'claim-any-version',
-    what: 'a claim writes the record at any version',
-    danger: 'another candidate may have claimed since the record was read: two leaders',
+    name: 'record-at-any-version',
+    what: 'a write of a record depends on no version of it',
+    danger: 'another process may have claimed since the record was read: two leaders, or two owners',
     edits: [
       {
-        file: 'election/term/transactions.ts',
-        from: `return { kind: 'set', path, data: serializeRecord({ state: 'held', ...held }), version };`,
-        to: `const data = serializeRecord({ state: 'held', ...held });
-  return { kind: 'set', path, data, ...(version < 0 && { version }) };`,
+        file: 'session/versioned-records.ts',
+        from: "({ kind: 'set', path, data, version }) as const",
+        to: "({ kind: 'set', path, data, ...(version < 0 && { version }) }) as const",
       },
     ],
-    file: 'unit/lone-candidate.test.ts',
-    test: 'a candidate that finds the election vacant and without candidates > claims no record that another client has written since it was read',
+    file: 'unit/session/versioned-records.test.ts',
+    test: 'a write of records > leaves out those that were written since, and those whose other parts are refused',
+  },
+  {
+    name: 'record-of-another-connection',
+    what: 'a write relies on a record that another connection has shown',
+    danger: 'in a restored backup another process has the record at that version, and both act',
+    edits: [
+      {
+        file: 'session/versioned-records.ts',
+        from: 'changes.filter((change) => change.connection === connection)',
+        to: 'changes.slice()',
+      },
+    ],
+    file: 'unit/session/versioned-records.test.ts',
+    test: 'a write of records > is not sent over another connection than the one that has shown the record',
+  },
+  {
+    name: 'no-barrier-after-a-lost-reply',
+    what: 'a write whose reply was lost is read again without a barrier',
+    danger: 'the read shows the record as it was, and the write is carried out after that',
+    edits: [
+      {
+        file: 'session/versioned-records.ts',
+        from: '        await barrier();',
+        to: '',
+      },
+    ],
+    file: 'unit/session/versioned-records.test.ts',
+    test: 'a write of records > whose reply is lost says so behind a barrier: by then a read shows what came of it',
+  },
+  {
+    name: 'release-of-the-version-alone',
+    what: 'a release compares the version of its claim, and not whose the record is',
+    danger:
+      'in a restored backup another process holds the record at that version, and loses it while it acts',
+    edits: [
+      {
+        file: 'session/versioned-records.ts',
+        from: 'found.value && found.version === change.version',
+        to: 'found.version === change.version',
+      },
+    ],
+    file: 'unit/session/versioned-records.test.ts',
+    test: 'a release of records > leaves a record alone that has the version of the claim by the write of another, as in a restored backup',
+  },
+  {
+    name: 'release-without-a-barrier',
+    what: 'a release over another connection reads the record without a barrier',
+    danger:
+      'a server that is behind shows an older record: the release counts as done, and no process gets the record',
+    edits: [
+      {
+        file: 'session/versioned-records.ts',
+        from: '      await sender.barrier();',
+        to: '',
+      },
+    ],
+    file: 'unit/session/versioned-records.test.ts',
+    test: 'a release of records > ends when the barrier is refused: the process that gives them back is no longer there',
   },
   {
     name: 'plain-leave',

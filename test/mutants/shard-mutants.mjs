@@ -15,8 +15,8 @@ export const SHARD_MUTANTS = [
     edits: [
       {
         file: 'shards/ownership/shard-records.ts',
-        from: 'node.commit([...checks, ...writes, ...others])',
-        to: 'session.commit([...checks, ...writes, ...others])',
+        from: '(others) => node.commit([...parts, ...others])',
+        to: '(others) => session.commit([...parts, ...others])',
       },
     ],
     file: OWNER,
@@ -30,40 +30,12 @@ export const SHARD_MUTANTS = [
     edits: [
       {
         file: 'shards/ownership/shard-records.ts',
-        from: "const checks = tombstones.map((path): TransactionPart => ({ kind: 'check', path }));",
-        to: 'const checks: TransactionPart[] = [];',
+        from: "parts: [{ kind: 'check', path: this.#paths.tombstoneOf(value.node) }]",
+        to: 'parts: []',
       },
     ],
     file: OWNER,
     test: 'a claim of a shard > is refused if the tombstone that it was begun for is gone',
-  },
-  {
-    name: 'shard-claim-at-any-version',
-    what: 'a claim of a shard depends on no version of the record',
-    danger: 'two members that have read a vacant record both own the shard',
-    edits: [
-      {
-        file: 'shards/ownership/shard-records.ts',
-        from: "return { kind: 'set', path: this.#paths.recordOf(shard), data, version };",
-        to: "return { kind: 'set', path: this.#paths.recordOf(shard), data };",
-      },
-    ],
-    file: OWNER,
-    test: 'a claim of a shard > is refused if the record was written since it was read',
-  },
-  {
-    name: 'shard-claim-of-another-connection',
-    what: 'a claim relies on a record that another connection has shown',
-    danger: 'in a restored backup another member has the record at that version, and both own the shard',
-    edits: [
-      {
-        file: 'shards/ownership/shard-records.ts',
-        from: 'connection !== undefined && connection === now',
-        to: 'connection !== undefined',
-      },
-    ],
-    file: RECORDS,
-    test: 'the records of shards > that were seen over another connection are not claimed, since a restored backup may have them at that version',
   },
   {
     name: 'shard-taken-by-its-record',
@@ -109,20 +81,6 @@ export const SHARD_MUTANTS = [
     ],
     file: GROUP,
     test: 'a member of a group of shards > owns a shard over the next connection though the servers have taken back the burial of its owner',
-  },
-  {
-    name: 'shard-release-at-any-version',
-    what: 'a release of a shard depends on no version of the record',
-    danger: "a late release makes the next owner's record vacant, and a third member owns the shard as well",
-    edits: [
-      {
-        file: 'shards/ownership/shard-records.ts',
-        from: "...{ kind: 'set', path: record, version },",
-        to: "...{ kind: 'set', path: record },",
-      },
-    ],
-    file: OWNER,
-    test: 'a release of a shard > is refused if the record was written since the claim',
   },
   {
     name: 'shard-owned-without-lease',

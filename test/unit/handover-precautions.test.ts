@@ -3,11 +3,12 @@ import { firstSuccessor, markedSuccessor, type Successor } from '../../src/elect
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { parseRecord } from '../../src/election/record/record.js';
-import { handOverParts } from '../../src/election/term/transactions.js';
+import { handoverOf } from '../../src/election/term/transactions.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { heartbeatNodeOf, parseEntry, type QueueEntry } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
+import { partsOf } from '../../src/session/versioned-records.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -61,7 +62,7 @@ async function setUpSuccessor(isFirst: boolean) {
   const hand = async (meanwhile: () => Promise<void>) => {
     const successor = await clock.advanceUntil(successorOf(session, elector, isFirst));
     await clock.advanceUntil(meanwhile());
-    const parts = handOverParts(PATH, { path: PATH, version: 1 }, successor, 2);
+    const parts = partsOf([handoverOf({ path: PATH, version: 1, connection: 1 }, successor, 2, [])]);
     await clock.advanceUntil(session.commit(parts));
   };
   const leads = () => {
@@ -180,7 +181,7 @@ describe('a handover', () => {
     const session = await open(TIMES);
     const successor = await clock.advanceUntil(successorOf(session, next, true));
     const short = { ...successor, leaseMs: TIMES.leaseMs - 1 };
-    const parts = handOverParts(PATH, { path: PATH, version: 1 }, short, 2);
+    const parts = partsOf([handoverOf({ path: PATH, version: 1, connection: 1 }, short, 2, [])]);
     const [own] = [await clock.advanceUntil(nodeOf(leader))];
     await clock.advanceUntil(session.commit([...parts, { kind: 'delete', path: `${PATH}/${own}` }]));
     const term = await clock.advanceUntil(() => next.term);

@@ -1,9 +1,9 @@
-import { BadVersionError, NoNodeError } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
 import { heartbeatPathOf, parseEntry } from '../../queue/names-and-order.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
+import { isOutdated } from '../../session/versioned-records.js';
 import { announcement, tombstone } from '../../shards/members/join-and-leave.js';
 import { GroupPaths } from '../../shards/stored/paths.js';
 
@@ -49,7 +49,7 @@ export async function buryMember(
       return true;
     } catch (error) {
       // The next look shows what has changed since this one, and whether the transaction was carried out.
-      if (isUnanswered(error) || error instanceof NoNodeError || error instanceof BadVersionError) continue;
+      if (isUnanswered(error) || isOutdated(error)) continue;
       throw error;
     }
   }

@@ -6,6 +6,9 @@ import type { Watcher } from '../../session/watch-registry.js';
 import { type ListedSuccessor, SuccessorSearch } from './find-next-leader.js';
 import type { Successor } from './successor.js';
 
+/** What a search for the next leader needs of the present one. */
+type Leader = Pick<Contender, 'session' | 'queue' | 'entry' | 'node'>;
+
 /**
  * The candidate to which a leader gives its term back: by default the one with the highest priority, or the first in the queue.
  *
@@ -15,13 +18,13 @@ import type { Successor } from './successor.js';
  */
 export class NextLeader implements Watcher {
   readonly search: SuccessorSearch;
-  readonly #leader: Contender;
+  readonly #leader: Leader;
   #listed: ListedSuccessor | undefined;
   /** A listing that was sent before a change doesn't count. */
   #changes = 0;
   #timer: Timer | undefined;
 
-  constructor(leader: Contender) {
+  constructor(leader: Leader) {
     this.search = new SuccessorSearch(leader.session, leader.queue);
     this.#leader = leader;
   }

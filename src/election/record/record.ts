@@ -1,5 +1,6 @@
 import { parseJsonObject } from '../../platform/json.js';
 import { parseEntry } from '../../queue/names-and-order.js';
+import type { Seen } from '../../session/versioned-records.js';
 
 /**
  * How a term began, which says how the one before it ended. `vacant`: the record named no candidate. `handover`: the former leader released
@@ -83,12 +84,4 @@ function isTerm(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** A record as it was read. */
-export interface SeenRecord<R extends ReadRecord = ReadRecord> {
-  readonly value: R;
-  readonly version: number;
-  /** The transaction that wrote it. */
-  readonly zxid: bigint;
-  /** The number of the session's connection over which it was read. */
-  readonly connection: number;
-}
+export type SeenRecord<R extends ReadRecord = ReadRecord> = Seen<R>;

@@ -1,14 +1,9 @@
 import { type Beating, MISSING } from '../../lease/silence.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
-import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Change } from '../../session/versioned-records.js';
 import type { Successor } from '../candidates/successor.js';
-import {
-  type Beginning,
-  type ElectionRecord,
-  type ReadRecord,
-  type SeenRecord,
-  serializeRecord,
-} from '../record/record.js';
+import { type Beginning, type ElectionRecord, serializeRecord } from '../record/record.js';
 import { withRequest } from '../requests/candidate-request.js';
 
 /**
@@ -19,26 +14,27 @@ import { withRequest } from '../requests/candidate-request.js';
 
 const NO_DATA = Buffer.alloc(0);
 
-/** A record that is about to be written: its path, and the version that it must have. */
-export interface Writable {
-  readonly path: string;
-  readonly version: number;
-}
+/** A record that is about to be written, as it was seen. */
+export type Writable = Omit<Change, 'data' | 'parts'>;
 
-/** Makes the record say that a candidate holds the term. The candidate sends it together with a proof. */
-export function claimParts(
-  { path, version }: Writable,
+/**
+ * Makes the record say that a candidate holds the term. The candidate sends it together with a proof.
+ * @param parts - those of a takeover
+ */
+export function claimOf(
+  record: Writable,
   held: Omit<Extract<ElectionRecord, { state: 'held' }>, 'state'>,
-): TransactionPart {
-  return { kind: 'set', path, data: serializeRecord({ state: 'held', ...held }), version };
+  parts: readonly TransactionPart[],
+): Change {
+  return { ...record, data: serializeRecord({ state: 'held', ...held }), parts };
 }
 
 /**
  * Empties a record that can't be read. It may be that of a leader of another release, which can read it: that leader's proofs are refused
  * from then on, and no term begins.
  */
-export function emptyPart({ path, version }: Writable): TransactionPart {
-  return { kind: 'set', path, data: NO_DATA, version };
+export function emptyingOf(record: Writable): Change {
+  return { ...record, data: NO_DATA };
 }
 
 /**
@@ -59,22 +55,21 @@ export function takeoverParts(
 /**
  * Makes a candidate the holder of a term. The servers refuse it if the candidate has left the queue. A candidate that isn't the first
  * learns of the term from a mark on its own node. Then the servers also refuse it if that node has changed since it was read.
+ * @param parts - those that end the former holder's place
  * @param began - how the former term ended, if its own leader doesn't hand it over
  */
-export function handOverParts(
-  queue: string,
-  { path, version }: Writable,
+export function handoverOf(
+  record: Writable,
   successor: Successor,
   term: number,
+  parts: readonly TransactionPart[],
   began: Beginning = 'handover',
-): TransactionPart[] {
+): Change {
   const { node, leaseMs } = successor;
   const known = !successor.isFirst && { id: successor.id };
   const held = { state: 'held', term, ...known, began, node, leaseMs } as const;
-  return [
-    successorPart(`${queue}/${node}`, successor, term),
-    { kind: 'set', path, data: serializeRecord(held), version },
-  ];
+  const marked = successorPart(`${record.path}/${node}`, successor, term);
+  return { ...record, data: serializeRecord(held), parts: [...parts, marked] };
 }
 
 function successorPart(path: string, successor: Successor, term: number): TransactionPart {
@@ -90,31 +85,20 @@ function successorPart(path: string, successor: Successor, term: number): Transa
  * @param deletions - the parts that delete the leader's nodes, its own node first: if that is gone, the error says so, whatever the
  *   state of the record
  */
-export function releaseParts(
-  queue: string,
-  record: Writable & { readonly term: number },
+export function releaseOf(
+  record: Writable,
+  term: number,
   successor: Successor | undefined,
   deletions: readonly TransactionPart[],
-): TransactionPart[] {
-  const { path, version, term } = record;
-  if (successor !== undefined) return [...deletions, ...handOverParts(queue, record, successor, term + 1)];
-  return [...deletions, { kind: 'set', path, data: serializeRecord({ state: 'vacant', term }), version }];
+): Change {
+  if (successor !== undefined) return handoverOf(record, successor, term + 1, deletions);
+  return { ...record, data: serializeRecord({ state: 'vacant', term }), parts: deletions };
 }
 
 /** Leaves the queue while the record doesn't name the candidate. The servers refuse it if the record was written since it was read. */
 export function leaveParts(
-  { path, version }: Writable,
+  { path, version }: Omit<Writable, 'connection'>,
   deletions: readonly TransactionPart[],
 ): TransactionPart[] {
   return [{ kind: 'check', path, version }, ...deletions];
-}
-
-/** The record as its last write, the last part of a transaction, has left it. */
-export function seenAfter<R extends ReadRecord>(
-  value: R,
-  { value: results }: { readonly value: readonly PartResult[] },
-  connection: number,
-): SeenRecord<R> {
-  const stat = results.at(-1)?.stat as Stat;
-  return { value, version: stat.version, zxid: stat.mzxid, connection };
 }

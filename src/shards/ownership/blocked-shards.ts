@@ -3,7 +3,7 @@ import { microtask } from '../../platform/async/promises.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../stored/paths.js';
-import type { SeenRecord } from './shard-records.js';
+import type { SeenShard } from './shard-records.js';
 
 /** A shard that is waited for. */
 interface Blocked {
@@ -48,7 +48,7 @@ export class BlockedShards {
   }
 
   /** Waits for these as well. */
-  wait(blocked: readonly SeenRecord[]): void {
+  wait(blocked: readonly SeenShard[]): void {
     for (const each of blocked) if (!this.#shards.has(each.shard)) this.#watchRecord(each);
     for (const { owner } of this.#shards.values())
       if (owner !== undefined && !this.#owners.has(owner)) this.#watchOwner(owner);
@@ -81,7 +81,7 @@ export class BlockedShards {
     this.#shards.delete(shard);
   }
 
-  #watchRecord({ shard, record, zxid }: SeenRecord): void {
+  #watchRecord({ shard, value, zxid }: SeenShard): void {
     const free = () => this.#free(shard);
     const watch = new NodeWatch(this.#session, this.#paths.recordOf(shard), {
       // The next claim reads it.
@@ -95,7 +95,7 @@ export class BlockedShards {
         this.#onRefused();
       },
     });
-    this.#shards.set(shard, { watch, owner: record.state === 'held' ? record.node : undefined });
+    this.#shards.set(shard, { watch, owner: value.state === 'held' ? value.node : undefined });
   }
 
   /** The tombstone may have come between the look that didn't find it and the watch. */

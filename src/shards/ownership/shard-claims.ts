@@ -6,7 +6,7 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../stored/paths.js';
 import { BlockedShards } from './blocked-shards.js';
-import type { SeenRecord, ShardRecords } from './shard-records.js';
+import type { SeenShard, ShardRecords } from './shard-records.js';
 import { OpenClaims } from './unanswered-claims.js';
 
 /** What the claims ask their owner, and tell it. None of it may throw. */
@@ -153,8 +153,8 @@ export class ShardClaims {
     const foreign = seen.filter((each) => !this.#records.isOwn(each));
     const buried = await this.#buried(foreign);
     const wanted = foreign.filter(({ shard }) => this.#port.isWanted(shard)); // By now.
-    const isFree = ({ record }: SeenRecord) =>
-      record.state === 'vacant' || (record.state === 'held' && buried.has(record.node));
+    const isFree = ({ value }: SeenShard) =>
+      value.state === 'vacant' || (value.state === 'held' && buried.has(value.node));
     const free = wanted.filter(isFree);
     this.#await(wanted.filter((each) => !isFree(each)));
     if (free.length === 0) return;
@@ -165,11 +165,7 @@ export class ShardClaims {
         isRefused = true;
         this.#port.onError(error);
       },
-      accompany: (claimed, commit) =>
-        this.#port.accompany(
-          claimed.map(({ shard }) => shard),
-          commit,
-        ),
+      accompany: (claimed, commit) => this.#port.accompany(claimed, commit),
     });
     for (const [shard, claim] of claims) {
       this.#open.close(shard);
@@ -184,28 +180,28 @@ export class ShardClaims {
     else if (failed.length > 0) this.#isDue = true; // Others were first, or it isn't known.
   }
 
-  #await(blocked: readonly SeenRecord[]): void {
+  #await(blocked: readonly SeenShard[]): void {
     if (!this.#hasStopped) this.#blocked.wait(blocked);
     this.#port.onAwaited([...this.#blocked.shards].filter((shard) => this.#port.isWanted(shard)));
   }
 
   /** Records that another client has deleted or written, or that the session may not read, are looked for again and again. */
-  #noteUnavailable(asked: readonly string[], seen: readonly SeenRecord[]): void {
+  #noteUnavailable(asked: readonly string[], seen: readonly SeenShard[]): void {
     const unavailable = this.#unavailable.among(asked, seen);
     if (unavailable.length > 0) this.#claimLater();
     for (const shard of this.#unavailable.unreported(unavailable)) {
       const path = this.#session.absolute(this.#paths.recordOf(shard));
       this.#port.onError(
         new Error(
-          `${path}, the record of shard ${shard}, is missing, or can't be read: no member can own the shard`,
+          `${path}, the record of shard ${shard}, is missing, or can't be read: no member can claim the shard. "conclave shards status" says what to do`,
         ),
       );
     }
   }
 
   /** Which of the owners have tombstones. */
-  async #buried(seen: readonly SeenRecord[]): Promise<ReadonlySet<string>> {
-    const owners = new Set(seen.flatMap(({ record }) => (record.state === 'held' ? [record.node] : [])));
+  async #buried(seen: readonly SeenShard[]): Promise<ReadonlySet<string>> {
+    const owners = new Set(seen.flatMap(({ value }) => (value.state === 'held' ? [value.node] : [])));
     const looked = await Promise.all(
       [...owners].map(async (owner) => {
         const look = () => this.#session.exists(this.#paths.tombstoneOf(owner));
@@ -217,7 +213,7 @@ export class ShardClaims {
   }
 
   /** A record names the member, which neither owns the shard nor is giving it back. */
-  #isNamed(seen: SeenRecord): void {
+  #isNamed(seen: SeenShard): void {
     const claim = this.#records.claimOf(seen);
     switch (this.#open.read(seen)) {
       case 'claimed':
@@ -245,9 +241,9 @@ class UnavailableRecords {
   readonly #reported = new Set<string>();
 
   /** @returns those of the shards that were asked for whose records weren't seen, or can't be read */
-  among(asked: readonly string[], seen: readonly SeenRecord[]): string[] {
+  among(asked: readonly string[], seen: readonly SeenShard[]): string[] {
     const readable = new Set(
-      seen.flatMap(({ shard, record }) => (record.state === 'unreadable' ? [] : [shard])),
+      seen.flatMap(({ shard, value }) => (value.state === 'unreadable' ? [] : [shard])),
     );
     for (const shard of readable) this.#reported.delete(shard);
     return asked.filter((shard) => !readable.has(shard));

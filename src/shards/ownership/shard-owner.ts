@@ -184,31 +184,27 @@ export class ShardOwner implements ShardListener {
 
   /** Also what was lost: the record may say still that it is this member's. Never rejects. */
   async #giveBack(shards: readonly OwnedShard[]): Promise<void> {
-    const left = new Map(shards.map((shard) => [shard.claim.record, shard]));
+    const left = new Map(shards.map((shard) => [shard.id, shard]));
     const gone = (shard: OwnedShard) => {
-      left.delete(shard.claim.record);
+      left.delete(shard.id);
       this.#forget(shard);
     };
     try {
-      await this.#records.release(
-        shards.map(({ claim }) => claim),
-        {
-          onCertain: ({ record }) => {
-            const shard = left.get(record) as OwnedShard;
-            this.#claims.returned(shard.id);
-            gone(shard);
-          },
-          onRefused: (error) => this.#listener.onError(error),
-          givesUp: () => this.#hasStopped,
-          accompany: (released, commit) => {
-            const given = new Set(released.map(({ record }) => left.get(record)?.id));
-            const kept = [...this.#shards.keys()].filter((shard) => !given.has(shard));
-            return this.#publisher.accompany(this.#numbersOf(kept), commit);
-          },
+      await this.#records.release(new Map(shards.map(({ id, claim }) => [id, claim])), {
+        onCertain: (id) => {
+          this.#claims.returned(id);
+          gone(left.get(id) as OwnedShard);
         },
-      );
+        onRefused: (error) => this.#listener.onError(error),
+        givesUp: () => this.#hasStopped,
+        accompany: (released, commit) => {
+          const given = new Set(released);
+          const kept = [...this.#shards.keys()].filter((shard) => !given.has(shard));
+          return this.#publisher.accompany(this.#numbersOf(kept), commit);
+        },
+      });
     } catch (error) {
-      if (!this.#session.ended.aborted) this.#listener.onError(error);
+      if (!this.#session.ended.aborted && !this.#member.node.isGone) this.#listener.onError(error);
     }
     if (left.size > 0) this.#mayBeNamed = true; // Others wait for this member's tombstone.
     for (const shard of left.values()) gone(shard);

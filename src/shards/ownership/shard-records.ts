@@ -1,28 +1,32 @@
 import { parseRecord, type ReadRecord, serializeRecord } from '../../election/record/record.js';
 import type { Claim } from '../../election/term/term.js';
-import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
-import { abortable, ignore } from '../../platform/async/promises.js';
+import { ignore } from '../../platform/async/promises.js';
 import { inBatches } from '../../platform/collections/lists-and-sets.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
+import {
+  type Change,
+  MOST_PARTS,
+  type Outcome,
+  readEach,
+  release,
+  type Seen,
+  type Sender,
+  swap,
+} from '../../session/versioned-records.js';
 import { type GroupPaths, nodeNameOf } from '../stored/paths.js';
 
-const MOST_PARTS = 256; // Of a request: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.
 const NO_DATA = Buffer.alloc(0);
 const LOOK_AGAIN_MS = 20; // While another member makes the records.
 
 /** The record of a shard as it was read. */
-export interface SeenRecord {
+export interface SeenShard extends Seen<ReadRecord> {
   readonly shard: string;
-  readonly record: ReadRecord;
-  readonly version: number;
-  readonly zxid: bigint;
-  /** The number of the connection that has shown it. */
-  readonly connection: number | undefined;
 }
 
 /** Makes the records that are missing. @throws what a server refuses, the signal's reason, or what ended the session */
@@ -55,21 +59,24 @@ export async function createRecords(
   }
 }
 
-/**
- * Carries out a transaction for these shards, with parts that another unit adds to it.
- * @param commit - called once more, with no parts, if those are refused
- */
-type Accompany<Of> = <T>(
-  shards: readonly Of[],
-  commit: (parts: readonly TransactionPart[]) => Promise<T>,
-) => Promise<T>;
-
-/** What becomes of a claim: see {@link ShardRecords.claim}. */
-export interface ClaimListener {
-  /** A server refuses what isn't another member's claim: to be tried again later. */
+/** What a write of several records tells, and what goes with it. */
+export interface WriteListener {
+  /** A server refuses a record, for another reason than that it was written since. */
   onRefused(error: ZooKeeperError): void;
-  /** Of a claim that fits into one transaction. */
-  readonly accompany: Accompany<SeenRecord>;
+  /**
+   * Carries out a transaction for these shards, with parts that another unit adds to it. Not called beside other transactions on their way.
+   * @param commit - called once more, with no parts, if those are refused
+   */
+  accompany<T>(
+    shards: readonly string[],
+    commit: (parts: readonly TransactionPart[]) => Promise<T>,
+  ): Promise<T>;
+}
+
+/** What becomes of a release: see {@link ShardRecords.release}. */
+export interface ReleaseListener extends WriteListener {
+  onCertain(shard: string): void;
+  givesUp(): boolean;
 }
 
 /**
@@ -83,46 +90,14 @@ export async function readRecords(
   shards: readonly string[],
   signal?: Abortable,
   onRefused: (refusal: ZooKeeperError) => void = ignore,
-): Promise<SeenRecord[]> {
-  const read = inBatches(shards, MOST_PARTS).map((batch) =>
-    readBatch(session, paths, batch, signal, onRefused),
-  );
-  // One listener for all of them: an AbortSignal takes time with the square of their number.
-  const all = signal === undefined ? Promise.all(read) : abortable(Promise.all(read), signal);
-  return (await all).flat();
-}
-
-async function readBatch(
-  session: Session,
-  paths: GroupPaths,
-  shards: readonly string[],
-  signal: Abortable | undefined,
-  onRefused: (refusal: ZooKeeperError) => void,
-): Promise<SeenRecord[]> {
-  let connection: number | undefined;
-  const nodes = await session.retryUntilAnswered(() => {
-    signal?.throwIfAborted();
-    connection = session.connectionNumber;
-    return session.getDataOfEach(shards.map((shard) => paths.recordOf(shard)));
+): Promise<SeenShard[]> {
+  const records = shards.map((shard) => paths.recordOf(shard));
+  const seen = await readEach(session, records, parseRecord, signal);
+  return seen.flatMap((each, at): SeenShard[] => {
+    if (!(each instanceof ZooKeeperError)) return [{ ...each, shard: shards[at] as string }];
+    if (!(each instanceof NoNodeError)) onRefused(each);
+    return [];
   });
-  return nodes.flatMap((node, at): SeenRecord[] => {
-    if (node instanceof ZooKeeperError) {
-      if (!(node instanceof NoNodeError)) onRefused(node);
-      return [];
-    }
-    const { version, mzxid } = node.stat;
-    const record = parseRecord(node.data, version);
-    return [{ shard: shards[at] as string, record, version, zxid: mzxid, connection }];
-  });
-}
-
-/** What becomes of a release: see {@link ShardRecords.release}. */
-export interface ReleaseListener {
-  /** Of a release that fits into one transaction. */
-  readonly accompany: Accompany<Claim>;
-  onCertain(claim: Claim): void;
-  onRefused(error: ZooKeeperError): void;
-  givesUp(): boolean;
 }
 
 /** Claims shards for one member, and gives them back: each a write of the shard's record at the version that was read. */
@@ -141,99 +116,85 @@ export class ShardRecords {
   }
 
   /** See {@link readRecords}. */
-  read(shards: readonly string[], signal: Abortable): Promise<SeenRecord[]> {
+  read(shards: readonly string[], signal: Abortable): Promise<SeenShard[]> {
     return readRecords(this.#session, this.#paths, shards, signal);
   }
 
   /** Whether the record names this member. */
-  isOwn({ record }: SeenRecord): boolean {
+  isOwn({ value }: SeenShard): boolean {
+    return this.#isOwn(value);
+  }
+
+  #isOwn(record: ReadRecord): boolean {
     return record.state === 'held' && record.node === this.#member.entry.node;
   }
 
   /** What this member has, if the record names it. */
-  claimOf({ shard, record, version, zxid, connection }: SeenRecord): Claim {
-    if (record.state !== 'held') throw new TypeError(`the record of shard ${shard} names no member`);
-    return { ...this.#placeOf(shard), term: record.term, version, token: zxid, connection };
+  claimOf({ shard, value, version, zxid, connection }: SeenShard): Claim {
+    if (value.state !== 'held') throw new TypeError(`the record of shard ${shard} names no member`);
+    return this.#claimOf(shard, value.term, { version, zxid, connection });
+  }
+
+  #claimOf(shard: string, term: number, seen: Omit<Seen<unknown>, 'value'>): Claim {
+    const { version, zxid: token, connection } = seen;
+    return {
+      record: this.#paths.recordOf(shard),
+      node: this.#member.node.path,
+      term,
+      version,
+      token,
+      connection,
+    };
   }
 
   /**
-   * Claims these shards, which were seen vacant, or held by members that have tombstones. Shards that are refused are left out, and the
-   * rest is claimed. Shards that were seen over another connection are left out, too: in a restored backup the record may be at that
-   * version by another member's claim.
+   * Claims these shards, which were seen vacant, or held by members that have tombstones. Those that are refused are left out, and those
+   * that were seen over another connection.
    * @returns the claims, by shard. Shards that aren't among them are to be read again
-   * @throws NodeLostError if the member's node is gone, what ended the session, or a server's refusal of them all
+   * @throws NodeLostError if the member's node is gone, or what ended the session
    */
-  async claim(seen: readonly SeenRecord[], how: ClaimListener): Promise<Map<string, Claim>> {
-    const all = inBatches(seen, MOST_PARTS);
-    const claimed = await Promise.allSettled(
-      all.map((batch) => this.#claimBatch(batch, accompaniedIfOne(all, how))),
+  async claim(seen: readonly SeenShard[], how: WriteListener): Promise<Map<string, Claim>> {
+    const { entry, session } = this.#member;
+    const { leaseMs } = session;
+    const changes = seen.map(({ shard, value, version, connection }): Change => {
+      const held = { term: termOf(value) + 1, id: this.#id, node: entry.node, leaseMs };
+      const data = serializeRecord({ state: 'held', ...held });
+      const change = { path: this.#paths.recordOf(shard), data, version, connection };
+      if (value.state !== 'held') return change;
+      // It passes to another member by its owner's tombstone.
+      return { ...change, parts: [{ kind: 'check', path: this.#paths.tombstoneOf(value.node) }] };
+    });
+    const outcomes = await swap(
+      session,
+      changes,
+      this.#sender(
+        seen.map(({ shard }) => shard),
+        how,
+      ),
     );
-    const claims = new Map(claimed.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])));
-    // The claims of the other transactions stay.
-    if (claims.size === 0) for (const each of claimed) if (each.status === 'rejected') throw each.reason;
+    const claims = new Map<string, Claim>();
+    for (const { shard, value } of seen) {
+      const outcome = outcomes.get(this.#paths.recordOf(shard));
+      if (outcome?.kind === 'written') claims.set(shard, this.#claimOf(shard, termOf(value) + 1, outcome));
+    }
+    for (const error of refusalsIn(outcomes.values())) how.onRefused(error);
     return claims;
   }
 
-  async #claimBatch(
-    batch: readonly SeenRecord[],
-    { onRefused, accompany }: ClaimListener,
-  ): Promise<[string, Claim][]> {
+  /** Together with what others write, unless that makes several transactions. They would not say the same. */
+  #sender(shards: readonly string[], { accompany }: WriteListener): Sender {
     const { session, node } = this.#member;
-    const now = session.connectionNumber;
-    let left = batch.filter(({ connection }) => connection !== undefined && connection === now);
-    while (left.length > 0) {
-      const tombstones = [...new Set(left.flatMap((each) => this.#tombstoneOf(each) ?? []))];
-      const checks = tombstones.map((path): TransactionPart => ({ kind: 'check', path }));
-      const writes = left.map((each) => this.#claimOne(each));
-      try {
-        const { zxid } = await accompany(left, (others) => node.commit([...checks, ...writes, ...others]));
-        return left.map(({ shard, record, version }) => [
-          shard,
-          {
-            ...this.#placeOf(shard),
-            term: termOf(record) + 1,
-            version: version + 1,
-            token: zxid,
-            connection: now,
-          },
-        ]);
-      } catch (error) {
-        if (isUnanswered(error)) {
-          await node.renew(); // By then the servers have carried out the transaction, or never will.
-          return [];
-        }
-        if (!(error instanceof ZooKeeperError)) throw error;
-        const isRefused = (each: SeenRecord) =>
-          [this.#paths.recordOf(each.shard), this.#tombstoneOf(each)].some(
-            (path) => path !== undefined && session.absolute(path) === error.path,
-          );
-        if (!left.some(isRefused)) throw error;
-        if (!isOutdated(error)) onRefused(error);
-        left = left.filter((each) => !isRefused(each));
-      }
-    }
-    return [];
-  }
-
-  #claimOne({ shard, record, version }: SeenRecord): TransactionPart {
-    const { session, entry } = this.#member;
-    const data = serializeRecord({
-      state: 'held',
-      term: termOf(record) + 1,
-      id: this.#id,
-      node: entry.node,
-      leaseMs: session.leaseMs,
-    });
-    return { kind: 'set', path: this.#paths.recordOf(shard), data, version };
-  }
-
-  /** A shard that is held passes to another member by its owner's tombstone. */
-  #tombstoneOf({ record }: SeenRecord): string | undefined {
-    return record.state === 'held' ? this.#paths.tombstoneOf(record.node) : undefined;
-  }
-
-  #placeOf(shard: string) {
-    return { record: this.#paths.recordOf(shard), node: this.#member.node.path };
+    const byPath = new Map(shards.map((shard) => [this.#paths.recordOf(shard), shard]));
+    return {
+      commit: (parts, paths) =>
+        shards.length > MOST_PARTS
+          ? node.commit(parts)
+          : accompany(
+              paths.map((path) => byPath.get(path) as string),
+              (others) => node.commit([...parts, ...others]),
+            ),
+      barrier: () => session.retryUntilAnswered(() => node.commit([]), node.lost),
+    };
   }
 
   /**
@@ -243,99 +204,35 @@ export class ShardRecords {
    * @param how.onCertain - it is certain of this one
    * @param how.onRefused - a server refuses it: called each time
    * @param how.givesUp - whether what is refused isn't tried again
-   * @throws what ended the session
+   * @throws NodeLostError, or what ended the session
    */
-  async release(claims: readonly Claim[], how: ReleaseListener): Promise<void> {
-    const all = inBatches(claims, MOST_PARTS);
-    await Promise.all(all.map((batch) => this.#releaseBatch(batch, accompaniedIfOne(all, how))));
-  }
-
-  async #releaseBatch(batch: readonly Claim[], how: ReleaseListener): Promise<void> {
+  async release(claims: ReadonlyMap<string, Claim>, how: ReleaseListener): Promise<void> {
     const { session, node } = this.#member;
-    let left = batch;
-    const settle = (isCertain: (claim: Claim) => boolean) => {
-      for (const claim of left.filter(isCertain)) how.onCertain(claim);
-      left = left.filter((claim) => !isCertain(claim));
-    };
-    // In a restored backup another member may have the record at that version: over another connection it is read first.
-    let shownOn = batch[0]?.connection;
-    while (left.length > 0 && !node.isGone) {
-      try {
-        if (session.connectionNumber === undefined) await session.whenConnected();
-        const now = session.connectionNumber;
-        if (now !== shownOn || left.some(({ connection }) => connection !== now)) {
-          const claimed = await Promise.all(left.map((claim) => this.#isClaimed(claim)));
-          const isClaimed = new Map(left.map((claim, at) => [claim, claimed[at]]));
-          settle((claim) => isClaimed.get(claim) !== true);
-          shownOn = now;
-          left = left.map((claim) => ({ ...claim, connection: now }));
-          continue;
-        }
-        const writes = left.map(
-          ({ record, term, version }): TransactionPart => ({
-            ...{ kind: 'set', path: record, version },
-            data: serializeRecord({ state: 'vacant', term }),
-          }),
-        );
-        await how.accompany(left, (others) => session.commit([...writes, ...others]));
-        settle(() => true);
-      } catch (error) {
-        shownOn = undefined; // It may have been carried out.
-        if (isUnanswered(error)) continue;
-        if (!(error instanceof ZooKeeperError)) throw error;
-        const isIt = ({ record }: Claim) => session.absolute(record) === error.path;
-        if (isOutdated(error) && left.some(isIt)) settle(isIt);
-        else {
-          how.onRefused(error);
-          if (how.givesUp()) return;
-          const [refused, others] = [left.filter(isIt), left.filter((claim) => !isIt(claim))];
-          if (refused.length > 0 && others.length > 0)
-            return void (await Promise.all([
-              this.#releaseLater(refused, how),
-              this.#releaseBatch(others, how),
-            ]));
-          return await this.#releaseLater(left, how);
-        }
-      }
+    const isOwn = (data: Buffer, version: number) => this.#isOwn(parseRecord(data, version));
+    for (let left = [...claims]; left.length > 0 && !node.isGone; ) {
+      const sender = this.#sender(
+        left.map(([shard]) => shard),
+        how,
+      );
+      const changes = left.map(([, { record: path, term, version, connection }]) => ({
+        ...{ path, data: serializeRecord({ state: 'vacant', term }), version, connection },
+      }));
+      const outcomes = await release(session, changes, { ...sender, isOwn });
+      const isRefused = ({ record }: Claim) => outcomes.get(record)?.kind === 'refused';
+      for (const [shard, claim] of left) if (!isRefused(claim)) how.onCertain(shard);
+      left = left.filter(([, claim]) => isRefused(claim));
+      for (const error of refusalsIn(outcomes.values())) how.onRefused(error);
+      if (left.length === 0 || how.givesUp()) return;
+      await sleep(session.clock, session.leaseMs, node.lost).catch(ignore);
     }
   }
-
-  async #releaseLater(left: readonly Claim[], how: ReleaseListener): Promise<void> {
-    const { session, node } = this.#member;
-    await sleep(session.clock, session.leaseMs, node.lost).catch(ignore);
-    await this.#releaseBatch(
-      left.map((claim) => ({ ...claim, connection: undefined })),
-      how,
-    );
-  }
-
-  /** Whether the record is as the claim left it. */
-  async #isClaimed({ record, version }: Claim): Promise<boolean> {
-    try {
-      const { data, stat } = await this.#session.getData(record);
-      const found = parseRecord(data, stat.version);
-      const isOwn = found.state === 'held' && found.node === this.#member.entry.node;
-      return isOwn && stat.version === version;
-    } catch (error) {
-      if (error instanceof NoNodeError) return false;
-      throw error;
-    }
-  }
-}
-
-/** The record was written, or the node that was to be there has gone. */
-function isOutdated(error: ZooKeeperError): boolean {
-  return error instanceof BadVersionError || error instanceof NoNodeError;
 }
 
 function termOf(record: ReadRecord): number {
   return record.state === 'unreadable' ? 0 : record.term;
 }
 
-/** Beside several transactions that are on their way at once, a write of its own has to say the outcome. */
-function accompaniedIfOne<How extends { readonly accompany: Accompany<never> }>(
-  all: readonly unknown[],
-  how: How,
-): How {
-  return all.length === 1 ? how : { ...how, accompany: (_, commit) => commit([]) };
+/** The servers may have refused several changes for one reason. */
+function refusalsIn(outcomes: Iterable<Outcome>): ReadonlySet<ZooKeeperError> {
+  return new Set([...outcomes].flatMap((each) => (each.kind === 'refused' ? [each.error] : [])));
 }

@@ -1,4 +1,4 @@
-import type { SeenRecord } from './shard-records.js';
+import type { SeenShard } from './shard-records.js';
 
 /** What a record that names the member says to it. */
 export type OwnRecord =
@@ -40,7 +40,7 @@ export class OpenClaims {
   }
 
   /** A record that names the member was read. Also closes the claim. */
-  read({ shard, version }: SeenRecord): OwnRecord {
+  read({ shard, version }: SeenShard): OwnRecord {
     const claimed = this.#open.get(shard);
     this.#open.delete(shard);
     if (version === claimed) return 'claimed';

@@ -241,11 +241,11 @@ export class Planner {
     const present = new Set(watch.present.map(({ node }) => node));
     const buried = new Set(tombstones);
     let areAllThere = true;
-    for (const { record } of records ?? []) {
-      if (record.state !== 'held' || present.has(record.node)) continue;
+    for (const { value } of records ?? []) {
+      if (value.state !== 'held' || present.has(value.node)) continue;
       areAllThere = false;
-      const tombstone = paths.tombstoneOf(record.node).slice(paths.tombstones.length + 1);
-      if (!buried.has(tombstone)) watch.noteNamed(record.node);
+      const tombstone = paths.tombstoneOf(value.node).slice(paths.tombstones.length + 1);
+      if (!buried.has(tombstone)) watch.noteNamed(value.node);
     }
     return !areAllThere;
   }
@@ -255,7 +255,7 @@ export class Planner {
     const { session, paths } = this.#options;
     if (records === undefined) return; // There were none.
     const named = new Set(
-      records.flatMap(({ record }) => (record.state === 'held' ? [paths.tombstoneOf(record.node)] : [])),
+      records.flatMap(({ value }) => (value.state === 'held' ? [paths.tombstoneOf(value.node)] : [])),
     );
     const unnamed = tombstones
       .map((name) => `${paths.tombstones}/${name}`)

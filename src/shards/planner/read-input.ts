@@ -8,7 +8,7 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { SeenMember } from '../members/member-watch.js';
-import type { SeenRecord, ShardRecords } from '../ownership/shard-records.js';
+import type { SeenShard, ShardRecords } from '../ownership/shard-records.js';
 import {
   type MemberReport,
   type Pins,
@@ -51,7 +51,7 @@ export interface Facts {
   /** The names of all tombstones. They were listed before the records were read. */
   readonly tombstones: readonly string[];
   /** `undefined`: they weren't read, and the members' publications were in their place. */
-  readonly records: readonly SeenRecord[] | undefined;
+  readonly records: readonly SeenShard[] | undefined;
   /** The live members that own shards: by shard, the member's node. */
   readonly holders: ReadonlyMap<string, string>;
   /** Of all live members. */
@@ -251,8 +251,8 @@ async function unlessForbidden<T>({ onError }: FactsSource, reading: Promise<T>)
 /** A shard, and the node of the member that owns it. */
 type Holding = readonly [shard: string, node: string];
 
-function heldBy({ shard, record }: SeenRecord): Holding[] {
-  return record.state === 'held' ? [[shard, record.node]] : [];
+function heldBy({ shard, value }: SeenShard): Holding[] {
+  return value.state === 'held' ? [[shard, value.node]] : [];
 }
 
 function holdersOf(

@@ -29,7 +29,7 @@ const WRONG: readonly (readonly [what: string, rules: Partial<Rules>])[] = [
   ['a takeover deletes nothing', { takeoverParts: () => [] }],
   [
     'a claim writes the record at any version',
-    { claimParts: (...given) => ({ ...SHIPPED.claimParts(...given), version: -1 }) },
+    { claimOf: (...given) => ({ ...SHIPPED.claimOf(...given), version: -1 }) },
   ],
   [
     'a candidate does not wait when the node of the leader is gone',

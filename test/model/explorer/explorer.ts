@@ -5,6 +5,7 @@ import * as shippedTransitions from '../../../src/election/term/transactions.js'
 import { afterRead, type Sign, UNSEEN } from '../../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import type { TransactionPart } from '../../../src/session/protocol/records.js';
+import { partsOf } from '../../../src/session/versioned-records.js';
 import { type Exploration, type Next, search } from './search.js';
 
 /**
@@ -25,9 +26,9 @@ const CONNECTION = 1;
 export interface Rules {
   readonly decide: typeof shippedDecide.decide;
   readonly takeoverParts: typeof shippedTransitions.takeoverParts;
-  readonly claimParts: typeof shippedTransitions.claimParts;
-  readonly releaseParts: typeof shippedTransitions.releaseParts;
-  readonly emptyPart: typeof shippedTransitions.emptyPart;
+  readonly claimOf: typeof shippedTransitions.claimOf;
+  readonly releaseOf: typeof shippedTransitions.releaseOf;
+  readonly emptyingOf: typeof shippedTransitions.emptyingOf;
   /** The parts of the proof that a claim contains. */
   readonly claimProof: (own: string) => TransactionPart[];
   /** The parts of a leader's proof. @param version - that of the record with which its term began */
@@ -353,7 +354,7 @@ class Steps {
   /** The reply may be lost: then the candidate looks. */
   #empty(index: number, { version }: SeenRecord): void {
     const own = { kind: 'check', path: ownPath(index) } as const;
-    const world = carriedOut(this.#world, [own, this.#rules.emptyPart({ path: QUEUE, version })]);
+    const world = carriedOut(this.#world, [own, ...partsOf([this.#rules.emptyingOf(recordAt(version))])]);
     const unknown = { record: undefined };
     if (world === undefined) return this.#add(index, 'may not empty the record', unknown);
     this.#add(index, 'empties the record, and hears nothing', unknown, world);
@@ -372,10 +373,10 @@ class Steps {
       instead === undefined || value.state !== 'held'
         ? []
         : this.#rules.takeoverParts(QUEUE, value.node, instead);
-    const claim = this.#rules.claimParts({ path: QUEUE, version }, held);
+    const claim = this.#rules.claimOf(recordAt(version), held, deletions);
     this.#add(index, 'sends a claim', {
       claim: {
-        ...{ age: 0, parts: [...this.#rules.claimProof(own), ...deletions, claim] },
+        ...{ age: 0, parts: [...this.#rules.claimProof(own), ...partsOf([claim])] },
         ...{ over: version, instead: instead?.version },
       },
     });
@@ -397,16 +398,16 @@ class Steps {
       (path) => ({ kind: 'delete', path }) as const,
     );
     const { term } = record.value;
-    const parts = this.#rules.releaseParts(
-      QUEUE,
-      { path: QUEUE, version: record.version, term },
-      successor,
-      deletions,
-    );
-    const world = carriedOut(this.#world, parts);
+    const giving = this.#rules.releaseOf(recordAt(record.version), term, successor, deletions);
+    const world = carriedOut(this.#world, partsOf([giving]));
     if (world !== undefined) this.#add(index, 'has its release carried out', {}, world);
     else this.#add(index, 'finds its node gone', { does: 'gone', lease: 0 });
   }
+}
+
+/** The record as a candidate has seen it. */
+function recordAt(version: number) {
+  return { path: QUEUE, version, connection: CONNECTION };
 }
 
 /** A short name of a state. */

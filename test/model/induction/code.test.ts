@@ -1,11 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { Successor } from '../../../src/election/candidates/successor.js';
 import { serializeRecord } from '../../../src/election/record/record.js';
 import {
-  claimParts,
-  emptyPart,
-  handOverParts,
+  claimOf,
+  emptyingOf,
+  handoverOf,
   leaveParts,
-  releaseParts,
+  releaseOf,
   takeoverParts,
 } from '../../../src/election/term/transactions.js';
 import { HolderTransaction } from '../../../src/lease/guarded-transaction.js';
@@ -13,6 +14,7 @@ import { OwnNode } from '../../../src/lease/own-node.js';
 import { MISSING } from '../../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import type { TransactionPart } from '../../../src/session/protocol/records.js';
+import { partsOf } from '../../../src/session/versioned-records.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { type NodeName, type Part, WRITES, type Write } from './writes.mjs';
 
@@ -30,7 +32,8 @@ const NODES: Readonly<Record<string, NodeName>> = {
   [`${QUEUE}/${SUCCESSOR}`]: "successor's own",
 };
 const VERSIONS = { v: 7, k: 3, n: 2 };
-const RECORD = { path: QUEUE, version: VERSIONS.v, term: 4 };
+const RECORD = { path: QUEUE, version: VERSIONS.v, connection: 1 };
+const TERM_NUMBER = 4;
 const TERM = { path: QUEUE, version: VERSIONS.v };
 const FIRST = { isFirst: true, node: SUCCESSOR, leaseMs: LEASE_MS } as const;
 const CHOSEN = {
@@ -40,30 +43,35 @@ const CHOSEN = {
 
 type Send = (node: OwnNode) => unknown;
 
-const CLAIM = claimParts(RECORD, { term: 5, node: OWN, leaseMs: LEASE_MS });
+const claiming = (ending: readonly TransactionPart[] = []) =>
+  partsOf([claimOf(RECORD, { term: TERM_NUMBER + 1, node: OWN, leaseMs: LEASE_MS }, ending)]);
 const silent = (version: number) => takeoverParts(QUEUE, HOLDER, { version });
-const passingOn = handOverParts(QUEUE, RECORD, CHOSEN, 5);
+const passingOn = (ending: readonly TransactionPart[] = []) =>
+  partsOf([handoverOf(RECORD, CHOSEN, TERM_NUMBER + 1, ending)]);
+
+const releasing = (successor: Successor | undefined, { deletions }: OwnNode) =>
+  partsOf([releaseOf(RECORD, TERM_NUMBER, successor, deletions)]);
 
 /** How the shipped code sends each write. */
 const SENT: Readonly<Partial<Record<keyof typeof WRITES, Send>>> = {
   barrier: (node) => node.commit([]),
   proof: (node) => node.beginTerm([{ kind: 'check', path: QUEUE, version: VERSIONS.v }], TERM),
-  claim: (node) => node.beginTerm([CLAIM], TERM),
-  empty: (node) => node.commit([emptyPart(RECORD)]),
-  takeover: (node) => node.beginTerm([...silent(VERSIONS.k), CLAIM], TERM),
-  takeoverOfMissing: (node) => node.beginTerm([...silent(MISSING), CLAIM], TERM),
-  passOn: (node) => node.commit(passingOn),
-  passOnTakeover: (node) => node.commit([...silent(VERSIONS.k), ...passingOn]),
-  handOver: (node) => releaseParts(QUEUE, RECORD, FIRST, node.deletions),
-  handOverToChosen: (node) => releaseParts(QUEUE, RECORD, CHOSEN, node.deletions),
-  release: (node) => releaseParts(QUEUE, RECORD, undefined, node.deletions),
+  claim: (node) => node.beginTerm(claiming(), TERM),
+  empty: (node) => node.commit(partsOf([emptyingOf(RECORD)])),
+  takeover: (node) => node.beginTerm(claiming(silent(VERSIONS.k)), TERM),
+  takeoverOfMissing: (node) => node.beginTerm(claiming(silent(MISSING)), TERM),
+  passOn: (node) => node.commit(passingOn()),
+  passOnTakeover: (node) => node.commit(passingOn(silent(VERSIONS.k))),
+  handOver: (node) => releasing(FIRST, node),
+  handOverToChosen: (node) => releasing(CHOSEN, node),
+  release: (node) => releasing(undefined, node),
   leave: (node) => leaveParts(RECORD, node.deletions),
   guarded: (node) =>
     new HolderTransaction([node], () => new Error('over'), { ...TERM, absolutePath: QUEUE }).commit(),
 };
 
 /** The parts that the code sends, in the words of the table. */
-async function partsOf(send: Send): Promise<Part[]> {
+async function sentBy(send: Send): Promise<Part[]> {
   const { open } = await startWithTestClock();
   const session = await open();
   const sent = vi.spyOn(session, 'commit').mockImplementation(() => new Promise(() => undefined));
@@ -84,7 +92,7 @@ function contentOf(node: NodeName, data: Buffer): Part['content'] {
   if (node === "successor's own") return 'you lead';
   if (node !== 'record') return undefined;
   if (data.length === 0) return 'empty';
-  if (data.equals(serializeRecord({ state: 'vacant', term: RECORD.term }))) return 'vacant';
+  if (data.equals(serializeRecord({ state: 'vacant', term: TERM_NUMBER }))) return 'vacant';
   return data.includes(SUCCESSOR) ? 'held by the successor' : 'held by the sender';
 }
 
@@ -92,6 +100,6 @@ describe('the shipped code sends the parts of the table, in that order', () => {
   it.each(Object.entries(SENT))('%s', async (name, send) => {
     const { parts }: Write = WRITES[name as keyof typeof WRITES];
     const expected = parts.map(({ kind, node, version, content }) => ({ kind, node, version, content }));
-    expect(await partsOf(send)).toEqual(expected);
+    expect(await sentBy(send)).toEqual(expected);
   });
 });

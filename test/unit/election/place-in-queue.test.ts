@@ -160,6 +160,25 @@ describe('a leader that is silent for longer than its lease', () => {
     expect(next.elector.state.name).toBe('waiting');
   });
 
+  it('is replaced by that one also if it was heard once more before it died, so that the first takeover was refused', async () => {
+    const { clock, server, open, join, leading } = await setUp();
+    const [first, next, operator] = [await join(), await join(), await open()];
+    await leading(first);
+    const preferred = await join({ priority: 7 });
+    await clock.advance(60_000);
+    first.silence();
+    const { session } = next.elector;
+    const list = session.listChildren.bind(session);
+    const lookForPreferred = vi.spyOn(session, 'listChildren').mockImplementationOnce(async (path) => {
+      await operator.setData(first.node.replace(/_c_(.*)-lock-.*/, '_h_$1'), Buffer.alloc(0));
+      return await list(path);
+    });
+    await clock.advanceUntil(() => lookForPreferred.mock.calls.length === 1);
+    server.expireSession((each) => each.id === server.sessionOf(first.node)?.id);
+    await leading(preferred);
+    expect(next.elector.state.name).toBe('waiting');
+  });
+
   it('is replaced also if it was nominated, and the first in the queue waits for it', async () => {
     const { clock, join, leading, untilLeading } = await setUp();
     const first = await join();

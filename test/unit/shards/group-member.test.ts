@@ -232,7 +232,7 @@ describe('a member of a group of shards', () => {
     expect(idsOf(second)).toEqual(['0', '1', '2', '4', '5', '6', '7']);
     expect(second.member.lacking).toEqual(['3']);
     expect(second.errors.splice(0).map(String)).toEqual([
-      `Error: ${GROUP}/shards/3, the record of shard 3, is missing, or can't be read: no member can own the shard`,
+      `Error: ${GROUP}/shards/3, the record of shard 3, is missing, or can't be read: no member can claim the shard. "conclave shards status" says what to do`,
     ]);
   });
 

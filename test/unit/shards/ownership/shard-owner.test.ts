@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { takeoverDelayMs } from '../../../../src/lease/silence.js';
 import type { TransactionPart } from '../../../../src/session/protocol/records.js';
 import type { Session } from '../../../../src/session/session.js';
 import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
@@ -286,6 +287,34 @@ describe('a claim of a shard', () => {
     await clock.advance(1000);
     expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1']);
     expect(member.acquired.map(({ number }) => number)).toEqual([1, 1]);
+  });
+});
+
+describe('a shard whose record another client has overwritten', () => {
+  it.each([
+    ['no data', ''],
+    ['a word', 'maintenance'],
+    ['a record of a later format', '{"format":2,"state":"vacant","term":9}'],
+    ['a record that was cut off', '{"format":1,"state":"vac'],
+  ])('with %s is kept by its owner, and claimed by no member until it is vacant', async (_, data) => {
+    const { clock, outsider, join } = await setUpOwners();
+    const [owner, other] = [await join('a'), await join('b')];
+    owner.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(outsider.setData(RECORD, Buffer.from(data)));
+    other.owner.follow(['0']);
+    await clock.advance(3 * takeoverDelayMs(TIMES.leaseMs));
+    expect([owner.acquired[0]?.isHeld(), other.told]).toEqual([true, []]);
+    owner.owner.follow([]);
+    await clock.advance(3 * takeoverDelayMs(TIMES.leaseMs));
+    expect([owner.owner.owned, other.told]).toEqual([[], []]);
+    expect(other.errors.splice(0).map(String)).toEqual([
+      `Error: ${RECORD}, the record of shard 0, is missing, or can't be read: no member can claim the shard. "conclave shards status" says what to do`,
+    ]);
+    await clock.advanceUntil(outsider.setData(RECORD, Buffer.from('{"format":1,"state":"vacant","term":2}')));
+    await clock.advance(2 * TIMES.leaseMs);
+    expect(other.told).toEqual(['acquired 0']);
+    expect(other.acquired[0]?.number).toBe(3);
   });
 });
 

@@ -4,7 +4,7 @@ import { ZooKeeperError } from '../../../../src/errors.js';
 import { HeartbeatNode } from '../../../../src/lease/heartbeat-node.js';
 import { deferred, ignore } from '../../../../src/platform/async/promises.js';
 import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
-import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
+import type { SeenShard, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
 import { Planner, SETTLE_MS } from '../../../../src/shards/planner/planner.js';
 import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-names.js';
@@ -208,9 +208,9 @@ async function setUpAlone() {
     commit: () => Promise.resolve(),
   };
   const term = { signal: controller.signal, transaction: () => transaction } as unknown as Term;
-  const reads: ReturnType<typeof deferred<SeenRecord[]>>[] = [];
+  const reads: ReturnType<typeof deferred<SeenShard[]>>[] = [];
   const read = () => {
-    reads.push(deferred<SeenRecord[]>());
+    reads.push(deferred<SeenShard[]>());
     return reads.at(-1)?.promise;
   };
   const errors: unknown[] = [];
