@@ -168,9 +168,10 @@ function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
         provide: token,
         inject,
         useFactory: async (...given: never[]) => {
-          const election: ElectionSupervisorOptions<T> = await (useFactory as (...of: never[]) => never)(
-            ...given,
-          );
+          const make: (
+            ...of: never[]
+          ) => ElectionSupervisorOptions<T> | Promise<ElectionSupervisorOptions<T>> = useFactory;
+          const election = await make(...given);
           return new ElectionSupervisor<T>({ ...election, logger: election.logger ?? logger });
         },
       },
