@@ -15,6 +15,7 @@ export const ROWS = /** @type {const} */ ([
   'idle',
   'lost-sessions',
   'many-elections',
+  'many-holds',
   'shards',
   'start-up',
   'package',

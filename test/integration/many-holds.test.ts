@@ -5,7 +5,7 @@ import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
-// The figures on a quiet machine are in bench/results. Here a busy one has to manage, which a cost for each pair of holds doesn't.
+// The benchmark's row many-holds has the figures of a quiet machine. A busy one has to manage here, which a cost for each pair of holds doesn't.
 const [SHARDS, LOCKS] = [4096, 1000];
 const TIMES = { sessionTimeoutMs: 12_000, logger: SILENT };
 const LONGEST_BLOCK_MS = 2000;

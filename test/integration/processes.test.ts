@@ -249,25 +249,29 @@ it("a process whose leader's work outlasts the lease ends with code 70 when onOv
 
 describe('logging', () => {
   const run = async (environment: Record<string, string | undefined>, ...level: string[]) => {
-    const { stdout } = await execaNode(fixture('session-logger.mjs'), [connectString(), ...level], {
+    const { stdout, stderr } = await execaNode(fixture('session-logger.mjs'), [connectString(), ...level], {
       env: environment,
     });
-    return stdout.split('\n').filter((line) => line !== '');
+    return [stdout, stderr].map((text) => text.split('\n').filter((line) => line !== '')) as [
+      string[],
+      string[],
+    ];
   };
 
-  it('leaves stdout to the application unless CONCLAVE_LOG_LEVEL says otherwise', async () => {
-    expect(await run({ CONCLAVE_LOG_LEVEL: undefined })).toEqual([]);
-    const [line] = await run({ CONCLAVE_LOG_LEVEL: 'warn' });
+  it('leaves stdout to the application, also at a level that CONCLAVE_LOG_LEVEL says', async () => {
+    expect((await run({ CONCLAVE_LOG_LEVEL: undefined }))[0]).toEqual([]);
+    const [stdout, [line]] = await run({ CONCLAVE_LOG_LEVEL: 'warn' });
+    expect(stdout).toEqual([]);
     expect(JSON.parse(line as string)).toMatchObject({ name: 'conclave', level: 40, askedMs: 10_000_000 });
   });
 
   it('goes to the logger that is given, at its level', async () => {
-    const [line] = await run({}, 'warn');
+    const [[line]] = await run({}, 'warn');
     expect(JSON.parse(line as string)).toMatchObject({
       name: 'own',
       msg: 'the servers granted a different session timeout',
     });
-    expect(await run({ CONCLAVE_LOG_LEVEL: 'trace' }, 'error')).toEqual([]);
+    expect(await run({ CONCLAVE_LOG_LEVEL: 'trace' }, 'error')).toEqual([[], []]);
   });
 });
 
