@@ -69,8 +69,8 @@ const MOST_OF_A_THREAD = 20_000;
 const LOGGING = { CONCLAVE_LOG_LEVEL: 'info' };
 
 /** @param {Outcome} outcome */
-function isLogged({ code, stdout }) {
-  return code === 0 && stdout.includes('"name":"conclave"');
+function isLogged({ code, stderr }) {
+  return code === 0 && stderr.includes('"name":"conclave"');
 }
 
 /** @param {Outcome} outcome @param {string} what @param {boolean} isRight */

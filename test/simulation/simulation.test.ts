@@ -73,7 +73,7 @@ describe('the simulation', () => {
 
   it.each<[Rules, number]>([
     ['no-delay', 12],
-    ['pings', 107],
+    ['pings', 252],
     ['pings-no-delay', 7],
     ['curator', 1],
   ])(

@@ -1,11 +1,9 @@
 import { expect, it } from 'vitest';
 import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import { machineInstantIn } from '../../src/platform/time/machine-instant.js';
 import { type Given, Repeater } from '../../src/session/connection-thread/heartbeat-repeater.js';
 import { StallWatch } from '../../src/session/connection-thread/stall-watch.js';
 import { ProofBatch, type ProvenNode } from '../../src/session/keep-alive/heartbeat-batch.js';
-import { SimulatedThread } from './candidates/thread.js';
 import { simulate } from './run.js';
 import { findEach, replace } from './wrong.js';
 
@@ -79,22 +77,6 @@ findEach([
     make: () =>
       giveInstead((given, former) =>
         former === undefined || given.heartbeats.some(({ isForHeld }) => isForHeld) ? given : former,
-      ),
-  },
-  {
-    what: 'a thread whose leases count from the replies',
-    hint: 35,
-    found: /^two leaders: /,
-    faultRate: 'stalls',
-    make: () =>
-      replace(
-        SimulatedThread.prototype,
-        'proved',
-        (right) =>
-          function (this: SimulatedThread, lease) {
-            const now = machineInstantIn(() => 0, this.machine.sources);
-            right.call(this, lease, now);
-          },
       ),
   },
   {

@@ -1,28 +1,12 @@
 import { GuardedProcess } from '../../src/cluster/dead-children/guarded-process.js';
 import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { ElectionReader } from '../../src/election/record/election-reader.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { Connection } from '../../src/session/connection/connection.js';
 import { Session } from '../../src/session/session.js';
 import { findEach, replace, type Wrong } from './wrong.js';
 
 const WRONG: readonly Wrong[] = [
-  {
-    what: 'an observer that believes a server that is behind',
-    hint: 405,
-    found: /^observer: .* shows term \d+ after term/,
-    faultRate: 'few',
-    make: () => {
-      const { lastZxid } = Object.getOwnPropertyDescriptors(Connection.prototype);
-      Object.defineProperty(Connection.prototype, 'lastZxid', { configurable: true, get: () => 0n });
-      const makeRight = replace(ElectionReader.prototype, 'catchUp', () => () => Promise.resolve());
-      return () => {
-        Object.defineProperty(Connection.prototype, 'lastZxid', lastZxid as PropertyDescriptor);
-        makeRight();
-      };
-    },
-  },
   {
     what: 'an observer that shows a leader for as long as it has no server',
     hint: 14,

@@ -87,11 +87,11 @@ function optionsOf({ help, unit, buckets }: Family): InstrumentOptions {
 
 /** The part of OpenTelemetry's `Tracer` that Conclave uses. */
 export interface Tracer {
-  startSpan(name: string, options?: SpanOptions): Span;
+  startSpan(name: string, options?: SpanStart): Span;
 }
 
-/** The part of OpenTelemetry's `SpanOptions` that Conclave uses. */
-export interface SpanOptions {
+/** The part of OpenTelemetry's `SpanStart` that Conclave uses. */
+export interface SpanStart {
   root?: boolean;
   startTime?: Date;
   attributes?: Record<string, string | number>;
