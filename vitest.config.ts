@@ -13,7 +13,13 @@ const common = {
 const HAZARDS = 'test/hazards/*.test.ts';
 const CHAOS = 'test/chaos/*.test.ts';
 const NEMESIS = 'test/chaos/nemesis.test.ts';
-const RECOVERY = ['test/chaos/half-open-link.test.ts', 'test/chaos/run.test.ts'];
+// They measure recoveries, or cause loads that other tests would suffer from.
+const RECOVERY = [
+  'test/chaos/half-open-link.test.ts',
+  'test/chaos/run.test.ts',
+  'test/chaos/dashboard-load.test.ts',
+  'test/chaos/many-holds.test.ts',
+];
 const MODEL = 'test/model/**/*.test.ts';
 const SIMULATION = 'test/simulation/**/*.test.ts';
 const MUTANTS = 'test/mutants/mutants.test.ts';
