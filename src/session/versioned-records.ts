@@ -186,9 +186,9 @@ export async function release(
 ): Promise<Map<string, Exclude<Outcome, { kind: 'unsure' }>>> {
   const outcomes = new Map<string, Exclude<Outcome, { kind: 'unsure' }>>();
   for (let left = changes; left.length > 0; ) {
-    if (session.connectionNumber === undefined) await session.whenConnected();
     const now = session.connectionNumber;
-    if (left.some(({ connection }) => connection !== now)) {
+    // Also without a connection: the barrier waits for one.
+    if (left.some(({ connection }) => connection === undefined || connection !== now)) {
       await sender.barrier();
       const paths = left.map(({ path }) => path);
       const seen = await readEach(session, paths, isOwn);
