@@ -227,7 +227,8 @@ describe.concurrent('leases of a third of the session timeout', () => {
   );
 });
 
-describe.concurrent('the terms of leaders', () => {
+/** One after the other: the start of a cluster beside them takes so much of the processors that leases end before the fault. */
+describe('the terms of leaders', () => {
   it.for(named(CUT, KILLED, STILL_5_S, STILL_7_S))(
     'are over before others are elected when %s',
     concurrently(async ([, fault]: Named) => {

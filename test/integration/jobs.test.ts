@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { CronJob } from 'cron';
 import { Cron } from 'croner';
-import { AsyncTask } from 'toad-scheduler';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
@@ -706,9 +705,8 @@ it('a job that returns a value did not compile with croner and cron', async () =
   const job = replica.jobs.job('job', () => 7);
   const cron = new Cron('* * * * *', { paused: true, catch: true }, job);
   const onTick = CronJob.from({ cronTime: '* * * * *', onTick: job });
-  const task = new AsyncTask('job', job);
   cron.stop();
-  expect([onTick.isActive, task.isAsync]).toEqual([false, true]);
+  expect(onTick.isActive).toBe(false);
   await replica.lead();
   const result: number | undefined = await job();
   expect(result).toBe(7);
