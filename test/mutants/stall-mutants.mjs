@@ -75,7 +75,12 @@ export const STALL_MUTANTS = [
     what: 'the thread repeats every heartbeat that it knows',
     danger:
       'a term that a stalled candidate is given, and has not begun, is not taken over until maxStallMs is over',
-    edits: [inRepeater('({ isForHeld, nodes }) => isForHeld && !', '({ nodes }) => !')],
+    edits: [
+      inRepeater(
+        'this.#learnVersions(proven);',
+        'this.#learnVersions(proven);\n    for (const { frame, nodes: [first] } of heartbeats)\n      if (first !== undefined) this.#held.set(first.id, { ...first, frame, parts: 0, memory: [] });',
+      ),
+    ],
     file: REPEATER,
     test: 'a repeated heartbeat > is only one that the main thread gave for what it holds',
   },
@@ -86,8 +91,13 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'session/keep-alive/heartbeats-for-thread.ts',
-        from: 'batches.map((batch) => batch.given(idOf, areSame))',
-        to: 'batches.map((batch) => batch.given(idOf, true))',
+        from: 'new Set(nodes.filter(isHeld))',
+        to: 'new Set(nodes)',
+      },
+      {
+        file: 'session/keep-alive/heartbeats-for-thread.ts',
+        from: 'changed.filter(isHeld).map(',
+        to: 'changed.map(',
       },
     ],
     file: GIVEN,
@@ -108,8 +118,8 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'session/keep-alive/heartbeat-batch.ts',
-        from: 'raisedBy: node.raised === undefined ? undefined : at + 1,',
-        to: 'raisedBy: node.raised === undefined ? undefined : at - at - 1,',
+        from: 'return raised === undefined ? undefined : at + 1;',
+        to: 'return raised === undefined ? undefined : at - at - 1;',
       },
     ],
     file: GIVEN,
@@ -128,12 +138,7 @@ export const STALL_MUTANTS = [
     name: 'repeat-after-a-refusal',
     what: 'the thread goes on with a heartbeat that was refused',
     danger: 'it hides from the main thread and from operators that the node is gone',
-    edits: [
-      inRepeater(
-        'isForHeld && !nodes.some(({ id }) => doubted.has(id))',
-        'isForHeld || !nodes.some(({ id }) => doubted.has(id))',
-      ),
-    ],
+    edits: [inRepeater('if (!doubted.has(node.id)) yield node;', 'if (!doubted.has(-1)) yield node;')],
     file: REPEATER,
     test: 'a repeated heartbeat > that is refused is the last one until the main thread has sent one that is confirmed',
   },
@@ -142,7 +147,7 @@ export const STALL_MUTANTS = [
     what: 'the answer to a heartbeat for other nodes ends the doubt about one that was refused',
     danger: 'a heartbeat is repeated of which the main thread has yet to find out what is wrong',
     edits: [
-      inRepeater('doubted: without(doubted, ids)', 'doubted: ids.size > 0 ? NONE : without(doubted, ids)'),
+      inRepeater('doubted: without(doubted, ids)', 'doubted: ids.length > 0 ? NONE : without(doubted, ids)'),
     ],
     file: REPEATER,
     test: 'a repeated heartbeat > that is refused is the last one until one for the same nodes is confirmed, whatever came of others on their way',

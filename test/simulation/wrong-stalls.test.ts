@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
 import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
-import { ignore } from '../../src/platform/async/promises.js';
-import { type Given, Repeater } from '../../src/session/connection-thread/heartbeat-repeater.js';
+import {
+  type Given,
+  type HeldNode,
+  Repeater,
+} from '../../src/session/connection-thread/heartbeat-repeater.js';
 import { StallWatch } from '../../src/session/connection-thread/stall-watch.js';
-import { ProofBatch, type ProvenNode } from '../../src/session/keep-alive/heartbeat-batch.js';
 import { simulate } from './run.js';
 import { findEach, replace } from './wrong.js';
 
@@ -16,19 +18,26 @@ it('the simulation of stalled main threads finds nothing wrong', async () => {
   expect(counts.get('heartbeats of threads')).toBeGreaterThan(0);
 }, 120_000);
 
-/** Replaces what the thread is given. @param former - what it was given before */
-function giveInstead(wrong: (given: Given, former: Given | undefined) => Given) {
-  const given = new WeakMap<Repeater, Given>();
+/** Replaces what the thread is given. */
+function giveInstead(wrong: (given: Given) => Given) {
   return replace(
     Repeater.prototype,
     'give',
     (right) =>
       function (this: Repeater, next: Given | undefined) {
-        const instead = next && wrong(next, given.get(this));
-        if (instead !== undefined) given.set(this, instead);
-        right.call(this, instead);
+        right.call(this, next && wrong(next));
       },
   );
+}
+
+/** The node as if its heartbeat had only its first part, the check. */
+function withoutRaise(node: HeldNode): HeldNode {
+  const frame = Buffer.from(node.frame);
+  const pathAt = 4 + 8 + 9; // Behind the length, the header, and the header of the part.
+  const end = pathAt + 4 + frame.readInt32BE(pathAt) + 4;
+  const check = Buffer.concat([frame.subarray(0, end), frame.subarray(-9)]);
+  check.writeInt32BE(check.length - 4, 0);
+  return { ...node, frame: check, parts: 1, raisedBy: undefined };
 }
 
 findEach([
@@ -64,43 +73,26 @@ findEach([
     found: /^repeat: .* has not begun$/,
     faultRate: 'stalls',
     make: () =>
-      giveInstead((given) => ({
-        ...given,
-        heartbeats: given.heartbeats.map((each) => ({ ...each, isForHeld: true })),
-      })),
+      giveInstead((given) => {
+        const all = (given.heartbeats ?? []).flatMap(({ frame, nodes }) => {
+          const [first] = nodes;
+          return first === undefined ? [] : [{ ...first, frame, parts: nodes.length, memory: [] }];
+        });
+        return { ...given, held: [...all, ...given.held] };
+      }),
   },
   {
     what: 'a thread that goes on repeating heartbeats behind a release',
     hint: 1,
     found: /^repeat: .* behind its release$/,
     faultRate: 'stalls',
-    make: () =>
-      giveInstead((given, former) =>
-        former === undefined || given.heartbeats.some(({ isForHeld }) => isForHeld) ? given : former,
-      ),
+    make: () => giveInstead((given) => ({ ...given, released: [] })),
   },
   {
     what: 'a thread whose heartbeats check the node, and raise no version',
     hint: 2,
     found: /^two leaders: /,
     faultRate: 'stalls',
-    make: () =>
-      replace(
-        ProofBatch.prototype,
-        'given',
-        (right) =>
-          function (this: ProofBatch, idOf, isForHeld) {
-            const real = new Map<ProvenNode, ProvenNode>();
-            for (const node of this.nodes) {
-              const { absolutePath, extendedByThread = [] } = node;
-              real.set(
-                { absolutePath, extendedByThread, confirmed: ignore, gone: ignore, unreadable: ignore },
-                node,
-              );
-            }
-            const [batch = this] = ProofBatch.of([...real.keys()]);
-            return right.call(batch, (node) => idOf(real.get(node) as ProvenNode), isForHeld);
-          },
-      ),
+    make: () => giveInstead((given) => ({ ...given, held: given.held.map(withoutRaise) })),
   },
 ]);

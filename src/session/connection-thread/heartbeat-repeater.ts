@@ -4,6 +4,8 @@ import {
   decodeReply,
   encodePing,
   FIRST_THREAD_XID,
+  inHeartbeats,
+  joinTransactions,
   LENGTH_BYTES,
   PING_XID,
   XID_OFFSET,
@@ -21,27 +23,31 @@ export interface GivenNode {
   readonly version: number;
 }
 
-/** The lease of a node by which something is held, in shared memory. */
-export interface GivenLease extends Pick<GivenNode, 'id'> {
-  readonly memory: readonly SharedArrayBuffer[];
-}
-
 /** A heartbeat in its steady form: it checks nodes and raises versions. */
 export interface GivenHeartbeat {
   /** The bytes as they are sent, with their length, and with any xid. */
   readonly frame: Uint8Array;
   readonly nodes: readonly GivenNode[];
-  /** Whether all of its nodes are held. The thread knows the other heartbeats only in order to see their replies. */
-  readonly isForHeld: boolean;
 }
 
-/** What the thread does while the main thread stands still. */
+/** A node by which something is held, and its own heartbeat. The thread joins those of many nodes. */
+export interface HeldNode extends GivenNode, Pick<GivenHeartbeat, 'frame'> {
+  /** How many parts its heartbeat has. */
+  readonly parts: number;
+  /** The lease of the node, in shared memory. */
+  readonly memory: readonly SharedArrayBuffer[];
+}
+
+/** What the thread does while the main thread stands still, as far as it has changed. */
 export interface Given {
   readonly leaseMs: number;
   readonly sessionTimeoutMs: number;
-  readonly heartbeats: readonly GivenHeartbeat[];
-  /** Those that the thread doesn't have yet. It keeps each as long as there are heartbeats for the node. */
-  readonly leases: readonly GivenLease[];
+  /** The ids of nodes by which nothing is held any more. */
+  readonly released: readonly number[];
+  /** Nodes by which something is held from now on, or in other memory. */
+  readonly held: readonly HeldNode[];
+  /** All heartbeats of the main thread from now on; `undefined`: as before. The thread knows them in order to see their replies. */
+  readonly heartbeats: readonly GivenHeartbeat[] | undefined;
 }
 
 /** The answer to a heartbeat of the thread, which the main thread doesn't get. */
@@ -72,7 +78,7 @@ type State =
   | { readonly name: 'off' }
   | {
       readonly name: 'on';
-      readonly given: Given;
+      readonly times: HeartbeatTimes;
       /** The nodes of which the main thread has sent no heartbeat that was confirmed since one was not. */
       readonly doubted: ReadonlySet<number>;
       readonly heartbeatAt: number;
@@ -80,9 +86,10 @@ type State =
     }
   | { readonly name: 'unreadable' };
 
+type HeartbeatTimes = Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>;
+
 /** A heartbeat on its way. */
-interface Sent {
-  readonly heartbeat: GivenHeartbeat;
+interface Sent extends Pick<GivenHeartbeat, 'nodes'> {
   /** For waits. */
   readonly sentAt: number;
   /** From when a lease counts: from before the heartbeat was written. */
@@ -95,10 +102,7 @@ const LAST_THREAD_XID = 2 ** 31 - 1;
 const BEHIND_XID = XID_OFFSET + 4;
 
 /** How long after one heartbeat the thread sends the next if the main thread doesn't: longer than the main thread waits. */
-export function repeatsEveryMs({
-  leaseMs,
-  sessionTimeoutMs,
-}: Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>): number {
+export function repeatsEveryMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
   return Math.min((5 / 16) * leaseMs, sessionTimeoutMs / 4);
 }
 
@@ -110,8 +114,8 @@ export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs
 /**
  * Decides, for one connection, when the thread sends a heartbeat in place of the main thread, and which leases a reply extends.
  *
- * It repeats only what the main thread gave for what it holds, byte for byte but for the xid. It is a proof as any other, and the argument
- * of src/election/README.md holds for both. It repeats nothing while a heartbeat or a ping of either thread is unanswered. If a heartbeat of either was refused, or has shown a version that didn't rise, it
+ * It repeats only what the main thread gave for what it holds, part by part. It is a proof as any other, and the argument of
+ * src/election/README.md holds for both. It repeats nothing while a heartbeat or a ping of either thread is unanswered. If a heartbeat of either was refused, or has shown a version that didn't rise, it
  * repeats none for the same nodes until the main thread has sent one that is confirmed. If none is left, pings keep the session.
  */
 export class Repeater {
@@ -124,28 +128,32 @@ export class Repeater {
   /** The pings of both threads that aren't answered, in their order: only that tells one from another. */
   readonly #pings: ('main' | 'own')[] = [];
   /** The newest version of each node that an answer has shown. */
-  #versions = new Map<number, number>();
-  readonly #leases = new Map<number, readonly SharedArrayBuffer[]>();
+  readonly #versions = new Map<number, number>();
+  readonly #held = new Map<number, HeldNode>();
+  /** Those of the main thread. */
+  #heartbeats: readonly GivenHeartbeat[] = [];
 
   constructor(port: RepeaterPort) {
     this.#port = port;
   }
 
-  /** @param given - from now on; `undefined`: nothing is sent */
+  /** @param given - what has changed; `undefined`: nothing is sent from now on */
   give(given: Given | undefined): void {
     const before = this.#state;
     if (before.name === 'unreadable') return;
     if (given === undefined) {
       this.#state = OFF;
+      this.#held.clear();
       return;
     }
-    this.#learnVersions(given);
-    for (const id of this.#leases.keys()) if (!this.#versions.has(id)) this.#leases.delete(id);
-    for (const { id, memory } of given.leases) this.#leases.set(id, memory);
+    const { leaseMs, sessionTimeoutMs, released, held, heartbeats } = given;
+    for (const id of released) this.#held.delete(id);
+    for (const node of held) this.#held.set(node.id, node);
+    this.#learnVersions(held);
     const now = this.#port.now();
-    const fresh = { heartbeatAt: now, writtenAt: now };
-    const doubted = before.name === 'on' ? only(before.doubted, idsOf(given.heartbeats)) : NONE;
-    this.#state = { ...fresh, ...before, name: 'on', given, doubted };
+    const fresh = { heartbeatAt: now, writtenAt: now, doubted: NONE };
+    this.#state = { ...fresh, ...before, name: 'on', times: { leaseMs, sessionTimeoutMs } };
+    if (heartbeats !== undefined) this.#learnHeartbeats(heartbeats);
   }
 
   /** The main thread writes whole frames. To be called before they are written: leases count from this call. */
@@ -173,19 +181,20 @@ export class Repeater {
     const state = this.#state;
     if (state.name !== 'on' || this.#unanswered.size > 0 || this.#pings.length > 0)
       return Number.POSITIVE_INFINITY;
-    const pingAt = state.writtenAt + pingsEveryMs(state.given);
-    return this.#repeatable.length === 0 ? pingAt : state.heartbeatAt + repeatsEveryMs(state.given);
+    const pingAt = state.writtenAt + pingsEveryMs(state.times);
+    const { value: first } = this.#repeatable().next();
+    return first === undefined ? pingAt : state.heartbeatAt + repeatsEveryMs(state.times);
   }
 
   /** Sends what is due. @param mainTurns - whether the main thread's event loop has turned within `maxStallMs` */
   beat(mainTurns: boolean): void {
     if (!mainTurns || this.dueAt > this.#port.now()) return;
-    const heartbeats = this.#repeatable;
-    for (const heartbeat of heartbeats) {
-      const frame = Buffer.from(heartbeat.frame);
+    const heartbeats = inHeartbeats(this.#repeatable(), ({ frame }) => frame.length);
+    for (const nodes of heartbeats) {
+      const frame = joinTransactions(nodes.map((node) => node.frame));
       const xid = this.#nextXid();
       frame.writeInt32BE(xid, XID_OFFSET);
-      this.#noteSent(heartbeat, xid);
+      this.#noteSent(joinedNodes(nodes), xid);
       this.#port.write(frame);
     }
     if (heartbeats.length === 0) {
@@ -212,13 +221,13 @@ export class Repeater {
     const isConfirmed = outcomes !== undefined && this.#confirm(sent, outcomes);
     if (this.#state.name === 'on') {
       const { doubted } = this.#state;
-      const ids = idsOf([sent.heartbeat]);
+      const ids = sent.nodes.map(({ id }) => id);
       // A heartbeat of the thread clears no doubt: the main thread has to find out what was wrong.
       if (!isConfirmed) this.#state = { ...this.#state, doubted: new Set([...doubted, ...ids]) };
       else if (!isOwn(xid)) this.#state = { ...this.#state, doubted: without(doubted, ids) };
     }
     if (!isOwn(xid)) this.#port.answered(this.#port.now() - sent.sentAt);
-    else this.#port.repeated({ zxid, versions: versionsIn(outcomes ?? [], sent.heartbeat) });
+    else this.#port.repeated({ zxid, versions: versionsIn(outcomes ?? [], sent.nodes) });
   }
 
   /** The peer sends no frames: no reply can be told from another. */
@@ -228,27 +237,25 @@ export class Repeater {
     this.#pings.length = 0;
   }
 
-  /** The heartbeats that may be repeated now. */
-  get #repeatable(): readonly GivenHeartbeat[] {
-    if (this.#state.name !== 'on') return [];
-    const { given, doubted } = this.#state;
-    return given.heartbeats.filter(
-      ({ isForHeld, nodes }) => isForHeld && !nodes.some(({ id }) => doubted.has(id)),
-    );
+  /** The nodes whose heartbeats may be repeated now. */
+  *#repeatable(): Generator<HeldNode, undefined> {
+    if (this.#state.name !== 'on') return;
+    const { doubted } = this.#state;
+    for (const node of this.#held.values()) if (!doubted.has(node.id)) yield node;
   }
 
   #noteIfHeartbeat(bytes: Buffer, at: number, xid: number): void {
     if (this.#state.name !== 'on') return;
-    const heartbeat = this.#state.given.heartbeats.find(({ frame }) => isSame(bytes, at, frame));
-    if (heartbeat !== undefined) this.#noteSent(heartbeat, xid);
+    const heartbeat = this.#heartbeats.find(({ frame }) => isSame(bytes, at, frame));
+    if (heartbeat !== undefined) this.#noteSent(heartbeat.nodes, xid);
   }
 
   /** Reads the clocks, so it comes before the write. */
-  #noteSent(heartbeat: GivenHeartbeat, xid: number): void {
+  #noteSent(nodes: readonly GivenNode[], xid: number): void {
     if (this.#state.name !== 'on') return;
     const instant = this.#port.instant();
     const sentAt = this.#port.now();
-    this.#unanswered.set(xid, { heartbeat, sentAt, instant });
+    this.#unanswered.set(xid, { nodes, sentAt, instant });
     this.#state = { ...this.#state, heartbeatAt: sentAt };
   }
 
@@ -258,23 +265,29 @@ export class Repeater {
     return xid;
   }
 
-  #learnVersions({ heartbeats }: Given): void {
-    const known = this.#versions;
-    this.#versions = new Map();
-    for (const { nodes } of heartbeats)
-      for (const { id, version } of nodes)
-        this.#versions.set(
-          id,
-          Math.max(version, known.get(id) ?? version, this.#versions.get(id) ?? version),
-        );
+  /** All else is forgotten of nodes that aren't held, and that the main thread no longer proves. */
+  #learnHeartbeats(heartbeats: readonly GivenHeartbeat[]): void {
+    this.#heartbeats = heartbeats;
+    const proven = heartbeats.flatMap(({ nodes }) => nodes);
+    this.#learnVersions(proven);
+    const ids = new Set([...this.#held.keys(), ...proven.map(({ id }) => id)]);
+    for (const id of this.#versions.keys()) if (!ids.has(id)) this.#versions.delete(id);
+    if (this.#state.name !== 'on') return;
+    const { doubted } = this.#state;
+    this.#state = { ...this.#state, doubted: new Set([...doubted].filter((id) => ids.has(id))) };
+  }
+
+  #learnVersions(nodes: readonly GivenNode[]): void {
+    for (const { id, version } of nodes)
+      this.#versions.set(id, Math.max(version, this.#versions.get(id) ?? version));
   }
 
   /** Extends the leases of the nodes that the outcomes prove. Whether they prove all of them. */
-  #confirm({ heartbeat, instant }: Sent, outcomes: readonly PartOutcome[]): boolean {
+  #confirm({ nodes, instant }: Sent, outcomes: readonly PartOutcome[]): boolean {
     let areAll = true;
-    for (const node of heartbeat.nodes) {
+    for (const node of nodes) {
       if (!this.#hasRisen(node, outcomes)) areAll = false;
-      else for (const lease of this.#leases.get(node.id) ?? []) this.#port.proved(lease, instant);
+      else for (const lease of this.#held.get(node.id)?.memory ?? []) this.#port.proved(lease, instant);
     }
     return areAll;
   }
@@ -293,23 +306,27 @@ function versionOf(outcome: PartOutcome | undefined): number | undefined {
   return outcome !== undefined && 'stat' in outcome ? outcome.stat?.version : undefined;
 }
 
-function versionsIn(outcomes: readonly PartOutcome[], { nodes }: GivenHeartbeat): RepeatAnswer['versions'] {
+function versionsIn(outcomes: readonly PartOutcome[], nodes: readonly GivenNode[]): RepeatAnswer['versions'] {
   return nodes.flatMap(({ id, raisedBy }) => {
     const version = raisedBy === undefined ? undefined : versionOf(outcomes[raisedBy]);
     return version === undefined ? [] : [{ id, version }];
   });
 }
 
-function idsOf(heartbeats: readonly GivenHeartbeat[]): ReadonlySet<number> {
-  return new Set(heartbeats.flatMap(({ nodes }) => nodes.map(({ id }) => id)));
+function without(ids: ReadonlySet<number>, others: readonly number[]): ReadonlySet<number> {
+  const left = new Set(ids);
+  for (const id of others) left.delete(id);
+  return left;
 }
 
-function only(ids: ReadonlySet<number>, among: ReadonlySet<number>): ReadonlySet<number> {
-  return ids.size === 0 ? NONE : new Set([...ids].filter((id) => among.has(id)));
-}
-
-function without(ids: ReadonlySet<number>, others: ReadonlySet<number>): ReadonlySet<number> {
-  return ids.size === 0 ? NONE : new Set([...ids].filter((id) => !others.has(id)));
+/** The nodes of a heartbeat in which those of these nodes are joined. */
+function joinedNodes(held: readonly HeldNode[]): GivenNode[] {
+  let before = 0;
+  return held.map(({ id, raisedBy, version, parts }) => {
+    const at = before;
+    before += parts;
+    return { id, raisedBy: raisedBy === undefined ? undefined : at + raisedBy, version };
+  });
 }
 
 function isOwn(xid: number): boolean {

@@ -1,7 +1,8 @@
 import { NoNodeError, type ZooKeeperError } from '../../errors.js';
 import type { LeaseInstant } from '../../platform/time/clock.js';
 import type { Reply } from '../connection/reply.js';
-import type { GivenHeartbeat } from '../connection-thread/heartbeat-repeater.js';
+import type { GivenHeartbeat, HeldNode } from '../connection-thread/heartbeat-repeater.js';
+import { inHeartbeats } from '../protocol/frame-layout.js';
 import type { PartResult, TransactionPart } from '../protocol/records.js';
 import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
 
@@ -54,8 +55,6 @@ export interface RaisedVersion {
   refused(error: ZooKeeperError): void;
 }
 
-const NODES_PER_REQUEST = 200;
-const BYTES_PER_REQUEST = 900_000; // A request must stay under the 1 MB of a server, and a path may have 4 KB.
 const BYTES_BESIDE_PATH = 100; // The rest of a part: its kind, its length, and the version.
 
 /** A part of a heartbeat, the node that it proves, and the node that the part is about: that one, its heartbeat node or its record. */
@@ -71,23 +70,9 @@ export class ProofBatch {
   readonly request: Request<readonly PartResult[]>;
   readonly #parts: readonly OwnedPart[];
 
-  /** The batches for these nodes. @param byThread - that another thread sends in a stall */
-  static of(nodes: readonly ProvenNode[], byThread = false): ProofBatch[] {
-    const batches: ProofBatch[] = [];
-    let parts: OwnedPart[] = [];
-    let [count, bytes] = [0, 0];
-    for (const node of nodes) {
-      const own = partsOf(node, byThread);
-      const ownBytes = bytesOf(own);
-      if (count === NODES_PER_REQUEST || bytes + ownBytes > BYTES_PER_REQUEST) {
-        batches.push(new ProofBatch(parts));
-        [parts, count, bytes] = [[], 0, 0];
-      }
-      parts.push(...own);
-      [count, bytes] = [count + 1, bytes + ownBytes];
-    }
-    if (count > 0) batches.push(new ProofBatch(parts));
-    return batches;
+  static of(nodes: readonly ProvenNode[]): ProofBatch[] {
+    const parts = nodes.map((node) => partsOf(node, false));
+    return inHeartbeats(parts, bytesOf).map((batch) => new ProofBatch(batch.flat()));
   }
 
   private constructor(parts: readonly OwnedPart[]) {
@@ -96,21 +81,14 @@ export class ProofBatch {
     this.request = heartbeatRequest(parts.map(({ part }) => part));
   }
 
-  /**
-   * The same heartbeat, for the thread that holds the connection. In memory of its own, because a small buffer shares its memory with others,
-   * and all of it would be sent.
-   */
-  given(idOf: (node: ProvenNode) => number, isForHeld: boolean): GivenHeartbeat {
+  /** The same heartbeat, so that the thread that holds the connection knows it. */
+  given(idOf: (node: ProvenNode) => number): GivenHeartbeat {
     const nodes = this.#parts.flatMap(({ node, about }, at) =>
       about !== 'node'
         ? []
-        : {
-            id: idOf(node),
-            raisedBy: node.raised === undefined ? undefined : at + 1,
-            version: node.raised?.version ?? 0,
-          },
+        : { id: idOf(node), raisedBy: raisedBy(node, at), version: node.raised?.version ?? 0 },
     );
-    return { frame: new Uint8Array(this.request.encode(0)), nodes, isForHeld };
+    return { frame: givenFrame(this.request), nodes };
   }
 
   /** The servers have committed the request. @param isMember - whether heartbeats are still sent for the node */
@@ -141,6 +119,25 @@ export class ProofBatch {
     if (cause instanceof NoNodeError) node.gone();
     else node.unreadable(cause);
   }
+}
+
+/** The part of a heartbeat by which the thread that holds the connection proves the node in a stall. */
+export function heldNode(node: ProvenNode, id: number): HeldNode {
+  const parts = partsOf(node, true);
+  const version = node.raised?.version ?? 0;
+  const frame = givenFrame(heartbeatRequest(parts.map(({ part }) => part)));
+  const memory = node.extendedByThread ?? [];
+  return { id, raisedBy: raisedBy(node, 0), version, frame, parts: parts.length, memory };
+}
+
+/** @param at - the place of the check of the node */
+function raisedBy({ raised }: ProvenNode, at: number): number | undefined {
+  return raised === undefined ? undefined : at + 1;
+}
+
+/** In memory of its own, because a small buffer shares its memory with others, and all of it would be sent. */
+function givenFrame(request: Request<unknown>): Uint8Array {
+  return new Uint8Array(request.encode(0));
 }
 
 /**

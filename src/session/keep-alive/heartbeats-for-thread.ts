@@ -2,8 +2,8 @@ import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Repeats } from '../connection/transport.js';
-import type { Given, GivenLease, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
-import { ProofBatch, type ProvenNode } from './heartbeat-batch.js';
+import type { Given, GivenHeartbeat, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
+import { heldNode, type ProofBatch, type ProvenNode } from './heartbeat-batch.js';
 
 /** Whether something is held by the node, so that a thread may repeat its heartbeats. */
 export function isHeld({ extendedByThread }: ProvenNode): boolean {
@@ -13,6 +13,8 @@ export function isHeld({ extendedByThread }: ProvenNode): boolean {
 const LOGGED_EVERY_MS = 60_000;
 /** A stall that is longer by so much than the one that was logged last is logged at once. So a series of them makes few lines. */
 const MUCH_LONGER = 1.5;
+
+type HeartbeatTimes = Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>;
 
 /** What a thread has sent in place of this one. Must not throw. */
 export interface StallListener {
@@ -32,9 +34,12 @@ export class GivenHeartbeats implements Repeats {
   readonly #overdueMs: () => number;
   #lastId = 0;
   readonly #ids = new Map<ProvenNode, number>();
-  /** How much memory of each node the thread of this connection has. */
-  #sent = new WeakMap<ProvenNode, number>();
-  #connection: Connection | undefined;
+  /** The nodes of which the thread is told with the next message, and those that it then forgets. */
+  #changed = new Set<ProvenNode>();
+  #released: number[] = [];
+  /** The heartbeats of this thread, if the other one doesn't know them. */
+  #beats: readonly GivenHeartbeat[] | undefined;
+  #connection: { readonly to: Connection; readonly times: HeartbeatTimes } | undefined;
   #leastGapMs = 0;
   #repeatedAt = Number.NEGATIVE_INFINITY;
   #logged = { at: Number.NEGATIVE_INFINITY, stalledMs: 0 };
@@ -48,49 +53,63 @@ export class GivenHeartbeats implements Repeats {
     this.#overdueMs = overdueMs;
   }
 
-  /**
-   * Gives the thread the heartbeats as they are when {@link Connection.give} asks. It may repeat those of the nodes by which something is
-   * held.
-   * @param of - the nodes, and the batches of all of them
-   */
-  give(
-    connection: Connection,
-    times: Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>,
-    of: () => { readonly nodes: readonly ProvenNode[]; readonly batches: readonly ProofBatch[] },
-    isUrgent: boolean,
-  ): void {
+  /** From now on the thread of this connection is told what is held, by a message that costs what has changed. */
+  begin(connection: Connection, times: HeartbeatTimes, nodes: readonly ProvenNode[]): void {
+    this.#connection = { to: connection, times };
     this.#leastGapMs = times.leaseMs / 4;
-    if (connection !== this.#connection) this.#sent = new WeakMap();
-    this.#connection = connection;
-    const given = (): Given => {
-      const { nodes, batches } = of();
-      const held = nodes.filter(isHeld);
-      // Then the thread's heartbeats are the main thread's.
-      const areSame = held.length === nodes.length && nodes.every(({ raised }) => raised === undefined);
-      const idOf = (node: ProvenNode) => this.#idOf(node);
-      const heartbeats = batches.map((batch) => batch.given(idOf, areSame));
-      if (!areSame) heartbeats.push(...ProofBatch.of(held, true).map((batch) => batch.given(idOf, true)));
-      return { ...times, heartbeats, leases: held.flatMap((node) => this.#unsent(node)) };
-    };
-    connection.give(given, this, isUrgent);
-  }
-
-  /** Cloning thousands of them takes longer than all the rest, so the thread gets each once. */
-  #unsent(node: ProvenNode): GivenLease[] {
-    const memory = node.extendedByThread ?? [];
-    if (this.#sent.get(node) === memory.length) return [];
-    this.#sent.set(node, memory.length);
-    return [{ id: this.#idOf(node), memory }];
+    this.#changed = new Set(nodes.filter(isHeld));
+    this.#released = [];
+    this.#beats = undefined;
+    this.#give(false);
   }
 
   /** The thread sends nothing more. */
-  withdraw(connection: Connection): void {
-    connection.give(() => undefined, this, true);
+  withdraw(): void {
+    this.#connection?.to.give(() => undefined, this, true);
+    this.#connection = undefined;
   }
 
+  /** Something is held by the node from now on, in other memory too, or nothing any more. */
+  changed(node: ProvenNode, isUrgent: boolean): void {
+    this.#changed.add(node);
+    this.#give(isUrgent);
+  }
+
+  /** The node isn't proven any more. */
   remove(node: ProvenNode): void {
+    this.#changed.delete(node);
+    const id = this.#ids.get(node);
+    if (id === undefined) return;
     this.#ids.delete(node);
-    this.#sent.delete(node);
+    this.#released.push(id);
+    this.#give(false);
+  }
+
+  /** This thread is about to send other heartbeats than before. */
+  sending(batches: readonly ProofBatch[]): void {
+    this.#beats = batches.map((batch) => batch.given((node) => this.#idOf(node)));
+    this.#give(false);
+  }
+
+  #give(isUrgent: boolean): void {
+    this.#connection?.to.give(() => this.#take(), this, isUrgent);
+  }
+
+  /** What the thread doesn't know yet. */
+  #take(): Given | undefined {
+    if (this.#connection === undefined) return undefined;
+    const changed = [...this.#changed];
+    const released = changed.filter((node) => !isHeld(node)).map((node) => this.#idOf(node));
+    const given = {
+      ...this.#connection.times,
+      released: [...this.#released, ...released],
+      held: changed.filter(isHeld).map((node) => heldNode(node, this.#idOf(node))),
+      heartbeats: this.#beats,
+    };
+    this.#changed.clear();
+    this.#released = [];
+    this.#beats = undefined;
+    return given;
   }
 
   /** How long the answer to the newest heartbeat took, as the other thread has measured it. Its next call is about the next heartbeat. */

@@ -111,13 +111,13 @@ export class KeepAlive {
     this.#clearTimer();
     this.#lastAt = this.#nodes !== undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
     this.#lateMs = 0;
-    this.#give();
+    this.#given?.begin(connection, times, membersOf(this.#nodes));
     this.#schedule();
   }
 
   /** Stops. The nodes are kept for the next connection. */
   stop(): void {
-    if (this.#connection !== undefined) this.#given?.withdraw(this.#connection);
+    this.#given?.withdraw();
     this.#connection = undefined;
     this.#clearTimer();
   }
@@ -126,7 +126,7 @@ export class KeepAlive {
   add(node: ProvenNode): void {
     this.#nodes = withMember(this.#nodes, node);
     this.#batches = undefined;
-    if (isHeld(node)) this.#give();
+    if (isHeld(node)) this.#given?.changed(node, false);
     this.#schedule();
   }
 
@@ -135,7 +135,6 @@ export class KeepAlive {
     this.#nodes = withoutMember(this.#nodes, node);
     this.#batches = undefined;
     this.#given?.remove(node);
-    if (isHeld(node)) this.#give(); // Otherwise the thread doesn't repeat it, and is given the others with the next heartbeat.
   }
 
   /**
@@ -144,22 +143,12 @@ export class KeepAlive {
    */
   heldByChanged(node: ProvenNode): void {
     // The listeners of a term or a shard run in this turn, and may block this thread.
-    if (this.has(node)) this.#give(node.raised !== undefined);
+    if (this.has(node)) this.#given?.changed(node, node.raised !== undefined);
   }
 
   /** The session has been granted a shorter lease. */
   leaseShortened(): void {
     for (const node of membersOf(this.#nodes)) node.leaseShortened?.();
-  }
-
-  /** Tells the thread once for all that changes in a turn, unless it has to know now. */
-  #give(isUrgent = false): void {
-    if (this.#given === undefined || this.#connection === undefined) return;
-    const present = () => {
-      this.#batches ??= ProofBatch.of(membersOf(this.#nodes));
-      return { nodes: membersOf(this.#nodes), batches: this.#batches };
-    };
-    this.#given.give(this.#connection, this.#times, present, isUrgent);
   }
 
   get #overdueMs(): number {
@@ -237,7 +226,7 @@ export class KeepAlive {
     });
     if (this.#batches === undefined) {
       this.#batches = ProofBatch.of(membersOf(this.#nodes));
-      this.#give();
+      this.#given?.sending(this.#batches);
     }
     this.#given?.takeTookMs();
     const proves = this.#batches.length > 0;

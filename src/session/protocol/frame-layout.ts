@@ -24,6 +24,40 @@ export function encodePing(): Buffer {
   return PING;
 }
 
+const TRANSACTION_HEADER_BYTES = LENGTH_BYTES + 8; // The length, the xid and the operation.
+const TRANSACTION_END_BYTES = 9; // The header of a part that isn't there.
+
+/** One transaction with the parts of all of these, in their order. @param frames - at least one, as they are sent */
+export function joinTransactions(frames: readonly Uint8Array[]): Buffer {
+  const [first = new Uint8Array()] = frames;
+  const joined = Buffer.concat([
+    first.subarray(0, TRANSACTION_HEADER_BYTES),
+    ...frames.map((frame) => frame.subarray(TRANSACTION_HEADER_BYTES, -TRANSACTION_END_BYTES)),
+    first.subarray(-TRANSACTION_END_BYTES),
+  ]);
+  joined.writeInt32BE(joined.length - LENGTH_BYTES, 0);
+  return joined;
+}
+
+const NODES_PER_HEARTBEAT = 200;
+const BYTES_PER_HEARTBEAT = 900_000; // A request must stay under the 1 MB of a server, and a path may have 4 KB.
+
+/** Splits the parts that prove nodes into heartbeats, in order. @param bytesOf - an upper bound of the bytes that are sent for a node */
+export function inHeartbeats<T>(nodes: Iterable<T>, bytesOf: (node: T) => number): T[][] {
+  const heartbeats: T[][] = [];
+  let [count, bytes] = [NODES_PER_HEARTBEAT, 0];
+  for (const node of nodes) {
+    const ownBytes = bytesOf(node);
+    if (count === NODES_PER_HEARTBEAT || bytes + ownBytes > BYTES_PER_HEARTBEAT) {
+      heartbeats.push([]);
+      [count, bytes] = [0, 0];
+    }
+    heartbeats.at(-1)?.push(node);
+    [count, bytes] = [count + 1, bytes + ownBytes];
+  }
+  return heartbeats;
+}
+
 const REPLY_HEADER_BYTES = 16; // The xid, the zxid and the error code.
 
 export interface ReplyHeader {

@@ -3,14 +3,21 @@ import { describe, expect, it } from 'vitest';
 import type { MachineInstant } from '../../../../src/platform/time/machine-instant.js';
 import { FrameFilter } from '../../../../src/session/connection-thread/frame-filter.js';
 import {
+  type Given,
   type GivenHeartbeat,
-  type GivenLease,
+  type GivenNode,
+  type HeldNode,
   pingsEveryMs,
   type RepeatAnswer,
   Repeater,
   repeatsEveryMs,
 } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
-import { encodePing, FIRST_THREAD_XID, PING_XID } from '../../../../src/session/protocol/frame-layout.js';
+import {
+  encodePing,
+  FIRST_THREAD_XID,
+  joinTransactions,
+  PING_XID,
+} from '../../../../src/session/protocol/frame-layout.js';
 import { heartbeatRequest } from '../../../../src/session/protocol/requests.js';
 import { greeting, reply } from '../../../support/wire/fake-server.mjs';
 import { Writer } from '../../../support/wire/jute.mjs';
@@ -23,7 +30,7 @@ const WAITING = '/other/candidate';
 /** The lease of a held node. The test tells leases apart by identity. */
 const lease = () => new SharedArrayBuffer(8);
 
-function heartbeatOf(nodes: readonly Node[], isForHeld: boolean): GivenHeartbeat {
+function heartbeatOf(nodes: readonly Node[]): GivenHeartbeat {
   const parts = nodes.flatMap(({ path, isRaised }) => [
     { kind: 'check' as const, path },
     ...(isRaised ? [{ kind: 'set' as const, path: `${path}-heartbeat`, data: Buffer.alloc(0) }] : []),
@@ -34,7 +41,12 @@ function heartbeatOf(nodes: readonly Node[], isForHeld: boolean): GivenHeartbeat
     at += isRaised ? 2 : 1;
     return { id, raisedBy, version };
   });
-  return { frame: heartbeatRequest(parts).encode(0), nodes: given, isForHeld };
+  return { frame: heartbeatRequest(parts).encode(0), nodes: given };
+}
+
+function heldNode(of: Node, memory: readonly SharedArrayBuffer[] = []): HeldNode {
+  const { frame, nodes } = heartbeatOf([of]);
+  return { ...(nodes[0] as GivenNode), frame, parts: of.isRaised ? 2 : 1, memory };
 }
 
 interface Node {
@@ -103,18 +115,32 @@ function setUp() {
   return { time, repeater, filter, toServer, toMain, extended, took, repeated, mainWrites, beat };
 }
 
-/** As {@link setUp}, over a connection that serves, with these heartbeats. */
-function setUpServed(heartbeats: readonly GivenHeartbeat[], leases: readonly GivenLease[] = []) {
+/** As {@link setUp}, over a connection that serves, with these nodes held. @param heartbeats - of the main thread; one of all of these nodes */
+function setUpServed(held: readonly HeldNode[], heartbeats: readonly GivenHeartbeat[] = [joined(held)]) {
   const all = setUp();
   all.mainWrites(greeting(4800)); // Any frame: the handshake has no xid.
   all.filter.push(greeting(4800));
   all.toMain.length = 0;
   all.toServer.length = 0;
-  const give = (next: readonly GivenHeartbeat[] | undefined) =>
-    all.repeater.give(next && { ...TIMES, heartbeats: next, leases: [] });
-  all.repeater.give({ ...TIMES, heartbeats, leases });
+  const give = (changed: Partial<Given> | undefined) =>
+    all.repeater.give(changed && { ...TIMES, released: [], held: [], heartbeats: undefined, ...changed });
+  give({ held, heartbeats });
   const passed = () => Buffer.concat(all.toMain);
   return { ...all, give, passed };
+}
+
+/** The heartbeat of the main thread for these nodes. */
+function joined(held: readonly HeldNode[]): GivenHeartbeat {
+  let before = 0;
+  const nodes = held.map(({ id, raisedBy, version, parts }) => {
+    const at = before;
+    before += parts;
+    return { id, raisedBy: raisedBy === undefined ? undefined : at + raisedBy, version };
+  });
+  return {
+    frame: held.length === 0 ? new Uint8Array() : joinTransactions(held.map(({ frame }) => frame)),
+    nodes,
+  };
 }
 
 function withXid(heartbeat: GivenHeartbeat, xid: number): Buffer {
@@ -125,8 +151,9 @@ function withXid(heartbeat: GivenHeartbeat, xid: number): Buffer {
 
 describe('a repeated heartbeat', () => {
   it('is sent 5/16 of a lease after the newest heartbeat of either thread, byte for byte but for its xid', () => {
-    const heartbeat = heartbeatOf([node(1, HELD)], true);
-    const { time, repeater, filter, toServer, mainWrites, beat } = setUpServed([heartbeat]);
+    const held = heldNode(node(1, HELD));
+    const heartbeat = joined([held]);
+    const { time, repeater, filter, toServer, mainWrites, beat } = setUpServed([held]);
     time.ms = 400;
     mainWrites(withXid(heartbeat, 5));
     filter.push(committed(5, [1]));
@@ -146,15 +173,16 @@ describe('a repeated heartbeat', () => {
   });
 
   it('is not sent for a main thread whose loop does not turn', () => {
-    const { time, beat } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    const { time, beat } = setUpServed([heldNode(node(1, HELD))]);
     time.ms = 10_000;
     expect(beat(false)).toEqual([]);
     expect(beat(true)).toEqual([FIRST_THREAD_XID]);
   });
 
   it('is not sent while a heartbeat of either thread is unanswered', () => {
-    const heartbeat = heartbeatOf([node(1, HELD)], true);
-    const { time, repeater, filter, mainWrites, beat } = setUpServed([heartbeat]);
+    const held = heldNode(node(1, HELD));
+    const heartbeat = joined([held]);
+    const { time, repeater, filter, mainWrites, beat } = setUpServed([held]);
     mainWrites(withXid(heartbeat, 5));
     time.ms = 10_000;
     expect(repeater.dueAt).toBe(Number.POSITIVE_INFINITY);
@@ -166,7 +194,7 @@ describe('a repeated heartbeat', () => {
   });
 
   it('is not sent while a ping is unanswered', () => {
-    const { time, filter, mainWrites, beat } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    const { time, filter, mainWrites, beat } = setUpServed([heldNode(node(1, HELD))]);
     mainWrites(encodePing());
     time.ms = 10_000;
     expect(beat()).toEqual([]);
@@ -175,23 +203,23 @@ describe('a repeated heartbeat', () => {
   });
 
   it('is only one that the main thread gave for what it holds', () => {
-    const held = heartbeatOf([node(1, HELD)], true);
-    const all = heartbeatOf([node(1, HELD), node(2, WAITING)], false);
-    const { time, filter, toServer, give, beat } = setUpServed([all]);
+    const held = heldNode(node(1, HELD));
+    const all = heartbeatOf([node(1, HELD), node(2, WAITING)]);
+    const { time, filter, toServer, give, beat } = setUpServed([], [all]);
     time.ms = 10_000;
     expect(beat()).toEqual([PING_XID]); // Nothing is held yet.
     filter.push(reply(PING_XID));
-    give([all, held]);
+    give({ held: [held] });
     expect(beat()).toEqual([FIRST_THREAD_XID]);
-    expect(toServer.at(-1)?.bytes).toEqual(withXid(held, FIRST_THREAD_XID));
+    expect(toServer.at(-1)?.bytes).toEqual(withXid(joined([held]), FIRST_THREAD_XID));
     filter.push(committed(FIRST_THREAD_XID, [1]));
-    give([all]); // The main thread is about to release it.
+    give({ released: [1] }); // The main thread is about to release it.
     time.ms = 20_000;
     expect(beat()).toEqual([PING_XID]);
   });
 
   it('is not sent once the main thread has stopped its heartbeats', () => {
-    const { time, give, beat } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    const { time, give, beat } = setUpServed([heldNode(node(1, HELD))]);
     give(undefined);
     time.ms = 100_000;
     expect(beat()).toEqual([]);
@@ -199,14 +227,14 @@ describe('a repeated heartbeat', () => {
 
   /** The thread sends no other heartbeat after that answer until the main thread has sent one that is confirmed. */
   function isTheLast(answer: (xid: number) => Buffer): void {
-    const shared = [{ id: 1, memory: [lease()] }];
-    const heartbeat = heartbeatOf([node(1, HELD, { version: 3 })], true);
-    const { time, filter, extended, mainWrites, beat, give } = setUpServed([heartbeat], shared);
+    const held = heldNode(node(1, HELD, { version: 3 }), [lease()]);
+    const heartbeat = joined([held]);
+    const { time, filter, extended, mainWrites, beat, give } = setUpServed([held]);
     time.ms = 10_000;
     const [xid = 0] = beat();
     filter.push(answer(xid));
     expect(extended).toEqual([]);
-    give([heartbeat]);
+    give({ held: [held], heartbeats: [heartbeat] });
     time.ms = 20_000;
     expect(beat()).toEqual([PING_XID]); // The session lives on.
     filter.push(reply(PING_XID));
@@ -233,11 +261,9 @@ describe('a repeated heartbeat', () => {
   });
 
   it('that is refused is the last one until one for the same nodes is confirmed, whatever came of others on their way', () => {
-    const [refusedOne, other] = [
-      heartbeatOf([node(1, HELD)], true),
-      heartbeatOf([node(2, '/other/leader')], true),
-    ];
-    const { time, filter, toServer, mainWrites, beat } = setUpServed([refusedOne, other]);
+    const held = [heldNode(node(1, HELD)), heldNode(node(2, '/other/leader'))] as const;
+    const [refusedOne, other] = [joined([held[0]]), joined([held[1]])];
+    const { time, filter, toServer, mainWrites, beat } = setUpServed(held, [refusedOne, other]);
     mainWrites(withXid(refusedOne, 5), withXid(other, 6));
     filter.push(refused(5));
     filter.push(committed(6, [1]));
@@ -248,12 +274,12 @@ describe('a repeated heartbeat', () => {
     mainWrites(withXid(refusedOne, 7));
     filter.push(committed(7, [1]));
     time.ms = 2 * REPEAT_MS;
-    expect(beat()).toHaveLength(2);
+    expect(beat()).toHaveLength(1);
+    expect(toServer.at(-1)?.bytes).toEqual(withXid(joined(held), FIRST_THREAD_XID + 1)); // Of both again.
   });
 
   it('uses no xid of the main thread, whatever their number', () => {
-    const heartbeat = heartbeatOf([node(1, HELD, { isRaised: false })], true);
-    const { time, filter, beat } = setUpServed([heartbeat]);
+    const { time, filter, beat } = setUpServed([heldNode(node(1, HELD, { isRaised: false }))]);
     for (let sent = 0; sent < 50; sent++) {
       time.ms += 1000;
       const [xid = 0] = beat();
@@ -266,9 +292,9 @@ describe('a repeated heartbeat', () => {
 describe('a lease', () => {
   it('counts from before a heartbeat of either thread was written, and begins with the reply that confirms it', () => {
     const shared = lease();
-    const heartbeat = heartbeatOf([node(1, HELD)], true);
-    const leases = [{ id: 1, memory: [shared] }];
-    const { time, filter, extended, repeated, mainWrites, beat, took } = setUpServed([heartbeat], leases);
+    const held = heldNode(node(1, HELD), [shared]);
+    const heartbeat = joined([held]);
+    const { time, filter, extended, repeated, mainWrites, beat, took } = setUpServed([held]);
     time.ms = 100;
     mainWrites(withXid(heartbeat, 5));
     time.ms = 900;
@@ -285,9 +311,8 @@ describe('a lease', () => {
 
   it('of one node goes on, though the version of another one did not rise', () => {
     const [good, bad] = [lease(), lease()];
-    const nodes = [node(1, HELD), node(2, WAITING, { version: 8 })];
-    const leases = [good, bad].map((memory, at) => ({ id: at + 1, memory: [memory] }));
-    const { time, filter, extended, beat } = setUpServed([heartbeatOf(nodes, true)], leases);
+    const held = [heldNode(node(1, HELD), [good]), heldNode(node(2, WAITING, { version: 8 }), [bad])];
+    const { time, filter, extended, beat } = setUpServed(held);
     time.ms = 10_000;
     const [xid = 0] = beat();
     filter.push(committed(xid, [1, 8]));
@@ -296,8 +321,7 @@ describe('a lease', () => {
 
   it('is extended in all memory that shows it', () => {
     const memory = [lease(), lease()];
-    const heartbeats = [heartbeatOf([node(1, HELD)], true)];
-    const { time, filter, extended, beat } = setUpServed(heartbeats, [{ id: 1, memory }]);
+    const { time, filter, extended, beat } = setUpServed([heldNode(node(1, HELD), memory)]);
     time.ms = 10_000;
     const [xid = 0] = beat();
     filter.push(committed(xid, [1]));
@@ -305,13 +329,12 @@ describe('a lease', () => {
   });
 
   it('does not begin with a version that the thread has seen before, though the main thread has not', () => {
-    const heartbeat = () => heartbeatOf([node(1, HELD)], true);
-    const leases = [{ id: 1, memory: [lease()] }];
-    const { time, filter, extended, beat, give } = setUpServed([heartbeat()], leases);
+    const held = heldNode(node(1, HELD), [lease()]);
+    const { time, filter, extended, beat, give } = setUpServed([held]);
     time.ms = 10_000;
     const [first = 0] = beat();
     filter.push(committed(first, [5]));
-    give([heartbeat()]); // The main thread still knows version 0 only.
+    give({ held: [held], heartbeats: [joined([held])] }); // The main thread still knows version 0 only.
     time.ms = 20_000;
     const [second = 0] = beat();
     filter.push(committed(second, [5]));
@@ -342,10 +365,10 @@ describe('a ping', () => {
 
 describe('a peer that sends no frames', () => {
   it('gets no heartbeat from the thread, and all that it sends passes', () => {
-    const { time, filter, beat, passed, give } = setUpServed([heartbeatOf([node(1, HELD)], true)]);
+    const { time, filter, beat, passed, give } = setUpServed([heldNode(node(1, HELD))]);
     const long = Buffer.alloc(12, 0x7f);
     filter.push(long);
-    give([heartbeatOf([node(1, HELD)], true)]);
+    give({ held: [heldNode(node(1, HELD))] });
     time.ms = 100_000;
     expect(beat()).toEqual([]);
     filter.push(reply(FIRST_THREAD_XID));
@@ -387,8 +410,9 @@ describe('in any course of events', () => {
     let repeats = 0;
     fc.assert(
       fc.property(steps, (course) => {
-        const heartbeat = (isForHeld: boolean) => heartbeatOf([node(1, HELD)], isForHeld);
-        const world = setUpServed([heartbeat(true)], [{ id: 1, memory: [lease()] }]);
+        const held = heldNode(node(1, HELD), [lease()]);
+        const heartbeat = joined([held]);
+        const world = setUpServed([held]);
         const { time, filter, toServer, extended, mainWrites, repeater, give, passed } = world;
         let [mainXid, answered, version, isHeld] = [0, 0, 0, true];
         const expected: Buffer[] = [];
@@ -398,7 +422,7 @@ describe('in any course of events', () => {
           if (cut < bytes.length) filter.push(Buffer.from(bytes.subarray(cut)));
         };
         for (const step of course) {
-          if (step.kind === 'main beats') mainWrites(withXid(heartbeat(false), ++mainXid));
+          if (step.kind === 'main beats') mainWrites(withXid(heartbeat, ++mainXid));
           else if (step.kind === 'main pings') mainWrites(encodePing());
           else if (step.kind === 'main asks')
             mainWrites(reply(++mainXid, { body: Buffer.alloc(step.bytes) }));
@@ -412,7 +436,7 @@ describe('in any course of events', () => {
             if (!isHeld) expect(sent.filter(({ xid }) => xid !== PING_XID)).toEqual([]);
           } else if (step.kind === 'give') {
             isHeld = step.isHeld;
-            give(isHeld ? [heartbeat(true)] : [heartbeat(false)]);
+            give(isHeld ? { held: [held] } : { released: [1] });
           } else if (step.kind === 'event') {
             expected.push(reply(-1, { body: Buffer.alloc(9) }));
             filter.push(reply(-1, { body: Buffer.alloc(9) }));
@@ -420,10 +444,10 @@ describe('in any course of events', () => {
             const request = toServer[answered];
             if (request === undefined) continue;
             answered++;
-            const isBeat = request.bytes.length === heartbeat(true).frame.length && request.xid > 0;
+            const isBeat = request.bytes.length === heartbeat.frame.length && request.xid > 0;
             const isProof = isBeat && request.bytes.readInt32BE(8) === 14;
             const bytes = isProof ? committed(request.xid, [++version]) : reply(request.xid);
-            if (isProof) proofs.push(request.at);
+            if (isProof && isHeld) proofs.push(request.at);
             if (request.by === 'main') expected.push(bytes);
             push(bytes, Math.min(step.cut, bytes.length));
           }

@@ -14,16 +14,17 @@ import { Writer } from '../../../support/wire/jute.mjs';
 const TIMES = { leaseMs: 1600, sessionTimeoutMs: 4800 };
 const REPEAT_MS = repeatsEveryMs(TIMES);
 const HANDSHAKE = encodeHandshake({ ...NEW_SESSION, timeoutMs: 4800, lastZxid: 0n });
-/** A heartbeat of what is held. */
-const HEARTBEAT = {
+/** A node by which something is held. */
+const HELD = {
   frame: heartbeatRequest([{ kind: 'check', path: '/election/leader' }]).encode(0),
-  nodes: [{ id: 1, raisedBy: undefined, version: 0 }],
-  isForHeld: true,
+  ...{ id: 1, raisedBy: undefined, version: 0, parts: 1 },
+  memory: [new SharedArrayBuffer(8)],
 };
 const GIVEN = {
   ...TIMES,
-  heartbeats: [HEARTBEAT],
-  leases: [{ id: 1, memory: [new SharedArrayBuffer(8)] }],
+  released: [],
+  held: [HELD],
+  heartbeats: undefined,
 };
 const OTHER = heartbeatRequest([{ kind: 'check', path: '/another' }]).encode(1);
 const COMMITTED = new Writer().int(13).bool(false).int(0).int(-1).bool(true).int(-1).done();

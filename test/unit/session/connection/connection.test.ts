@@ -54,7 +54,7 @@ describe('a connection', () => {
     let leaseMs = 0;
     const change = (isUrgent = false) =>
       connection.give(
-        () => ({ leaseMs, sessionTimeoutMs: 0, heartbeats: [], leases: [] }),
+        () => ({ leaseMs, sessionTimeoutMs: 0, released: [], held: [], heartbeats: undefined }),
         repeats,
         isUrgent,
       );

@@ -94,24 +94,22 @@ describe('what the thread of a connection is given', () => {
     node.extendedByThread = [lease()];
     keepAlive.add(node);
     start();
-    const [own, heartbeat] = given.at(-1)?.heartbeats ?? [];
+    const [held] = given.at(-1)?.held ?? [];
     expect(given.at(-1)).toMatchObject(TIMES);
-    expect(own?.isForHeld).toBe(false); // The thread knows it by its bytes.
-    expect(Buffer.from(own?.frame ?? []).includes('by a thread')).toBe(false);
-    expect(Buffer.from(heartbeat?.frame ?? []).includes('by a thread')).toBe(true);
-    expect(heartbeat).toMatchObject({
-      isForHeld: true,
-      nodes: [{ id: 1, raisedBy: 1, version: 3 }],
-    });
-    expect(given.at(-1)?.leases).toEqual([{ id: 1, memory: node.extendedByThread }]);
-    expect(Buffer.from(heartbeat?.frame ?? []).includes('/a-h')).toBe(true);
+    expect(held).toMatchObject({ id: 1, raisedBy: 1, version: 3, parts: 2, memory: node.extendedByThread });
+    expect(Buffer.from(held?.frame ?? []).includes('by a thread')).toBe(true);
+    expect(Buffer.from(held?.frame ?? []).includes('/a-h')).toBe(true);
   });
 
-  it('is nothing to repeat for nodes by which nothing is held, though the thread knows their heartbeat', () => {
-    const { given, keepAlive, start } = setUp();
+  it('is nothing to repeat for nodes by which nothing is held, though the thread knows their heartbeat', async () => {
+    const { clock, given, keepAlive, start } = setUp();
     keepAlive.add(new FakeNode('/waiting'));
     start();
-    expect(given.at(-1)?.heartbeats.map(({ isForHeld }) => isForHeld)).toEqual([false]);
+    await clock.advance(0);
+    const [heartbeat] = given.at(-1)?.heartbeats ?? [];
+    expect(heartbeat?.nodes).toEqual([{ id: 1, raisedBy: 1, version: 3 }]);
+    expect(Buffer.from(heartbeat?.frame ?? []).includes('by a thread')).toBe(false); // The thread knows it by its bytes.
+    expect(given.flatMap((each) => each?.held)).toEqual([]);
   });
 
   it('to repeat is the heartbeat of the held nodes alone, if there are others', () => {
@@ -122,10 +120,9 @@ describe('what the thread of a connection is given', () => {
     start();
     held.extendedByThread = [lease()];
     keepAlive.heldByChanged(held);
-    const [all, ofHeld] = given.at(-1)?.heartbeats ?? [];
-    expect([all?.isForHeld, ofHeld?.isForHeld]).toEqual([false, true]);
-    expect(all?.nodes.map(({ id }) => id)).toEqual([1, 2]);
-    expect(ofHeld?.nodes).toEqual([{ id: 2, raisedBy: undefined, version: 0 }]);
+    const [ofHeld, ...others] = given.at(-1)?.held ?? [];
+    expect(others).toEqual([]);
+    expect(ofHeld).toMatchObject({ id: 1, raisedBy: undefined, version: 0 });
     expect(Buffer.from(ofHeld?.frame ?? []).includes('/waiting')).toBe(false);
   });
 
@@ -136,19 +133,26 @@ describe('what the thread of a connection is given', () => {
     keepAlive.add(node);
     start();
     keepAlive.remove(node);
-    expect(given.at(-1)?.heartbeats).toEqual([]);
+    expect(given.at(-1)).toMatchObject({ released: [1], held: [] });
   });
 
-  it('has the lease of each node once, however often a heartbeat is given', () => {
+  it('cost all that was held for each change, and so quadratic time for many holds', () => {
     const { given, keepAlive, start } = setUp();
-    const nodes = ['/a', '/b'].map((path) => new FakeNode(path));
-    for (const node of nodes) {
-      node.extendedByThread = [lease()];
-      keepAlive.add(node);
-    }
     start();
-    keepAlive.heldByChanged(nodes[0] as FakeNode);
-    expect(given.map((each) => each?.leases.map(({ id }) => id))).toEqual([[1, 2], []]);
+    const nodes = ['/a', '/b', '/c'].map((path) => new FakeNode(path));
+    for (const node of nodes) {
+      keepAlive.add(node);
+      node.extendedByThread = [lease()];
+      keepAlive.heldByChanged(node);
+    }
+    keepAlive.remove(nodes[1] as FakeNode);
+    expect(given.map((each) => [each?.held.map(({ id }) => id), each?.released, each?.heartbeats])).toEqual([
+      [[], [], undefined],
+      [[1], [], undefined],
+      [[2], [], undefined],
+      [[3], [], undefined],
+      [[], [2], undefined],
+    ]);
   });
 
   it('is nothing at all once the session has ended or lost the connection', () => {
