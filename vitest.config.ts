@@ -12,7 +12,7 @@ const common = {
 // Tests in the folders below these are of their tools, and as quick as others.
 const HAZARDS = 'test/hazards/*.test.ts';
 const CHAOS = 'test/chaos/*.test.ts';
-const NEMESIS = 'test/chaos/nemesis.test.ts';
+const NEMESIS = 'test/chaos/{nemesis,network}.test.ts';
 // They measure recoveries, or cause loads that other tests would suffer from.
 const RECOVERY = [
   'test/chaos/half-open-link.test.ts',

@@ -7,7 +7,8 @@ const run = spawn(process.execPath, [program, ...process.argv.slice(2)], {
   stdio: 'inherit',
   env: { CONCLAVE_LOG_LEVEL: 'silent', ...process.env }, // Faults are expected here.
 });
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => run.kill(signal));
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  process.on(signal, () => run.kill(signal));
 run.once('exit', (code) => {
   process.exitCode = code ?? 1;
 });

@@ -1,16 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { execa } from 'execa';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { RUNS_ALL } from '../support/vitest/extent.js';
-import { checkHistory, type Verdict } from './nemesis/checker/check.js';
-import type { Violation, ViolationKind } from './nemesis/checker/verdict.js';
-import { readHistory } from './nemesis/history.js';
-import { report } from './nemesis/report.js';
-import { ALL_KINDS } from './nemesis/schedule.js';
+import type { Verdict } from './nemesis/checker/check.js';
+import type { ViolationKind } from './nemesis/checker/verdict.js';
+import { expectAllKinds, expectNone, runCommand } from './nemesis/run-command.js';
 
-const COMMAND = join(import.meta.dirname, '../../scripts/chaos.mjs');
 const SEED = 8;
 const HOW = RUNS_ALL ? ['--minutes', '3'] : ['--brief'];
 const STORMS = RUNS_ALL ? 3 : 1;
@@ -21,39 +14,14 @@ describe('faults on real servers and workers', () => {
   let verdict: Verdict;
 
   beforeAll(async () => {
-    let isRight = false;
-    const folder = await mkdtemp(join(tmpdir(), 'conclave-chaos-test-'));
-    try {
-      const options = [...HOW, '--seed', String(SEED), '--keep', folder];
-      // The history has what went wrong. The tests below check that the command's end reports it.
-      const { stdout, stderr, exitCode } = await execa('node', [COMMAND, ...options], {
-        reject: false,
-        timeout: ENDS_WITHIN_MS - 10_000,
-      });
-      console.log(`npm run chaos -- ${HOW.join(' ')} --seed ${SEED}\n${stdout}\n${stderr}`);
-      verdict = checkHistory(readHistory(join(folder, `history-${SEED}.jsonl`)));
-      isRight = verdict.violations.length === 0;
-      expect(exitCode).toBe(isRight ? 0 : 1);
-      expect(stdout).toContain(report(verdict));
-    } finally {
-      // A failure can only be understood from its history.
-      if (isRight) await rm(folder, { recursive: true, force: true });
-    }
+    verdict = await runCommand(SEED, HOW, ENDS_WITHIN_MS - 10_000);
   }, ENDS_WITHIN_MS);
 
-  /** The message has all of the violations: a report of many tests often shows nothing else of a failure. */
-  const expectNone = (found: readonly Violation[]) =>
-    expect(found, found.map(({ kind, what }) => `${kind}: ${what}`).join('\n')).toEqual([]);
   const expectNo = (...kinds: ViolationKind[]) =>
     expectNone(verdict.violations.filter(({ kind }) => kinds.includes(kind)));
 
   it('have all kinds of faults that the machine allows, and terms to spare', () => {
-    const { counts: faults, passedOver } = verdict.faults;
-    const missing = ALL_KINDS.filter((kind) => !faults.has(kind));
-    // Each fault that didn't come says why.
-    const explained = [...passedOver.keys()].map((why) => why.split(':')[0]);
-    expect(missing.filter((kind) => !explained.includes(kind))).toEqual([]);
-    expect(faults.size).toBeGreaterThan(10);
+    expectAllKinds(verdict);
     const withTerms = verdict.setting.journals.filter(({ kind }) => kind !== 'lock');
     const terms = withTerms.map(({ name }) => verdict.terms.terms.get(name) ?? 0);
     expect(terms.length).toBe(3 + 6);

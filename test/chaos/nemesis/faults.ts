@@ -4,156 +4,46 @@ import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import type { Blocking } from './block.js';
 import type { Journal } from './history.js';
-import type { Fault, Kind, Way } from './schedule.js';
-import { ELECTIONS, JOURNALS, SESSION_TIMEOUT_MS } from './settings.js';
-import type { WorkerProcess } from './worker-process.js';
+import { type Link, mendAll, ProxiedLink } from './link.js';
+import { waysBetween } from './network.js';
+import type { Fault, Kind } from './schedule.js';
+import { ELECTIONS, LEASE_MS } from './settings.js';
+import {
+  allOf,
+  type Blow,
+  journalOf,
+  NotYet,
+  networkOf,
+  type OnEffect,
+  onLink,
+  onProcess,
+  onServer,
+  onStallable,
+  PassedOver,
+  type Strike,
+  server,
+} from './targets.js';
+import { WIRED_STRIKES } from './wired-faults.js';
 import { queueOf } from './worker-protocol.js';
 import type { World } from './world.js';
 
-/** A fault that has come: its target, and how it ends. */
-export interface Blow {
-  readonly on: string;
-  readonly mend: Mend;
-}
-
-type Mend = () => unknown;
-
-/** Why a fault didn't come. */
-export class PassedOver extends Error {}
-
-/** Thrown if the fault may come later, when its target is there, and free of faults that exclude this one. */
-export class NotYet extends PassedOver {}
-
-/** Reports the observed effect of a fault that might have none. */
-type OnEffect = (what: string) => void;
-type Strike = (world: World, fault: Fault, onEffect: OnEffect) => Promise<Blow> | Blow;
-
 const DAY_S = 86_400;
 const JERK_MS = 150;
-const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 /** How much of a stall is over before the connection or its thread is lost. */
 const LOSS_AFTER = 0.3;
 const [QUOTA_PERIOD_MS, QUOTA] = [100, 0.2];
 const OPERATOR_WAITS_MS = 5000;
-const DIRECTIONS = { both: 'both', there: 'upstream', back: 'downstream' } as const;
 /** A create, and a transaction, which heartbeats, claims and releases are. */
 const WRITES = ['create', 'multi'] as const;
-
-/** A worker's process that no other fault has stopped, ended or blocked. */
-function someProcess(world: World, fault: Fault): WorkerProcess {
-  return free(world, worker(world, fault), world.workers, (each) => `process ${each.number}`);
-}
-
-/** The worker that leads the election, if the fault wants it and there is one; otherwise the worker that was drawn. */
-function worker(world: World, fault: Fault): WorkerProcess {
-  const { onLeader, worker: index } = fault;
-  const actor = onLeader ? world.actorOf(journalOf(fault)) : undefined;
-  return actor ?? (world.workers[index] as WorkerProcess);
-}
-
-async function someServer(world: World, fault: Fault): Promise<ZooKeeperServer> {
-  return free(world, await server(world, fault), world.servers, (each) => `server ${each.id}`);
-}
-
-async function server(world: World, { onLeader, server: index }: Fault): Promise<ZooKeeperServer> {
-  const leading = onLeader ? await world.leadingServer() : undefined;
-  return leading ?? (world.servers[index] as ZooKeeperServer);
-}
-
-/** Takes the wanted server or worker, or the next free one. */
-function free<T>(world: World, wanted: T, all: readonly T[], nameOf: (each: T) => string): T {
-  const start = all.indexOf(wanted);
-  for (let step = 0; step < all.length; step++) {
-    const each = all[(start + step) % all.length] as T;
-    if (world.busy.has(nameOf(each))) continue;
-    world.busy.add(nameOf(each));
-    return each;
-  }
-  throw new NotYet('all had such a fault already');
-}
-
-function onProcess(
-  strike: (process: WorkerProcess, fault: Fault, onEffect: OnEffect) => Promise<Mend> | Mend,
-): Strike {
-  return async (world, fault, onEffect) => {
-    const process = someProcess(world, fault);
-    const on = process.name;
-    return {
-      on,
-      mend: await holding(world, `process ${process.number}`, () => strike(process, fault, onEffect)),
-    };
-  };
-}
-
-/** A fault of a process whose sessions have `maxStallMs`. */
-function onStallable(
-  strike: (process: WorkerProcess, fault: Fault, onEffect: OnEffect) => Promise<Mend> | Mend,
-): Strike {
-  return async (world, fault, onEffect) => {
-    const able = world.workers.filter(({ maxStallMs }) => maxStallMs !== undefined);
-    const wanted = worker(world, fault);
-    const other = able[fault.worker % able.length];
-    if (other === undefined) throw new NotYet('no worker had such a thread');
-    const process = free(
-      world,
-      able.includes(wanted) ? wanted : other,
-      able,
-      (each) => `process ${each.number}`,
-    );
-    const on = process.name;
-    return {
-      on,
-      mend: await holding(world, `process ${process.number}`, () => strike(process, fault, onEffect)),
-    };
-  };
-}
 
 /** Half of the times a blocked thread computes, and half of the times it waits. */
 function howOf(amount: number): Blocking {
   return amount < 0.5 ? 'waits' : 'computes';
 }
 
-function onServer(
-  strike: (server: ZooKeeperServer, fault: Fault, world: World, onEffect: OnEffect) => Promise<Mend> | Mend,
-): Strike {
-  return async (world, fault, onEffect) => {
-    const server = await someServer(world, fault);
-    const on =
-      (await world.leadingServer()) === server ? `server ${server.id}, which leads` : `server ${server.id}`;
-    return {
-      on,
-      mend: await holding(world, `server ${server.id}`, () => strike(server, fault, world, onEffect)),
-    };
-  };
-}
-
-/** The target is given back when the fault has ended, or couldn't come. */
-async function holding(world: World, name: string, strike: () => Promise<Mend> | Mend): Promise<Mend> {
-  try {
-    const mend = await strike();
-    return async () => {
-      try {
-        await mend();
-      } finally {
-        world.busy.delete(name);
-      }
-    };
-  } catch (error) {
-    world.busy.delete(name);
-    throw error;
-  }
-}
-
-/** A fault between one worker and the servers: several may come at once. */
-function onProxies(strike: (worker: WorkerProcess, fault: Fault, onEffect: OnEffect) => Mend[]): Strike {
-  return (world, fault, onEffect) => {
-    const target = worker(world, fault);
-    const mends = strike(target, fault, onEffect);
-    return {
-      on: `w${target.number}${fault.way === 'both' ? '' : `, ${fault.way}`}`,
-      mend: () => mends.map((mend) => mend()),
-    };
-  };
+function proxiesOf(link: Link): ProxiedLink['proxies'] {
+  if (link instanceof ProxiedLink) return link.proxies;
+  throw new PassedOver('the worker has no proxies');
 }
 
 function jumpOf({ amount }: Fault): number {
@@ -165,21 +55,6 @@ function jumpOf({ amount }: Fault): number {
 async function restart(server: ZooKeeperServer): Promise<void> {
   await server.kill('SIGKILL');
   await server.start();
-}
-
-/** Cuts ways between servers, named by where they begin and end. */
-async function cutWays({ network }: World, ways: readonly (readonly [number, number])[]): Promise<Mend> {
-  if (network === undefined) throw new PassedOver('not allowed');
-  for (const [from, to] of ways) await network.cut(from, to);
-  return async () => {
-    for (const [from, to] of ways) await network.mend(from, to);
-  };
-}
-
-function waysBetween(one: number, other: number, way: Way): (readonly [number, number])[] {
-  const there = [one, other] as const;
-  const back = [other, one] as const;
-  return way === 'both' ? [there, back] : [way === 'there' ? there : back];
 }
 
 /** Returns the path of the node that was deleted. */
@@ -201,11 +76,9 @@ async function deleteNode(
   });
 }
 
-function journalOf({ journal }: Fault): Journal {
-  return JOURNALS[journal] as Journal;
-}
-
 const STRIKES: Record<Kind, Strike> = {
+  ...WIRED_STRIKES,
+
   'a worker stands still': onProcess((process) => {
     process.freeze();
     return () => process.thaw();
@@ -234,7 +107,7 @@ const STRIKES: Record<Kind, Strike> = {
   'a blocked worker loses its connections': onStallable(async (process, { forMs, amount }, onEffect) => {
     process.block(forMs, howOf(amount * 2 - Math.floor(amount * 2)));
     await pause(Math.min(forMs * LOSS_AFTER, LEASE_MS));
-    const { proxies } = process;
+    const proxies = proxiesOf(process.link);
     if (amount >= 0.5) {
       for (const proxy of proxies) proxy.dropConnections();
       return () => undefined;
@@ -293,26 +166,24 @@ const STRIKES: Record<Kind, Strike> = {
     return () => clock?.jump(0);
   }),
 
-  'a worker is cut off': onProxies(({ proxies }, { way }) =>
-    proxies.map((proxy) => proxy.partition(DIRECTIONS[way])),
+  'a worker is cut off': onLink(({ link }, { way }, world) => link.cut(allOf(world), way)),
+
+  'a worker is cut off from one server': onLink(({ link }, { way, server }) => link.cut([server], way)),
+
+  'the connections of a worker are reset': onLink(({ link }, _, world) => link.reset(allOf(world))),
+
+  'the reply to a write of a worker is lost': onLink(({ link, name }, _fault, _world, onEffect) =>
+    mendAll(
+      proxiesOf(link).map((proxy) => {
+        const mended = new AbortController();
+        void proxy.loseReplyTo(WRITES, { signal: mended.signal }).then(() => onEffect(`of ${name}`));
+        return () => mended.abort();
+      }),
+    ),
   ),
 
-  'a worker is cut off from one server': onProxies(({ proxies }, { way, server }) =>
-    proxies.filter((_, index) => index === server).map((proxy) => proxy.partition(DIRECTIONS[way])),
-  ),
-
-  'the connections of a worker are reset': onProxies(({ proxies }) => proxies.map((proxy) => proxy.cut())),
-
-  'the reply to a write of a worker is lost': onProxies(({ proxies, name }, _, onEffect) =>
-    proxies.map((proxy) => {
-      const mended = new AbortController();
-      void proxy.loseReplyTo(WRITES, { signal: mended.signal }).then(() => onEffect(`of ${name}`));
-      return () => mended.abort();
-    }),
-  ),
-
-  'the network of a worker is slow': onProxies(({ proxies }, { amount }) =>
-    proxies.map((proxy) => proxy.delay(20 * 75 ** amount)),
+  'the network of a worker is slow': onLink(({ link }, { amount }) =>
+    mendAll(proxiesOf(link).map((proxy) => proxy.delay(20 * 75 ** amount))),
   ),
 
   'a server stands still': onServer((server) => {
@@ -364,7 +235,7 @@ const STRIKES: Record<Kind, Strike> = {
     const role = (await world.leadingServer()) === target ? ', which leads' : '';
     const others = world.servers.filter((each) => each !== target);
     const ways = others.flatMap(({ id }) => waysBetween(target.id, id, fault.way));
-    const unite = await cutWays(world, ways);
+    const unite = await networkOf(world).cut(ways);
     const mend = async () => {
       // It behaves like any server without a quorum, once it has noticed. It may also have been killed, or stand still.
       if ((await target.mode()) === '') onEffect(`server ${target.id} serves no more`);
@@ -377,7 +248,7 @@ const STRIKES: Record<Kind, Strike> = {
     const [one, other] = [index + 1, ((index + 1) % world.servers.length) + 1];
     return {
       on: `servers ${one} and ${other}, ${way}`,
-      mend: await cutWays(world, waysBetween(one, other, way)),
+      mend: await networkOf(world).cut(waysBetween(one, other, way)),
     };
   },
 
@@ -413,12 +284,11 @@ const STRIKES: Record<Kind, Strike> = {
     const election = ELECTIONS[fault.journal % ELECTIONS.length] as Journal;
     const leader = world.actorOf(election);
     if (leader === undefined) throw new NotYet('the election had no leader');
-    const mends = leader.proxies.map((proxy) => proxy.partition());
-    const mend = () => mends.map((each) => each());
+    const mend = await leader.link.cut(allOf(world), 'both');
     try {
       return { on: `${leader.name}, ${await deleteNode(world, election, ([first]) => first)}`, mend };
     } catch (error) {
-      mend();
+      await mend();
       throw error;
     }
   },

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import type { Links } from './schedule.js';
 
 /** Microseconds on the machine's monotonic clock: the same for all of its processes, whatever their wall clocks say. */
 export type Micros = number;
@@ -28,10 +29,14 @@ export interface Setting {
   readonly minutes?: number | undefined;
   readonly journals: readonly Journal[];
   readonly sessionTimeoutMs: number;
+  /** @default 'proxied' */
+  readonly links?: Links;
   /** Whether candidates wait until a former leader's lease is over, as they do by default. */
   readonly hasTakeoverDelay: boolean;
   /** Whether the threads that act ask before they act, as they have to. */
   readonly areThreadsCareless: boolean;
+  /** Whether workers wrongly count leases from the replies. */
+  readonly areLeasesFromReplies?: boolean;
   /** How soon after the end of all faults each election must have a leader that acts, and each lock a holder. */
   readonly recoveryMs: number;
   /** Kinds of faults that the machine doesn't allow, and why. */

@@ -7,7 +7,7 @@ import { checkHistory } from './checker/check.js';
 import { readHistory } from './history.js';
 import { report } from './report.js';
 import { runChaos, stormsOf } from './run.js';
-import { describeStorm } from './schedule.js';
+import { describeStorm, type Links } from './schedule.js';
 import { WORKERS } from './settings.js';
 
 const HELP = `Faults on three real servers and ${WORKERS} workers, drawn from a seed, and a check of what came of them.
@@ -16,11 +16,13 @@ const HELP = `Faults on three real servers and ${WORKERS} workers, drawn from a 
   npm run chaos -- --minutes 3 --seed 8         the same faults again: what comes of them depends on the machine
   npm run chaos -- --minutes 3 --seed 8 --print the faults alone
   npm run chaos -- --brief                      a single storm that has every kind of fault
+  npm run chaos -- --network --minutes 10       each server and worker in a network of its own; most faults are of these
   npm run chaos -- --check history.jsonl        checks a history again, from the file alone
 
   --from STORM            without the storms before that one
   --keep FOLDER           keep the history there; without it, it is kept only if something was wrong
   --without-takeover-delay  the workers don't wait out a former leader's lease: there may be two leaders at once
+  --leases-from-replies   the workers count leases from replies: there may be two leaders at once
   --careless-threads      threads act until the main thread tells them that the term is over: there may be two leaders at once
 
 Ends with 1 if anything was violated. As root it has networks and small disks of its own; what the machine doesn't
@@ -36,6 +38,8 @@ const { values } = parseArgs({
     check: { type: 'string' },
     'without-takeover-delay': { type: 'boolean', default: false },
     'careless-threads': { type: 'boolean', default: false },
+    'leases-from-replies': { type: 'boolean', default: false },
+    network: { type: 'boolean', default: false },
     print: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -52,6 +56,7 @@ function number(
   throw new Error(`--${option} is ${value}: expected ${expected}`);
 }
 
+const links: Links = values.network ? 'wired' : 'proxied';
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0;
 
 /** Prints the results of a history. Returns whether there are no violations. */
@@ -68,11 +73,13 @@ async function run(seed: number, minutes: number | undefined): Promise<boolean> 
   let isRight = false;
   try {
     const areThreadsCareless = values['careless-threads'];
+    const areLeasesFromReplies = values['leases-from-replies'];
     const hasTakeoverDelay = !values['without-takeover-delay'];
     const firstStorm = number('from', values.from, isWhole, 'the number of a storm');
     const say = (line: string) => console.log(line);
     await runChaos({
-      ...{ seed, minutes, firstStorm, hasTakeoverDelay, areThreadsCareless, folder, historyPath, say },
+      ...{ seed, minutes, firstStorm, links, folder, historyPath, say },
+      ...{ hasTakeoverDelay, areThreadsCareless, areLeasesFromReplies },
     });
     isRight = judge(historyPath);
   } finally {
@@ -93,7 +100,7 @@ function keep(historyPath: string, seed: number, isRight: boolean): void {
 
 function print(seed: number, minutes: number | undefined): void {
   let left = minutes ?? 1;
-  for (const storm of stormsOf({ seed, minutes })) {
+  for (const storm of stormsOf({ seed, minutes, links })) {
     console.log(describeStorm(storm));
     if (--left <= 0) return;
   }
@@ -119,7 +126,7 @@ async function main(): Promise<boolean> {
   return await run(seed, minutes);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
 // What still runs has no owner any more: servers and workers end with this process.
 main().then(

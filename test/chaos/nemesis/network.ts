@@ -1,24 +1,39 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { findIptables } from '../../../tools/iptables/program.mjs';
+import type { Way } from './schedule.js';
 
 const run = promisify(execFile);
 
-/** A hardware address that no interface has: the bridge floods the frame, and no interface takes it. */
-const UNUSED_MAC = '02:00:00:00:00:fe';
 const PREFIX = 'conclave-chaos';
 const NAMES = '/var/run/netns';
+const LOST = ['-j', 'DROP'];
+// An RST isn't answered with an RST: it has to arrive, so that both ends of a connection learn of its end.
+const RESET = ['-p', 'tcp', '!', '--tcp-flags', 'RST', 'RST', '-j', 'REJECT', '--reject-with', 'tcp-reset'];
+
+/** Ends a fault. */
+export type Mend = () => unknown;
+/** From one end of the network to another one, by their numbers. */
+export type OneWay = readonly [from: number, to: number];
+
+/** The ways between two ends: both, the one to the other (`there`), or the one back. */
+export function waysBetween(one: number, other: number, way: Way): readonly OneWay[] {
+  const there = [one, other] as const;
+  const back = [other, one] as const;
+  return way === 'both' ? [there, back] : [way === 'there' ? there : back];
+}
 
 /**
- * A network of its own for each server; all of them and this process are on one bridge. So packets between two servers can
- * be lost as on a wire: without notice to either server, and in one direction if need be. TCP sends them again when the
- * fault is over.
+ * A network of its own for each end, with a cable to one bridge, on which this process is, too. So packets between two ends can be lost as on
+ * a wire: without notice to either end, and in one direction if need be. TCP sends them again when the fault is over. Several faults may
+ * come at once: each lasts until it is mended.
  */
 export class Network {
   readonly #bridge = `ccb${process.pid}`;
   readonly #subnet: string;
   readonly #size: number;
-  readonly #cuts = new Map<string, number>();
+  readonly #unplugged = new Map<number, number>();
 
   private constructor(size: number) {
     this.#size = size;
@@ -26,9 +41,12 @@ export class Network {
     this.#subnet = `10.${213 + (process.pid % 40)}.${Math.floor(process.pid / 40) % 250}`;
   }
 
-  /** @throws the error of `ip`, if the machine doesn't allow it; nothing is left behind then */
+  /**
+   * @param size - of how many ends, which are numbered from 1
+   * @throws the error of the command that the machine doesn't allow; nothing is left behind then
+   */
   static async open(size: number): Promise<Network> {
-    await removeAbandoned();
+    removeAbandoned();
     const network = new Network(size);
     try {
       await network.#lay();
@@ -44,80 +62,105 @@ export class Network {
     await ip('link', 'add', this.#bridge, 'type', 'bridge');
     await ip('addr', 'add', `${this.#subnet}.254/24`, 'dev', this.#bridge);
     await ip('link', 'set', this.#bridge, 'up');
-    for (let id = 1; id <= this.#size; id++) {
-      const name = this.#nameOf(id);
-      const near = this.#cableOf(id);
+    for (let end = 1; end <= this.#size; end++) {
+      const name = nameOf(process.pid, end);
+      const near = cableOf(process.pid, end);
       await ip('netns', 'add', name);
       await ip('link', 'add', near, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
       await ip('link', 'set', near, 'master', this.#bridge, 'up');
-      await ip('-n', name, 'addr', 'add', `${this.addressOf(id)}/24`, 'dev', 'eth0');
+      await ip('-n', name, 'addr', 'add', `${this.addressOf(end)}/24`, 'dev', 'eth0');
       await ip('-n', name, 'link', 'set', 'eth0', 'up');
       await ip('-n', name, 'link', 'set', 'lo', 'up');
     }
+    findIptables();
+    await this.#iptables(1, ['-L']);
   }
 
-  addressOf(id: number): string {
-    return `${this.#subnet}.${id}`;
+  addressOf(end: number): string {
+    return `${this.#subnet}.${end}`;
   }
 
-  /** The command that runs a command in a server's network, and becomes it. */
-  launcherOf(id: number): string[] {
-    return ['ip', 'netns', 'exec', this.#nameOf(id)];
+  /** The command that runs a command at an end of the network, and becomes it. */
+  launcherOf(end: number): string[] {
+    return ['ip', 'netns', 'exec', nameOf(process.pid, end)];
   }
 
-  /** From now on no packet from `from` arrives at `to`. Several faults may cut the same way: it works again after all of them. */
-  async cut(from: number, to: number): Promise<void> {
-    if (this.#count(from, to, 1) === 1)
-      await ip(
-        '-n',
-        this.#nameOf(from),
-        'neigh',
-        'replace',
-        ...this.#entry(to),
-        'lladdr',
-        UNUSED_MAC,
-        'nud',
-        'permanent',
-      );
+  /** No packet arrives on these ways. */
+  async cut(ways: readonly OneWay[]): Promise<Mend> {
+    return await this.#meet(ways, LOST);
   }
 
-  async mend(from: number, to: number): Promise<void> {
-    if (this.#count(from, to, -1) === 0)
-      await ip('-n', this.#nameOf(from), 'neigh', 'del', ...this.#entry(to));
+  /** What arrives on these ways is answered with an RST, as by a host that knows of no connection. */
+  async reset(ways: readonly OneWay[]): Promise<Mend> {
+    return await this.#meet(ways, RESET);
+  }
+
+  /** Takes out the cable of an end, which notices. */
+  async unplug(end: number): Promise<Mend> {
+    await this.#plug(end, 1);
+    return () => this.#plug(end, -1);
   }
 
   close(): void {
-    for (let id = 1; id <= this.#size; id++) {
-      // The network itself stays until its last process is gone: its cable is taken out now.
-      removeNow('link', 'del', this.#cableOf(id));
-      removeNow('netns', 'del', this.#nameOf(id));
-    }
+    for (let end = 1; end <= this.#size; end++) remove(process.pid, end);
     removeNow('link', 'del', this.#bridge);
   }
 
-  #nameOf(id: number): string {
-    return `${PREFIX}-${process.pid}-${id}`;
+  /** What is done with the packets on these ways where they arrive. */
+  async #meet(ways: readonly OneWay[], target: readonly string[]): Promise<Mend> {
+    const rules = [...new Set(ways.map(([, to]) => to))].map((end) => {
+      const sources = ways.filter(([, to]) => to === end).map(([from]) => this.addressOf(from));
+      return { end, rule: ['INPUT', '-s', sources.join(','), ...target] };
+    });
+    const change = (action: '-A' | '-D') =>
+      Promise.all(rules.map(({ end, rule }) => this.#iptables(end, [action, ...rule])));
+    await change('-A');
+    return () => change('-D');
   }
 
-  /** This process's end of the link from a server to the bridge. */
-  #cableOf(id: number): string {
-    return `ccv${process.pid}-${id}`;
+  async #iptables(end: number, args: readonly string[]): Promise<void> {
+    await ip('netns', 'exec', nameOf(process.pid, end), 'iptables', '-w', ...args);
   }
 
-  #entry(to: number): string[] {
-    return [this.addressOf(to), 'dev', 'eth0'];
+  async #plug(end: number, by: number): Promise<void> {
+    const faults = (this.#unplugged.get(end) ?? 0) + by;
+    this.#unplugged.set(end, faults);
+    await ip('link', 'set', cableOf(process.pid, end), faults > 0 ? 'down' : 'up');
   }
+}
 
-  #count(from: number, to: number, by: number): number {
-    const way = `${from}-${to}`;
-    const count = (this.#cuts.get(way) ?? 0) + by;
-    this.#cuts.set(way, count);
-    return count;
+/** Why this machine allows no such network; `undefined` if it does. */
+export async function whyNoNetwork(): Promise<string | undefined> {
+  try {
+    (await Network.open(1)).close();
+    return undefined;
+  } catch (error) {
+    return reasonOf(error as Error);
   }
+}
+
+/** The last line, in which a command says what it couldn't do. */
+export function reasonOf({ message }: Error): string {
+  return message.trim().split('\n').at(-1) ?? '';
+}
+
+function nameOf(pid: number, end: number): string {
+  return `${PREFIX}-${pid}-${end}`;
+}
+
+/** The end of the cable at the bridge. */
+function cableOf(pid: number, end: number): string {
+  return `ccv${pid}-${end}`;
 }
 
 async function ip(...args: string[]): Promise<void> {
   await run('ip', args);
+}
+
+function remove(pid: number, end: number): void {
+  // The network itself stays until its last process is gone: its cable is taken out now.
+  removeNow('link', 'del', cableOf(pid, end));
+  removeNow('netns', 'del', nameOf(pid, end));
 }
 
 /** Removes it, if it is there. */
@@ -130,11 +173,11 @@ function removeNow(...args: string[]): void {
 }
 
 /** The networks of runs that were killed: their processes are gone. */
-async function removeAbandoned(): Promise<void> {
+function removeAbandoned(): void {
   for (const name of namespaces()) {
-    const pid = Number(new RegExp(`^${PREFIX}-(\\d+)-\\d+$`).exec(name)?.[1]);
-    if (Number.isNaN(pid) || isAlive(pid)) continue;
-    removeNow('netns', 'del', name);
+    const [, pid, end] = new RegExp(`^${PREFIX}-(\\d+)-(\\d+)$`).exec(name)?.map(Number) ?? [];
+    if (pid === undefined || end === undefined || isAlive(pid)) continue;
+    remove(pid, end);
     removeNow('link', 'del', `ccb${pid}`);
   }
 }

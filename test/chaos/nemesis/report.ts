@@ -7,12 +7,15 @@ const MOST_VIOLATIONS = 20;
 /** The results of a run, for people. */
 export function report(verdict: Verdict): string {
   const { setting, faults, violations } = verdict;
-  const { seed, hasTakeoverDelay, areThreadsCareless, notAllowed, sessionTimeoutMs } = setting;
+  const { seed, links, hasTakeoverDelay, areThreadsCareless, areLeasesFromReplies } = setting;
+  const { notAllowed, sessionTimeoutMs } = setting;
+  const wired = links === 'wired' ? ', each in a network of its own' : '';
   const delay = hasTakeoverDelay ? '' : ', no takeover delay';
   const careless = areThreadsCareless ? ', careless threads' : '';
+  const late = areLeasesFromReplies ? ', leases from replies' : '';
   const minutes = ((faults.to - faults.from) / 60_000_000).toFixed(1);
   return [
-    `seed ${seed}: ${minutes} minutes, ${faults.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}${careless}`,
+    `seed ${seed}: ${minutes} minutes, ${faults.storms} storms, sessions of ${sessionTimeoutMs} ms${wired}${delay}${careless}${late}`,
     ...faultLines(verdict),
     ...notAllowed.map((why) => `not allowed by this machine: ${why}`),
     ...disagreements(verdict),

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session } from '../../../src/index.js';
 import { compareCopies, deleteDisputed } from './copies.js';
-import { type Blow, NotYet, PassedOver, strike } from './faults.js';
+import { strike } from './faults.js';
 import { History, type Journal, type Micros, now } from './history.js';
-import { briefStorm, describeStorm, type Fault, type Storm, storms } from './schedule.js';
+import { briefStorm, describeStorm, type Fault, type Links, type Storm, storms } from './schedule.js';
 import {
   ELECTIONS,
   GONE_WITHIN_MS,
@@ -13,6 +13,7 @@ import {
   SESSION_TIMEOUT_MS,
   WORKERS,
 } from './settings.js';
+import { type Blow, NotYet, PassedOver } from './targets.js';
 import { pathOf, queueOf, queuesOf } from './worker-protocol.js';
 import { World } from './world.js';
 
@@ -22,10 +23,13 @@ export interface RunOptions {
   readonly minutes: number | undefined;
   /** The number of the first storm: the seed's earlier storms are left out. */
   readonly firstStorm: number;
+  readonly links: Links;
   /** Whether candidates wait until a former leader's lease is over, as they do by default. */
   readonly hasTakeoverDelay: boolean;
   /** Whether the threads that act by a handle don't ask it. That is wrong, and the checker has to find it. */
   readonly areThreadsCareless: boolean;
+  /** Whether the workers count leases from the replies. That is wrong, and the checker has to find it. */
+  readonly areLeasesFromReplies: boolean;
   /** A folder for sockets and similar files. The history is `historyPath`. */
   readonly folder: string;
   readonly historyPath: string;
@@ -47,17 +51,31 @@ const COMES_WITHIN_MS = 15_000;
 const EXPLAINED_WITHIN_MS = 5000;
 
 /** The storms of a run, of which those begin for which there is time. */
-export function stormsOf({ seed, minutes }: Pick<RunOptions, 'seed' | 'minutes'>): Iterable<Storm> {
-  return minutes === undefined ? [briefStorm(seed, NUMBERS)] : storms(seed, NUMBERS);
+export function stormsOf({
+  seed,
+  minutes,
+  links,
+}: Pick<RunOptions, 'seed' | 'minutes' | 'links'>): Iterable<Storm> {
+  const numbers = { ...NUMBERS, links };
+  return minutes === undefined ? [briefStorm(seed, numbers)] : storms(seed, numbers);
 }
 
 /** Runs storms and calms for so many minutes, and then the end. Everything that happened is in the history. */
 export async function runChaos(options: RunOptions): Promise<void> {
-  const { seed, minutes, firstStorm, hasTakeoverDelay, areThreadsCareless, folder, historyPath, say } =
-    options;
+  const { seed, minutes, firstStorm, links, folder, historyPath, say } = options;
+  const { hasTakeoverDelay, areThreadsCareless, areLeasesFromReplies } = options;
   const history = new History(historyPath);
   const world = await World.open({
-    ...{ folder, history, historyPath, hasTakeoverDelay, areThreadsCareless, seed },
+    ...{
+      folder,
+      history,
+      historyPath,
+      links,
+      hasTakeoverDelay,
+      areThreadsCareless,
+      areLeasesFromReplies,
+      seed,
+    },
   });
   try {
     const notAllowed = [...world.notAllowed].map(([kind, why]) => `${kind}: ${why}`);
@@ -67,8 +85,10 @@ export async function runChaos(options: RunOptions): Promise<void> {
       minutes,
       journals: JOURNALS,
       sessionTimeoutMs: SESSION_TIMEOUT_MS,
+      links,
       hasTakeoverDelay,
       areThreadsCareless,
+      areLeasesFromReplies,
       recoveryMs: RECOVERY_MS,
       notAllowed,
     });

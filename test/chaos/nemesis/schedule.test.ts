@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { ALL_KINDS, briefStorm, KINDS, type Kind, type Storm, storms } from './schedule.js';
+import { briefStorm, KINDS, type Kind, kindsOf, type Links, type Storm, storms } from './schedule.js';
 
 const NUMBERS = { workers: 5, servers: 3, journals: 4 };
+const LINKS: readonly Links[] = ['proxied', 'wired'];
 
-function firstStorms(seed: number, count: number): Storm[] {
-  const all = storms(seed, NUMBERS);
+function firstStorms(seed: number, count: number, links: Links = 'proxied'): Storm[] {
+  const all = storms(seed, { ...NUMBERS, links });
   return Array.from({ length: count }, () => all.next().value);
 }
 
-function countKinds(seed: number, storms: number): Map<Kind, number> {
+function countKinds(seed: number, storms: number, links?: Links): Map<Kind, number> {
   const counts = new Map<Kind, number>();
-  for (const { faults } of firstStorms(seed, storms))
+  for (const { faults } of firstStorms(seed, storms, links))
     for (const { kind } of faults) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return counts;
 }
@@ -21,15 +22,15 @@ describe('the schedule of faults', () => {
     expect(firstStorms(9, 20)).not.toEqual(firstStorms(8, 20));
   });
 
-  it('has every kind of fault in its first three storms, whatever the seed', () => {
+  it.each(LINKS)('has every kind of fault in its first three storms, whatever the seed: %s', (links) => {
     for (let seed = 0; seed < 200; seed++)
-      expect(countKinds(seed, 3).size, `seed ${seed}`).toBe(ALL_KINDS.length);
+      expect(countKinds(seed, 3, links).size, `seed ${seed}`).toBe(kindsOf(links).length);
   });
 
-  it('has every kind of fault once in a brief storm, whatever the seed', () => {
+  it.each(LINKS)('has every kind of fault once in a brief storm, whatever the seed: %s', (links) => {
     for (let seed = 0; seed < 200; seed++) {
-      const kinds = briefStorm(seed, NUMBERS).faults.map(({ kind }) => kind);
-      expect(kinds.toSorted()).toEqual(ALL_KINDS.toSorted());
+      const kinds = briefStorm(seed, { ...NUMBERS, links }).faults.map(({ kind }) => kind);
+      expect(kinds.toSorted()).toEqual(kindsOf(links).toSorted());
     }
   });
 
@@ -37,7 +38,8 @@ describe('the schedule of faults', () => {
     const counts = countKinds(8, 2000);
     const heavy = counts.get('a worker is cut off') as number;
     const light = counts.get('all servers are restarted in turn') as number;
-    expect(KINDS['a worker is cut off']).toBeGreaterThan(KINDS['all servers are restarted in turn']);
+    const weights = KINDS.proxied;
+    expect(weights['a worker is cut off']).toBeGreaterThan(weights['all servers are restarted in turn']);
     expect(heavy).toBeGreaterThan(1.5 * light);
   });
 

@@ -1,7 +1,12 @@
 import { Random } from '../../support/seeded-random.js';
 
-/** Every kind of fault, and how often it comes compared with the others. */
-export const KINDS = {
+/**
+ * What is between the workers and the servers: a proxy on each way, or a network of its own for each of them, with cables to one bridge.
+ */
+export type Links = 'proxied' | 'wired';
+
+/** Every kind of fault where links are proxied, and how often it comes compared with the others. */
+const PROXIED = {
   'a worker stands still': 3,
   'a worker is killed': 3,
   'a worker is stopped and replaced': 1,
@@ -27,8 +32,44 @@ export const KINDS = {
   'an operator deletes a node': 1,
   'an operator deletes the node of a leader that is cut off': 2,
 } as const;
-export type Kind = keyof typeof KINDS;
-export const ALL_KINDS = Object.keys(KINDS) as Kind[];
+
+/** The same for links by wire. Most of them are faults of the network. */
+const WIRED = {
+  'a worker stands still': 2,
+  'a worker is killed': 2,
+  'a worker is stopped and replaced': 1,
+  "a worker's event loop is blocked": 1,
+  'a worker is cut off': 4,
+  'a worker is cut off from one server': 2,
+  'a worker is cut off from the server that leads': 2,
+  'the connections of a worker are reset': 3,
+  'the link of a worker is down': 2,
+  'the link of a worker flaps': 2,
+  'the link of a worker works one way at a time': 8,
+  'the link of a server is down': 1,
+  'the link of a server flaps': 1,
+  'the network is split': 3,
+  'each server is seen by half of the workers': 3,
+  'a server stands still': 1,
+  'a server is killed': 1,
+  'all servers are restarted in turn': 1,
+  'a server is cut off from the others': 1,
+  'two servers are cut off from each other': 1,
+  "a server's disk is full": 1,
+  'clocks are 2 s apart': 1,
+} as const;
+
+export const KINDS = { proxied: PROXIED, wired: WIRED };
+export type Kind = keyof typeof PROXIED | keyof typeof WIRED;
+type Weights = Readonly<Partial<Record<Kind, number>>>;
+
+export function kindsOf(links: Links): Kind[] {
+  return kindsIn(KINDS[links]);
+}
+
+function kindsIn(weights: Weights): Kind[] {
+  return Object.keys(weights) as Kind[];
+}
 
 /** The direction that is cut: from one end (the worker, or the server that is cut off), to it, or both. */
 export type Way = 'both' | 'there' | 'back';
@@ -59,8 +100,9 @@ export interface Storm {
   readonly faults: readonly Fault[];
 }
 
-/** How many of each kind chance may choose from. */
+/** What chance may choose from. */
 export interface Numbers {
+  readonly links: Links;
   readonly workers: number;
   readonly servers: number;
   readonly journals: number;
@@ -80,7 +122,7 @@ const FAULTS = { least: 8, most: 14 };
  */
 export function* storms(seed: number, numbers: Numbers): Generator<Storm, never> {
   const random = new Random(seed);
-  const deal = dealer(random);
+  const deal = dealer(random, KINDS[numbers.links]);
   for (let number = 1; ; number++) {
     const count = FAULTS.least + random.below(FAULTS.most - FAULTS.least + 1);
     const faults = Array.from({ length: count }, () => draw(deal(), random, numbers, STORM_MS));
@@ -91,7 +133,7 @@ export function* storms(seed: number, numbers: Numbers): Generator<Storm, never>
 /** A single storm that has every kind of fault once. */
 export function briefStorm(seed: number, numbers: Numbers): Storm {
   const random = new Random(seed);
-  const kinds = inAnyOrder(ALL_KINDS, random);
+  const kinds = inAnyOrder(kindsOf(numbers.links), random);
   const faults = kinds.map((kind) => draw(kind, random, numbers, BRIEF_STORM_MS));
   return storm(1, faults, random.next());
 }
@@ -104,12 +146,12 @@ function storm(number: number, faults: readonly Fault[], stall: number): Storm {
  * Deals the kinds like cards: each of them once, and then as many again as the weights ask for. So a short run has seen
  * each of them.
  */
-function dealer(random: Random): () => Kind {
-  const weighed = ALL_KINDS.flatMap((kind) => Array<Kind>(KINDS[kind]).fill(kind));
+function dealer(random: Random, weights: Weights): () => Kind {
+  const kinds = kindsIn(weights);
+  const weighed = kinds.flatMap((kind) => Array<Kind>(weights[kind] ?? 0).fill(kind));
   let cards: Kind[] = [];
   return () => {
-    if (cards.length === 0)
-      cards = [...inAnyOrder(ALL_KINDS, random), ...ALL_KINDS.map(() => random.pick(weighed))];
+    if (cards.length === 0) cards = [...inAnyOrder(kinds, random), ...kinds.map(() => random.pick(weighed))];
     return cards.shift() as Kind;
   };
 }

@@ -20,6 +20,8 @@ export const JOURNALS: readonly Journal[] = [
 export const ELECTIONS = JOURNALS.filter(({ kind }) => kind === 'election');
 
 export const SESSION_TIMEOUT_MS = 5000;
+/** The default: a third of a session timeout. */
+export const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 export const TICK_MS = 500;
 /** After how many silent ticks the servers give each other up: less than a session timeout, so that a session may outlive it. */
 export const SYNC_LIMIT = 6;

@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
 import type { Blocking } from './block.js';
 import type { FailMessage } from './connection-thread.js';
 import { type History, type Micros, now } from './history.js';
+import type { Link } from './link.js';
 import { STOP_WITHIN_MS } from './settings.js';
 import type { WallClock } from './wall-clock.js';
 import type { Command, Message, Orders } from './worker-protocol.js';
@@ -15,10 +15,10 @@ const BEGINS_WITHIN_MS = 60_000;
 
 type CommonOrders = Omit<Orders, 'name' | 'connect' | 'maxStallMs'>;
 
-/** A worker's place: one process after the other, over the same proxies. */
+/** A worker's place: one process after the other, over the same link. */
 export class WorkerProcess {
   readonly number: number;
-  readonly proxies: readonly TcpProxy[];
+  readonly link: Link;
   readonly clock: WallClock | undefined;
   /** When it acted last, by journal, according to its reports. */
   readonly actedAt = new Map<string, Micros>();
@@ -31,14 +31,14 @@ export class WorkerProcess {
 
   constructor(
     number: number,
-    proxies: readonly TcpProxy[],
+    link: Link,
     clock: WallClock | undefined,
     history: History,
     orders: CommonOrders,
     maxStallMsOf: (start: number) => number | undefined,
   ) {
     this.number = number;
-    this.proxies = proxies;
+    this.link = link;
     this.clock = clock;
     this.#history = history;
     this.#orders = orders;
@@ -55,21 +55,19 @@ export class WorkerProcess {
     return this.#maxStallMsOf(this.#starts);
   }
 
-  get connect(): string {
-    return this.proxies.map((proxy) => proxy.connectString).join(',');
-  }
-
   /** Resolves when the process has joined the elections, or is about to. */
   async start(): Promise<void> {
     this.#starts++;
     this.#isExpectedToEnd = false;
-    const child = fork(PROGRAM, [], { execArgv: [], env: { ...process.env, ...this.clock?.env } });
+    const { connect, launcher } = this.link;
+    const [execPath = '', ...execArgv] = [...launcher, process.execPath];
+    const child = fork(PROGRAM, [], { execPath, execArgv, env: { ...process.env, ...this.clock?.env } });
     this.#child = child;
     const { name } = this;
     child.on('message', (message: Message) => this.#hear(message));
     child.once('exit', (code, signal) => this.#ended(name, code, signal));
     const begun = this.#untilReported('begun');
-    const orders = { ...this.#orders, name, connect: this.connect, maxStallMs: this.maxStallMs };
+    const orders = { ...this.#orders, name, connect, maxStallMs: this.maxStallMs };
     this.#send({ command: 'begin', orders });
     await begun;
   }
@@ -84,7 +82,12 @@ export class WorkerProcess {
 
   async kill(): Promise<void> {
     this.#isExpectedToEnd = true;
-    await this.#end(() => this.#child?.kill('SIGKILL'));
+    await this.#end(() => this.killNow());
+  }
+
+  /** Also ends a process that stands still, which doesn't notice the end of this one. */
+  killNow(): void {
+    this.#child?.kill('SIGKILL');
   }
 
   /** Ends it by a command. If it doesn't end, it is killed, and the history says so. */

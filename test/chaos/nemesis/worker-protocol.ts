@@ -14,6 +14,7 @@ export interface Orders {
   readonly sessionTimeoutMs: number;
   readonly hasTakeoverDelay: boolean;
   readonly areThreadsCareless: boolean;
+  readonly areLeasesFromReplies: boolean;
   /** Of all sessions. With it, another thread acts, too. */
   readonly maxStallMs: number | undefined;
 }

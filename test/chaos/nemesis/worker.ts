@@ -12,6 +12,7 @@ import {
   type Term,
 } from '../../../src/index.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { countLeasesFromReplies } from '../../support/conclave/leases-from-replies.js';
 import { takeAwayTakeoverDelay } from '../../support/conclave/no-takeover-delay.js';
 import { Acting, type Actor } from './acting.js';
 import { type Blocking, block } from './block.js';
@@ -54,6 +55,7 @@ class Worker {
 
   begin(): void {
     if (!this.#orders.hasTakeoverDelay) takeAwayTakeoverDelay();
+    if (this.#orders.areLeasesFromReplies) countLeasesFromReplies();
     const { name: who, maxStallMs } = this.#orders;
     this.#history.write({ kind: 'process began', who, maxStallMs });
     this.#noteShownVersions();

@@ -8,8 +8,9 @@ import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 
 import { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
 import { type History, type Journal, now } from './history.js';
-import { Network } from './network.js';
-import type { Kind } from './schedule.js';
+import { type Link, ProxiedLink, WiredLink } from './link.js';
+import { Network, reasonOf } from './network.js';
+import { type Kind, kindsOf, type Links } from './schedule.js';
 import {
   INIT_LIMIT,
   JOURNALS,
@@ -35,12 +36,14 @@ export interface WorldOptions {
   readonly folder: string;
   readonly history: History;
   readonly historyPath: string;
+  readonly links: Links;
   readonly hasTakeoverDelay: boolean;
   readonly areThreadsCareless: boolean;
+  readonly areLeasesFromReplies: boolean;
   readonly seed: number;
 }
 
-/** Three servers, the workers, the proxies between workers and servers, and the sinks; and the faults that the machine allows. */
+/** Three servers, the workers, the links between workers and servers, and the sinks; and the faults that the machine allows. */
 export class World {
   readonly workers: WorkerProcess[] = [];
   readonly history: History;
@@ -146,13 +149,12 @@ export class World {
   }
 
   async #prepareMachine(): Promise<void> {
-    await this.#tryOut(
-      ['a server is cut off from the others', 'two servers are cut off from each other'],
-      async () => {
-        this.network = await Network.open(SERVERS);
-        this.#ends.push(() => this.network?.close());
-      },
-    );
+    if (this.#options.links === 'wired') await this.#openNetwork(SERVERS + WORKERS);
+    else
+      await this.#tryOut(
+        ['a server is cut off from the others', 'two servers are cut off from each other'],
+        () => this.#openNetwork(SERVERS),
+      );
     await this.#tryOut(["a server's disk is full"], () => {
       for (let id = 1; id <= SERVERS; id++) {
         const disk = SmallDisk.mount();
@@ -160,21 +162,30 @@ export class World {
         this.disks.push(disk);
       }
     });
-    await this.#tryOut(["a worker's wall clock jumps", "a server's wall clock jumps"], () => {
+    const ofClocks: Kind[] = [
+      "a worker's wall clock jumps",
+      "a server's wall clock jumps",
+      'clocks are 2 s apart',
+    ];
+    await this.#tryOut(ofClocks, () => {
       for (let id = 1; id <= SERVERS; id++)
         this.clocks.push(new WallClock(join(this.#options.folder, `server-${id}.clock`)));
     });
+  }
+
+  async #openNetwork(size: number): Promise<void> {
+    const network = await Network.open(size);
+    this.network = network;
+    this.#ends.push(() => network.close());
   }
 
   async #tryOut(kinds: readonly Kind[], prepare: () => unknown): Promise<void> {
     try {
       await prepare();
     } catch (error) {
-      const [why = ''] = String((error as Error).message)
-        .trim()
-        .split('\n')
-        .reverse();
-      for (const kind of kinds) this.notAllowed.set(kind, why);
+      const why = reasonOf(error as Error);
+      const drawn = kindsOf(this.#options.links);
+      for (const kind of kinds) if (drawn.includes(kind)) this.notAllowed.set(kind, why);
     }
   }
 
@@ -217,7 +228,8 @@ export class World {
   }
 
   async #startWorkers(sinkPath: string): Promise<void> {
-    const { historyPath, hasTakeoverDelay, areThreadsCareless, folder, seed } = this.#options;
+    const { historyPath, hasTakeoverDelay, areThreadsCareless, areLeasesFromReplies, folder, seed } =
+      this.#options;
     const orders = {
       historyPath,
       sinkPath,
@@ -225,21 +237,31 @@ export class World {
       sessionTimeoutMs: SESSION_TIMEOUT_MS,
       hasTakeoverDelay,
       areThreadsCareless,
+      areLeasesFromReplies,
     };
     for (let number = 1; number <= WORKERS; number++) {
-      const proxies = await Promise.all(
-        this.servers.map(({ connectString }) => TcpProxy.start(connectString)),
-      );
-      this.#ends.push(() => Promise.all(proxies.map((proxy) => proxy.stop())));
+      const link = await this.#linkOf(number);
       const clock =
         this.clocks.length > 0 ? new WallClock(join(folder, `worker-${number}.clock`)) : undefined;
-      const worker = new WorkerProcess(number, proxies, clock, this.history, orders, (start) =>
+      const worker = new WorkerProcess(number, link, clock, this.history, orders, (start) =>
         maxStallMsOf(seed, number - 1, start, WORKERS),
       );
       this.workers.push(worker);
       this.#ends.push(() => worker.kill());
     }
+    process.once('exit', () => {
+      for (const worker of this.workers) worker.killNow();
+    });
     await Promise.all(this.workers.map((worker) => worker.start()));
+  }
+
+  async #linkOf(worker: number): Promise<Link> {
+    const addresses = this.servers.map(({ connectString }) => connectString);
+    if (this.#options.links === 'wired' && this.network !== undefined)
+      return new WiredLink(this.network, SERVERS + worker, addresses.join(','));
+    const proxies = await Promise.all(addresses.map((address) => TcpProxy.start(address)));
+    this.#ends.push(() => Promise.all(proxies.map((proxy) => proxy.stop())));
+    return new ProxiedLink(proxies);
   }
 }
 

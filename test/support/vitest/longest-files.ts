@@ -11,6 +11,7 @@ export const LONGEST = [
   'test/simulation/failing-seeds.test.ts',
   'test/simulation/wrong-shards.test.ts',
   'test/mutants/mutants.test.ts',
+  'test/chaos/network.test.ts',
   'test/chaos/stalled-main-thread.test.ts',
   'test/interop/schedulers.test.ts',
   'test/integration/run.test.ts',
