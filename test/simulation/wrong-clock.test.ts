@@ -6,6 +6,8 @@ import { findEach, replace, type Wrong } from './wrong.js';
 
 /** Most worlds have clocks that are never off. */
 const canShow = (seed: number) => ClockFaults.of(seed, ignore) !== undefined;
+/** A margin of 20 ms covers finer steps. */
+const hasWholeSeconds = (seed: number) => ClockFaults.of(seed, ignore)?.stepMs === 1000;
 
 const TWO_LEADERS = /^two leaders: /;
 const MARGIN_MS = 20;
@@ -45,10 +47,10 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a wait by a clock that trusts an uptime in whole seconds',
-    hint: 538,
+    hint: 8,
     found: TWO_LEADERS,
     faultRate: 'takeover',
-    canShow,
+    canShow: hasWholeSeconds,
     make: () => waitBy(readingFirst('uptime')),
   },
   {
