@@ -53,7 +53,7 @@ describe('what is built', () => {
 
   it('loads the dashboard only where it is asked for', () => {
     const isOfDashboard = (file: string) =>
-      /\b(class (Overview|DashboardServer|PacedWatch)|pageHtml)\b/.test(read(file));
+      /\b(class (Overview|DashboardServer|ReadSlots)|pageHtml)\b/.test(read(file));
     expect(loadedWith('dashboard/index.js').some(isOfDashboard)).toBe(true);
     for (const entry of ['index.js', 'jobs/index.js', 'testing/index.js', 'cluster/run-command/keeper.js'])
       expect(loadedWith(entry).filter(isOfDashboard)).toEqual([]);

@@ -1,9 +1,9 @@
-import { NoCandidateError, NoNodeError, RevocationRefusedError } from '../errors.js';
+import { NoCandidateError, RevocationRefusedError } from '../errors.js';
 import { onAbort } from '../platform/async/lazy-abort-controller.js';
-import { abortable, deferred } from '../platform/async/promises.js';
+import { abortable } from '../platform/async/promises.js';
 import { checkId, checkInstance, checkMs, checkOptions, checkPath, checkSignal } from '../platform/checks.js';
 import { parseEntry } from '../queue/names-and-order.js';
-import type { Change } from '../session/protocol/requests.js';
+import { untilFound } from '../session/observers/followed-node.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
 import { leaseOf } from './candidates/candidate-uuid.js';
@@ -113,22 +113,24 @@ async function untilGone(
     controller.abort(new RevocationRefusedError(leader.id, false)),
   );
   try {
-    for (;;) {
-      const changed = deferred<Change>();
-      const read = () => session.getData(node, { onChange: changed.resolve, signal: controller.signal });
-      const { data } = await session.retryUntilAnswered(read, controller.signal);
-      const answer = parseRequest(data);
-      if (answer?.kind === 'step-down' && answer.key === request.key && answer.refused)
-        throw answer.reason === 'no-candidate' && request.to !== undefined
-          ? new NoCandidateError(request.to)
-          : new RevocationRefusedError(leader.id, true);
-      if ((await abortable(changed.promise, controller.signal, session.signal)) === 'deleted') return;
-    }
-  } catch (error) {
-    if (!(error instanceof NoNodeError)) throw error;
+    const refusal = await untilFound(
+      session,
+      node,
+      ({ data }) => refusalIn(data, leader, request),
+      controller.signal,
+    );
+    if (refusal !== undefined) throw refusal;
   } finally {
     timer.clear();
     unsubscribe?.();
-    controller.abort();
   }
+}
+
+/** What the leader has answered to that request, if it has refused it. */
+function refusalIn(data: Buffer, leader: Candidate, { key, to }: StepDownRequest): Error | undefined {
+  const answer = parseRequest(data);
+  if (answer?.kind !== 'step-down' || answer.key !== key || !answer.refused) return undefined;
+  return answer.reason === 'no-candidate' && to !== undefined
+    ? new NoCandidateError(to)
+    : new RevocationRefusedError(leader.id, true);
 }

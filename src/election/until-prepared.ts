@@ -1,9 +1,9 @@
-import { NoNodeError } from '../errors.js';
 import { onAbort } from '../platform/async/lazy-abort-controller.js';
-import { abortable, deferred, ignore } from '../platform/async/promises.js';
+import { abortable, ignore } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Contender } from '../queue/contender.js';
-import type { Change } from '../session/protocol/requests.js';
+import { untilFound } from '../session/observers/followed-node.js';
+import type { NodeData } from '../session/protocol/records.js';
 import { preparedOf } from './candidates/candidate.js';
 import type { NextLeader } from './candidates/next-leader-watch.js';
 import type { MarkedSuccessor, Successor } from './candidates/successor.js';
@@ -53,16 +53,6 @@ async function hasLeft(
   { node }: Successor,
   signal: AbortSignal,
 ): Promise<boolean> {
-  try {
-    for (;;) {
-      const changed = deferred<Change>();
-      const read = () => session.getData(`${queue}/${node}`, { onChange: changed.resolve, signal });
-      const { data } = await session.retryUntilAnswered(read, signal);
-      if (preparedOf(data) !== false) return false;
-      if ((await abortable(changed.promise, signal)) === 'deleted') return true;
-    }
-  } catch (error) {
-    if (error instanceof NoNodeError) return true;
-    throw error;
-  }
+  const isReady = ({ data }: NodeData) => preparedOf(data) !== false || undefined;
+  return (await untilFound(session, `${queue}/${node}`, isReady, signal)) === undefined;
 }

@@ -24,10 +24,7 @@ export class SessionReading {
     model.begin();
     this.#tree = new Tree(session, root, model, serverClock);
     const onSuspended = () => model.connected(false);
-    const onResumed = () => {
-      model.connected(true);
-      this.#tree.resumed();
-    };
+    const onResumed = () => model.connected(true);
     session.on('suspended', onSuspended).on('resumed', onResumed);
     this.#unsubscribe = () => session.off('suspended', onSuspended).off('resumed', onResumed);
     model.connected(session.state.name === 'connected');

@@ -538,8 +538,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/until-prepared.ts',
-        from: 'if (preparedOf(data) !== false) return false;',
-        to: 'if (preparedOf(data) !== undefined) return false;',
+        from: 'preparedOf(data) !== false || undefined',
+        to: 'preparedOf(data) !== undefined || undefined',
       },
     ],
     file: 'unit/election/until-prepared.test.ts',

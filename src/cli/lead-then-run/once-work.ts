@@ -4,9 +4,9 @@ import { RunLog, recordOf } from '../../jobs/run-log.js';
 import { deferred } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { resolveLogger } from '../../platform/logging/logger.js';
-import type { Timer } from '../../platform/time/clock.js';
 import { dateAt } from '../../platform/time/timers.js';
-import { NodeWatch } from '../../session/node-watch.js';
+import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
+import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { EXIT } from '../process/exit-codes.js';
 import { ONCE_JOB } from '../process/once-record.js';
@@ -14,8 +14,6 @@ import { printError } from '../process/output.js';
 import { CommandWork, type LeaderCommand, type Leadership } from './command-work.js';
 
 const { clock } = systemEnvironment;
-
-const LOOK_AGAIN_MS = 1000; // Until there is a record, that is until the end of the first run.
 
 /** One firing of a crontab line, on this machine. */
 export interface OnceFiring {
@@ -31,18 +29,21 @@ export function isBegun({ at, everyMs }: OnceFiring, last: LastRun | undefined, 
 
 /** Follows the record of the last run, until {@link stop} is called. */
 export class RunRecord {
-  readonly #session: Session;
   readonly #firing: OnceFiring;
+  readonly #node: FollowedNode<NodeData>;
   readonly #first = deferred();
   readonly #done = deferred<string>();
-  #watch: NodeWatch | undefined;
-  #timer: Timer | undefined;
   #isDone = false;
 
   constructor(session: Session, firing: OnceFiring) {
-    this.#session = session;
     this.#firing = firing;
-    this.#follow();
+    const listener = {
+      read: ({ data }: NodeData) => this.#onRead(parseLastRun(data)),
+      missing: () => this.#first.resolve(),
+      failed: this.#first.reject, // Later the election decides alone.
+    };
+    const options = { whenMissing: 'wait' } as const;
+    this.#node = new FollowedNode(session, recordOf(firing.log, ONCE_JOB), DATA, listener, options);
   }
 
   /** Whether a run was begun, as soon as the servers have said so. @throws ZooKeeperError if they refuse */
@@ -57,19 +58,7 @@ export class RunRecord {
   }
 
   stop(): void {
-    this.#watch?.stop();
-    this.#timer?.clear();
-  }
-
-  #follow(): void {
-    this.#watch = new NodeWatch(this.#session, recordOf(this.#firing.log, ONCE_JOB), {
-      read: ({ data }) => this.#onRead(parseLastRun(data)),
-      gone: () => {
-        this.#first.resolve();
-        this.#timer = clock.after(LOOK_AGAIN_MS, () => this.#follow());
-      },
-      failed: this.#first.reject, // Later the election decides alone.
-    });
+    this.#node.stop();
   }
 
   #onRead(last: LastRun | undefined): void {

@@ -1,12 +1,13 @@
 import { type Candidate, parseCandidate } from '../../election/candidates/candidate.js';
 import { parseRecord } from '../../election/record/record.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
+import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { DatedRecord } from '../model/election-model.js';
 import type { NodeKind } from '../model/node-kind.js';
 import { LIMITS } from '../model/read-limits.js';
-import { PacedWatch } from './paced-watch.js';
+import { PACE_MS } from './paced-reads.js';
 import { QueueContents } from './queue-reading.js';
 import type { Reading } from './reader-resources.js';
 
@@ -21,7 +22,7 @@ export class ElectionReading {
   readonly #contents: QueueContents;
   #record: DatedRecord | undefined;
   /** Of the record. There is one while there are candidates, since only they write it. */
-  #watch: PacedWatch<NodeData> | undefined;
+  #watch: FollowedNode<NodeData> | undefined;
   /** The session's connection over which the record was read last. */
   #connection: number | undefined;
   /** How many reads of the record are still pending, because the node that they name is being read. */
@@ -85,13 +86,15 @@ export class ElectionReading {
   #watchRecord(): void {
     if (this.#watch !== undefined) return;
     const { session, slots } = this.#reading;
-    this.#watch = PacedWatch.ofData(session, slots, this.#path, {
-      read: (node) => void this.#wasRead(node, true), // Never rejects.
-      gone: () => {
+    const listener = {
+      read: (node: NodeData) => void this.#wasRead(node, true), // Never rejects.
+      missing: () => {
         this.#watch = undefined; // The listing shows whether the election is gone, too.
       },
-      failed: (error) => this.#failed(error),
-    });
+      failed: (error: unknown) => this.#failed(error),
+    };
+    const options = { whenMissing: 'end', slots, pauseMs: () => PACE_MS } as const;
+    this.#watch = new FollowedNode(session, this.#path, DATA, listener, options);
   }
 
   #unwatch(): void {

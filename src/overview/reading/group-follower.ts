@@ -1,10 +1,10 @@
 import { candidateIdOf } from '../../election/candidates/candidate.js';
 import { parseRecord } from '../../election/record/record.js';
+import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import { GroupReading } from '../../shards/observer/group-reading.js';
 import type { GroupView } from '../../shards/observer/group-view.js';
-import { NodeFollower } from '../../shards/observer/node-follower.js';
 import { parsePins } from '../../shards/stored/formats.js';
 import { GroupPaths } from '../../shards/stored/paths.js';
 import type { Reading } from './reader-resources.js';
@@ -20,8 +20,8 @@ export class GroupFollower {
   readonly #paths: GroupPaths;
   readonly #onGone: () => void;
   readonly #group: GroupReading;
-  readonly #planner: NodeFollower;
-  readonly #pins: NodeFollower;
+  readonly #planner: FollowedNode<NodeData>;
+  readonly #pins: FollowedNode<NodeData>;
   #view: GroupView | undefined;
   #plannerId: string | undefined;
   #pinned = NO_PINS;
@@ -42,21 +42,18 @@ export class GroupFollower {
       onRefused: failed,
       onFailed: failed,
     });
-    this.#planner = new NodeFollower(session, this.#paths.planner, {
-      read: (node) => void this.#readPlanner(node), // Never rejects.
+    const planner = {
+      read: (node: NodeData) => void this.#readPlanner(node), // Never rejects.
       missing: () => this.#planned(undefined),
       failed,
-    });
-    this.#pins = new NodeFollower(session, this.#paths.pins, {
-      read: ({ data }) => this.#pinnedTo(parsePins(data) ?? NO_PINS),
+    };
+    const pins = {
+      read: ({ data }: NodeData) => this.#pinnedTo(parsePins(data) ?? NO_PINS),
       missing: () => this.#pinnedTo(NO_PINS),
       failed,
-    });
-  }
-
-  /** To be called when the session is served again. */
-  resumed(): void {
-    for (const each of [this.#group, this.#planner, this.#pins]) each.resumed();
+    };
+    this.#planner = new FollowedNode(session, this.#paths.planner, DATA, planner, { whenMissing: 'wait' });
+    this.#pins = new FollowedNode(session, this.#paths.pins, DATA, pins, { whenMissing: 'wait' });
   }
 
   stop(): void {

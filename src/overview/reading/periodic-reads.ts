@@ -8,7 +8,7 @@ import { openTransport } from '../../session/connection/transport.js';
 import type { Session } from '../../session/session.js';
 import type { ServerClock } from '../model/server-clock.js';
 import type { LeaderView, ServerView } from '../model/views.js';
-import type { ReadSlots } from './paced-watch.js';
+import type { ReadSlots } from './paced-reads.js';
 
 /** A leader, and the election that it leads. */
 export interface PolledLeader {

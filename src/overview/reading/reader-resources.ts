@@ -2,7 +2,7 @@ import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import type { TreeListener } from '../model/overview-model.js';
 import type { ServerClock } from '../model/server-clock.js';
-import type { ReadSlots } from './paced-watch.js';
+import type { ReadSlots } from './paced-reads.js';
 
 /** What all readers with one session share. */
 export interface Reading {

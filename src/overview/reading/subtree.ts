@@ -1,12 +1,13 @@
 import { childPath } from '../../platform/zookeeper-paths.js';
 import type { Reply } from '../../session/connection/reply.js';
+import { CHILDREN, FollowedNode } from '../../session/observers/followed-node.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import { furtherNames, kindOf, type NodeKind, OTHER } from '../model/node-kind.js';
 import { LIMITS } from '../model/read-limits.js';
 import { ElectionReading } from './election-reading.js';
 import { GroupFollower } from './group-follower.js';
-import { PacedWatch } from './paced-watch.js';
+import { listingPauseMs } from './paced-reads.js';
 import { LockReading } from './queue-reading.js';
 import type { Reading } from './reader-resources.js';
 
@@ -14,7 +15,6 @@ import type { Reading } from './reader-resources.js';
 interface KindReading {
   readonly name: NodeKind['name'];
   listed?(kind: NodeKind, node: NodeData, names: readonly string[], zxid: bigint): void;
-  resumed?(): void;
   stop(): void;
 }
 
@@ -34,7 +34,7 @@ export class Branch {
   readonly #done: () => void;
   readonly #isCounted: boolean;
   readonly #branches = new Map<string, Branch>();
-  #children: PacedWatch<Reply<ChildNames>> | undefined;
+  #children: FollowedNode<Reply<ChildNames>> | undefined;
   #kind: KindReading = NOTHING;
   /** The newest listing: an older one whose node was read later is of no use. */
   #listing: Reply<ChildNames> | undefined;
@@ -50,12 +50,6 @@ export class Branch {
     if (this.#isCounted)
       void this.#begin(); // Never rejects.
     else this.#done();
-  }
-
-  /** To be called when the session is served again. */
-  resumed(): void {
-    this.#kind.resumed?.();
-    for (const branch of this.#branches.values()) branch.resumed();
   }
 
   stop(): void {
@@ -77,11 +71,13 @@ export class Branch {
       // An ephemeral node has no children, and a node with other data isn't a lock that waits for its first contender.
       if (hasSession(node.stat) || isForeignLeaf(node)) return this.#done();
       const { session, slots } = this.#reading;
-      this.#children = PacedWatch.ofChildren(session, slots, this.#path, {
-        read: (listing) => void this.#listed(listing), // Never rejects.
-        gone: () => this.#gone(),
-        failed: (error) => this.#failed(error),
-      });
+      const listener = {
+        read: (listing: Reply<ChildNames>) => void this.#listed(listing), // Never rejects.
+        missing: () => this.#gone(),
+        failed: (error: unknown) => this.#failed(error),
+      };
+      const options = { whenMissing: 'end', slots, pauseMs: listingPauseMs } as const;
+      this.#children = new FollowedNode(session, this.#path, CHILDREN, listener, options);
     } catch (error) {
       this.#failed(error);
     }

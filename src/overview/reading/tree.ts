@@ -1,4 +1,5 @@
-import { microtask } from '../../platform/async/promises.js';
+import { ignore } from '../../platform/async/promises.js';
+import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
 import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
@@ -6,7 +7,7 @@ import type { Session } from '../../session/session.js';
 import type { TreeListener } from '../model/overview-model.js';
 import { LIMITS } from '../model/read-limits.js';
 import type { ServerClock } from '../model/server-clock.js';
-import { ReadSlots } from './paced-watch.js';
+import { ReadSlots } from './paced-reads.js';
 import type { Reading } from './reader-resources.js';
 import { Branch } from './subtree.js';
 
@@ -24,7 +25,7 @@ export class Tree implements Reading {
   #hasFailed = false;
   #state:
     | { readonly name: 'following'; readonly branch: Branch }
-    | { readonly name: 'waiting'; unwatch(): void }
+    | { readonly name: 'waiting'; readonly root: FollowedNode<NodeData> }
     | { readonly name: 'stopped' };
 
   constructor(session: Session, root: string, listener: TreeListener, serverClock: ServerClock) {
@@ -35,17 +36,10 @@ export class Tree implements Reading {
     this.#state = this.#follow();
   }
 
-  /** To be called when the session is served again: a lost connection ends the watch for a creation. */
-  resumed(): void {
-    if (this.#state.name === 'waiting') this.#state.unwatch();
-    if (this.#state.name === 'waiting') this.#state = this.#follow();
-    else if (this.#state.name === 'following') this.#state.branch.resumed();
-  }
-
   stop(): void {
     const state = this.#state;
     this.#state = { name: 'stopped' }; // First, so that unfinished reads don't count as missing nodes.
-    if (state.name === 'waiting') state.unwatch();
+    if (state.name === 'waiting') state.root.stop();
     if (state.name === 'following') state.branch.stop();
   }
 
@@ -57,15 +51,12 @@ export class Tree implements Reading {
     if (this.#state.name !== 'following') return;
     this.#state.branch.stop();
     const again = () => {
-      if (this.#state !== waiting) return;
-      waiting.unwatch(); // Before the reads, which set watches of the same path.
+      root.stop();
       this.#state = this.#follow();
     };
-    const waiting = {
-      name: 'waiting' as const,
-      unwatch: this.session.watchCreation(this.#root, () => microtask(again), again),
-    };
-    this.#state = waiting;
+    const listener = { read: again, missing: ignore, failed: again };
+    const root = new FollowedNode(this.session, this.#root, DATA, listener, { whenMissing: 'wait' });
+    this.#state = { name: 'waiting', root };
   }
 
   begin(): () => void {

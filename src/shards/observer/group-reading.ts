@@ -1,14 +1,14 @@
 import { NoNodeError } from '../../errors.js';
 import { nextTick } from '../../platform/time/timers.js';
 import { queueOf } from '../../queue/names-and-order.js';
+import { DATA, FollowedNode, type FollowedNodeListener } from '../../session/observers/followed-node.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
-import { hasSession } from '../../session/protocol/records.js';
+import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseMember, parseOwned } from '../stored/formats.js';
 import type { GroupPaths } from '../stored/paths.js';
 import { ShardList } from '../stored/shard-names.js';
 import { GroupView } from './group-view.js';
-import { NodeFollower } from './node-follower.js';
 
 export interface GroupReadingListener {
   /** The view may have changed: after the first read of all, and then once for what comes within a turn of the event loop. */
@@ -21,7 +21,7 @@ export interface GroupReadingListener {
 
 /** The first reads of one member, and the watch of its publication. */
 interface Followed {
-  readonly publication: NodeFollower;
+  readonly publication: FollowedNode<NodeData>;
   isIntroduced: boolean;
   isPublished: boolean;
 }
@@ -35,8 +35,8 @@ export class GroupReading {
   readonly #paths: GroupPaths;
   readonly #listener: GroupReadingListener;
   readonly #view = new GroupView();
-  readonly #group: NodeFollower;
-  readonly #queue: NodeFollower;
+  readonly #group: FollowedNode<NodeData>;
+  readonly #queue: FollowedNode<NodeData>;
   /** By the names of the members' nodes. */
   readonly #members = new Map<string, Followed>();
   /** What was read once: the group's node, and the list of its members. */
@@ -53,30 +53,26 @@ export class GroupReading {
     this.#paths = paths;
     this.#listener = listener;
     const failed = (error: unknown) => this.#failed(error);
-    this.#group = new NodeFollower(session, paths.group, {
+    this.#group = this.#followNode(paths.group, {
       read: ({ data }) => this.#readGroup(data),
       missing: () => this.#readGroup(undefined),
       failed,
     });
-    this.#queue = new NodeFollower(session, paths.members, {
+    this.#queue = this.#followNode(paths.members, {
       read: () => this.#listSoon(),
       missing: () => this.#listed([]),
       failed,
     });
   }
 
-  /** To be called when the session is served again. */
-  resumed(): void {
-    for (const follower of this.#followers()) follower.resumed();
-  }
-
   stop(): void {
     this.#hasStopped = true;
-    for (const follower of this.#followers()) follower.stop();
+    for (const node of [this.#group, this.#queue]) node.stop();
+    for (const { publication } of this.#members.values()) publication.stop();
   }
 
-  #followers(): NodeFollower[] {
-    return [this.#group, this.#queue, ...[...this.#members.values()].map(({ publication }) => publication)];
+  #followNode(path: string, listener: FollowedNodeListener<NodeData>): FollowedNode<NodeData> {
+    return new FollowedNode(this.#session, path, DATA, listener, { whenMissing: 'wait' });
   }
 
   #failed(error: unknown): void {
@@ -129,7 +125,7 @@ export class GroupReading {
     const member: Followed = {
       isIntroduced: false,
       isPublished: false,
-      publication: new NodeFollower(this.#session, this.#paths.ownedOf(node), {
+      publication: this.#followNode(this.#paths.ownedOf(node), {
         read: ({ data, stat }) => this.#published(node, parseOwned(data) ?? [], stat.mzxid),
         missing: () => {
           // Its session may be over, which nothing else tells.

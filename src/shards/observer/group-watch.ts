@@ -68,7 +68,7 @@ export class GroupWatch {
       isStale = true;
       onBlind();
     };
-    const unsubscribe = onStale(this.#session, stale, () => (isStale ? over.resolve() : reading.resumed()));
+    const unsubscribe = onStale(this.#session, stale, () => isStale && over.resolve());
     try {
       await abortable(over.promise, this.#ended);
     } finally {

@@ -12,7 +12,7 @@ import { type Handover, HandoverWaits, handoversOf } from './handovers.js';
 import { HomeClocks, hasServed, homesByShard, type SeenHome } from './homes.js';
 import { type PlanChange, writePlans } from './plan-writer.js';
 import { type Facts, type FactsSource, ownersOf, readFacts } from './read-input.js';
-import { Hint } from './wake-up-node.js';
+import { followWakeUps } from './wake-up-node.js';
 
 /** What a planner needs. */
 export interface PlannerOptions extends FactsSource {
@@ -55,13 +55,12 @@ export class Planner {
     this.#term = term;
     if (term.signal.aborted) return;
     const { session, paths, onError } = options;
-    const hints = [paths.reports, paths.pins].map(
-      (path) => new Hint(session, path, { onChange: () => this.#noted(), onError }),
-    );
+    const listener = { onChange: () => this.#noted(), onError };
+    const wakeUps = [paths.reports, paths.pins].map((path) => followWakeUps(session, path, listener));
     onAbort(term.signal, () => {
       this.#settling?.timer.clear();
       this.#wake?.clear();
-      for (const hint of hints) hint.stop();
+      for (const wakeUp of wakeUps) wakeUp.stop();
     });
   }
 

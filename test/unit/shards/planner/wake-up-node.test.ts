@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ZooKeeperError } from '../../../../src/errors.js';
-import { Hint } from '../../../../src/shards/planner/wake-up-node.js';
+import { followWakeUps } from '../../../../src/shards/planner/wake-up-node.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/hint';
@@ -13,7 +13,7 @@ async function setUp() {
   await clock.advanceUntil(session.create(PATH));
   const told = { changes: 0, errors: [] as unknown[] };
   const watch = () => {
-    const hint = new Hint(session, PATH, {
+    const hint = followWakeUps(session, PATH, {
       onChange: () => {
         told.changes++;
       },
