@@ -11,7 +11,7 @@ export default {
   coverageAnalysis: 'perTest',
   mutate: [
     'src/platform/{collections/drop-oldest-queue,json,retry/backoff}.ts',
-    'src/wire/frames.ts',
+    'src/wire/frame-reader.ts',
     'src/session/{path-protection,session-options,watch-registry}.ts',
     'src/session/{connection/connect-string,keep-alive/keep-alive,protocol/acl}.ts',
     'src/lease/lease.ts',

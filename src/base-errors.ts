@@ -1,5 +1,6 @@
 import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './public-class/instance-brand.js';
 import { forJson } from './public-class/shown-in-console.js';
+import type { DemotionReason, ShardEndReason } from './term-end-reasons.js';
 
 // What `errors.ts` and the light entry `conclave/held-term` have in common. Import from `errors.ts` where the light entry isn't concerned.
 
@@ -76,30 +77,6 @@ export class InvalidStateError extends ConclaveError {
   readonly code = 'INVALID_STATE';
 }
 
-/**
- * Why a term ended: `resigned` and `stopped` by a call of that name (closing the session counts as `stopped`),
- * `finished` because `lead` returned or threw, and the rest because leadership was lost.
- *
- * `superseded`: its lease was over, and another candidate took over, before this process looked at the clock. `record-overwritten`: a client
- * that is no candidate wrote the election's record. `refused`: the servers refuse the leader's heartbeats, because an access list was changed
- * for example; the cause is the refusal.
- *
- * At first a leader may only hear that its node is gone. Then its term ends at once, and the reason of its signal is
- * `node-deleted`. The event `demoted` waits until the leader knows the cause, for a round trip and at most a lease. It then says
- * `session-expired` or `superseded` if that was the cause.
- */
-export type DemotionReason =
-  | 'resigned'
-  | 'stopped'
-  | 'finished'
-  | 'lease-expired'
-  | 'session-expired'
-  | 'node-deleted'
-  | 'superseded'
-  | 'record-overwritten'
-  | 'refused'
-  | 'revoked';
-
 /** The term is over. Code that gets this error must no longer act for the term. It is also the reason of `term.signal`. */
 export class TermEndedError extends ConclaveError {
   readonly code = 'TERM_ENDED';
@@ -114,20 +91,6 @@ export class TermEndedError extends ConclaveError {
     super(`term ${term} is over: ${reason}`, options);
   }
 }
-
-/**
- * Why a member no longer owns a shard. Clean ends are `moved` (the plan gives the shard to another member), `stopped`, and `failed` (the
- * shard's work has failed too often in this member). The others are losses: the member didn't give the shard back.
- */
-export type ShardEndReason =
-  | 'moved'
-  | 'stopped'
-  | 'failed'
-  | 'lease-expired'
-  | 'session-expired'
-  | 'node-deleted'
-  | 'superseded'
-  | 'refused';
 
 /** This member no longer owns the shard. Code that gets this error must not act for the shard. It is also the reason of `shard.signal`. */
 export class ShardEndedError extends ConclaveError {

@@ -4,6 +4,7 @@ import { mark } from './public-class/instance-brand.js';
 
 // The base of all errors, and the errors that the light entry `conclave/held-term` throws too.
 export * from './base-errors.js';
+export type * from './term-end-reasons.js';
 
 /** No server accepted the session within `connectTimeoutMs`. */
 export class ConnectTimeoutError extends ConclaveError {

@@ -10,10 +10,10 @@ export {
   type SessionGuardianOptions,
 } from './cluster/dead-children/session-guardian.js';
 export type { CleanupHook, SessionLoss } from './cluster/supervisor/cleanup-hook.js';
+export { ElectionSupervisor } from './cluster/supervisor/election-supervisor.js';
 export type { Health } from './cluster/supervisor/health.js';
 export { type HealthSource, healthHandler } from './cluster/supervisor/health-handler.js';
 export type { Shutdown, ShutdownOptions } from './cluster/supervisor/signal-shutdown.js';
-export { ElectionSupervisor } from './cluster/supervisor/supervisor.js';
 export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor/supervisor-events.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor/supervisor-options.js';
 export type { ClusterOptions } from './cluster/workers/cluster-options.js';
@@ -26,9 +26,9 @@ export {
 } from './cluster/workers/cluster-supervisor.js';
 export type { WorkerExit } from './cluster/workers/worker-slot.js';
 export type { Candidate } from './election/candidates/candidate.js';
-export { LeaderElector } from './election/elector.js';
 export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';
 export type { ElectorState, LeaderElectorEvents } from './election/elector-state.js';
+export { LeaderElector } from './election/leader-elector.js';
 export type { ElectionObserverOptions } from './election/observer/observer.js';
 export { ElectionObserver } from './election/observer/observer.js';
 export type { ElectionObserverEvents } from './election/observer/observer-state.js';
@@ -111,15 +111,15 @@ export type { Change } from './session/protocol/requests.js';
 export type { SaslExchange, SaslMechanism, SaslPassword } from './session/sasl/mechanism.js';
 export { Session } from './session/session.js';
 export type { CloseOptions, SessionOptions } from './session/session-options.js';
+export type { SessionSource } from './session/session-source.js';
 export type { SessionEvents, SessionState } from './session/session-state.js';
-export type { SessionSource } from './session/successive-sessions.js';
 export type { ShardMember } from './shards/observer/group-view.js';
 export type { ShardObserverEvents, ShardObserverOptions } from './shards/observer/observer.js';
 export { ShardObserver } from './shards/observer/observer.js';
 export type { Shard } from './shards/ownership/shard.js';
 export { type PlanInput, plan } from './shards/planner/plan.js';
 export { shardOf } from './shards/shard-of.js';
-export type { ComingShard } from './shards/supervisor/prepare-hook-calls.js';
+export type { ComingShard } from './shards/supervisor/preparations.js';
 export type { ShardHealth } from './shards/supervisor/shard-health.js';
 export {
   type ShardShutdown,

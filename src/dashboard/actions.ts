@@ -14,7 +14,7 @@ import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { changePins, moveShard } from '../shards/pinned-shards.js';
-import { GroupPaths } from '../shards/stored/paths.js';
+import { GroupPaths } from '../shards/stored/group-paths.js';
 import type { Route } from './routes.js';
 
 /** Why an action wasn't carried out, as the answer says it. */

@@ -5,10 +5,10 @@ import type { Logger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
-import type { SessionSource } from '../session/successive-sessions.js';
+import type { SessionSource } from '../session/session-source.js';
 
 /** What a visitor may do: only see the page, act too, or neither. */
-export type Access = 'read' | 'act' | false;
+export type VisitorAccess = 'read' | 'act' | false;
 
 /** Options of `dashboard()`. */
 export interface DashboardOptions {
@@ -30,7 +30,7 @@ export interface DashboardOptions {
    * every request except `healthz`, also on those from this machine. If it throws, rejects or returns something else, the visitor may do
    * neither, and gets the status 500. Without it the dashboard is read-only, and answers only visitors on this machine.
    */
-  readonly authorize?: (request: Request) => Access | Promise<Access>;
+  readonly authorize?: (request: Request) => VisitorAccess | Promise<VisitorAccess>;
   /** With `authorize`: more names, as `host` or `host:port`, by which visitors may reach it, besides this machine's own. @default none */
   readonly hosts?: readonly string[];
   /**

@@ -5,10 +5,10 @@ import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import { type ActionError, actionErrorOf, actOnElection, actOnGroup, bodyOf, NO_SERVER } from './actions.js';
 import {
-  type Access,
   type DashboardOptions,
   type ResolvedDashboardOptions,
   resolveDashboardOptions,
+  type VisitorAccess,
 } from './dashboard-options.js';
 import { eventOf, MOST_ANSWERS, MOST_STREAMS, OpenAnswers } from './open-answers.js';
 import { accessOf, hostRefusal, originRefusal, type Visit, visitOf } from './request-guards.js';
@@ -164,7 +164,7 @@ export class DashboardServer {
     return failure(403, this.#options.authorize === undefined ? NOT_LOCAL : NOT_AUTHORIZED);
   }
 
-  #show(route: Route, { signal }: Request, access: Access): Response {
+  #show(route: Route, { signal }: Request, access: VisitorAccess): Response {
     const answer = (chunks: readonly Uint8Array[]) => this.#answers.answer(chunks, signal);
     switch (route.name) {
       case 'page':
@@ -206,7 +206,7 @@ export class DashboardServer {
   }
 
   /** As a `DashboardState`. @param rest - follows it */
-  #stateFor(access: Access, rest = '') {
+  #stateFor(access: VisitorAccess, rest = '') {
     const { parts, changes } = this.#shared.snapshot;
     const { root } = this.#overview;
     return { chunks: objectOf({ now: this.#now, root, mayAct: access === 'act' }, parts, rest), changes };

@@ -1,6 +1,6 @@
 import { ignore } from '../platform/async/promises.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
-import { encode, sizeOf } from './shared-state.js';
+import { bytesOf, encode } from './shared-state.js';
 
 const KEEP_ALIVE_MS = 15_000;
 /** An event and not a comment: the page doesn't hear of comments, and if it hears nothing it takes its connection to be lost. */
@@ -214,9 +214,9 @@ export class OpenAnswers {
     for (const { waiting } of this.#all())
       for (const chunk of waiting) readers.set(chunk, (readers.get(chunk) ?? 0) + 1);
     for (const chunk of readers.keys()) if (this.#isKept(chunk)) readers.delete(chunk);
-    let sum = sizeOf(readers.keys());
+    let sum = bytesOf(readers.keys());
     if (sum <= MOST_WAITING_BYTES) return;
-    const behind = this.#all().sort((one, other) => sizeOf(other.waiting) - sizeOf(one.waiting));
+    const behind = this.#all().sort((one, other) => bytesOf(other.waiting) - bytesOf(one.waiting));
     for (const body of behind) {
       if (sum <= MOST_WAITING_BYTES) return;
       for (const chunk of body.waiting) {

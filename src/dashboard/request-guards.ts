@@ -1,5 +1,5 @@
 import { describe } from '../errors.js';
-import type { Access, ResolvedDashboardOptions } from './dashboard-options.js';
+import type { ResolvedDashboardOptions, VisitorAccess } from './dashboard-options.js';
 
 /** Why a request is refused; `undefined`: it isn't. */
 export type Refusal = { readonly code: string; readonly message: string } | undefined;
@@ -108,7 +108,7 @@ export async function accessOf(
   request: Request,
   visit: Visit,
   authorize: ResolvedDashboardOptions['authorize'],
-): Promise<Access> {
+): Promise<VisitorAccess> {
   if (authorize === undefined) return isLocal(visit) ? 'read' : false;
   let access: unknown;
   try {

@@ -5,7 +5,7 @@ import type { Clock } from '../platform/time/clock.js';
 const AGE_IN_COSTS = 20;
 
 /** The parts of the state as JSON at one moment. All answers share these bytes. */
-export interface Snapshot {
+export interface SharedSnapshot {
   readonly parts: ReadonlyMap<string, Uint8Array>;
   /** The changes since then, as events. */
   readonly changes: readonly Uint8Array[];
@@ -26,7 +26,7 @@ export class SharedState {
   }
 
   /** The newest snapshot. A large one may be some seconds old; with its changes it is the present state. */
-  get snapshot(): Snapshot {
+  get snapshot(): SharedSnapshot {
     if (!this.#isGood) this.#make();
     return { parts: this.#parts, changes: this.#changes };
   }
@@ -40,7 +40,7 @@ export class SharedState {
   changed(event: Uint8Array): void {
     this.#changes.push(event);
     // So many changes cost as much as a snapshot, and are longer to send.
-    if (sizeOf(this.#changes) > sizeOf(this.#parts.values())) this.#goodUntil = Number.NEGATIVE_INFINITY;
+    if (bytesOf(this.#changes) > bytesOf(this.#parts.values())) this.#goodUntil = Number.NEGATIVE_INFINITY;
     if (!this.#isGood) this.#forget();
   }
 
@@ -84,7 +84,7 @@ export function objectOf(
   return [...chunks, encode(`${text}}${rest}`)];
 }
 
-export function sizeOf(chunks: Iterable<Uint8Array>): number {
+export function bytesOf(chunks: Iterable<Uint8Array>): number {
   let bytes = 0;
   for (const { byteLength } of chunks) bytes += byteLength;
   return bytes;

@@ -1,6 +1,6 @@
-import { type Beating, leftMs, type Sign } from '../lease/silence.js';
+import { type Beating, leftMs, type Sign } from '../lease/failure-detector.js';
 import { compareEntries, parseEntry } from '../queue/names-and-order.js';
-import type { ElectionRecord, ReadRecord, SeenRecord } from './record/record.js';
+import type { HeldRecord, ReadRecord, SeenRecord } from './record/record.js';
 
 /** What a candidate knows of the record, and of the candidate that it names. All of it was seen over the session's present connection. */
 export interface KnownRecord {
@@ -82,8 +82,6 @@ export interface WaitStep {
   /** Whether it waits because the servers have refused a write over the record that its server shows. */
   readonly refused?: boolean;
 }
-
-export type HeldRecord = Extract<ElectionRecord, { state: 'held' }>;
 
 /**
  * What a candidate does next, by what it knows: a pure decision. The servers check it once more: they carry a claim out only if the record

@@ -12,26 +12,31 @@ import {
   WorkOverrunError,
   ZooKeeperError,
 } from '../errors.js';
-import type { Overrun } from '../lease/work-while-held.js';
+import type { Overrun } from '../lease/open-work.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/start-with-signal.js';
-import { type StopPort, Stopping } from '../platform/async/stop-with-timeout.js';
+import { type StopPort, StopWithTimeout } from '../platform/async/stop-with-timeout.js';
 import { type Logger, warnOfSetup } from '../platform/logging/logger.js';
 import { type Clock, sleep } from '../platform/time/clock.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
-import { Advertisement } from './advertised-data.js';
+import { Advertisement } from './advertisement.js';
 import { type CampaignHost, campaign } from './campaign.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import { type BeforeRelease, type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
-import type { Place } from './place-in-queue.js';
+import {
+  type BeforeRelease,
+  type ElectorPort,
+  electorHoldUpOf,
+  type LifecycleState,
+} from './elector-state.js';
 import { Preparation } from './preparation.js';
+import type { QueuePlace } from './queue-place.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
+import { Demotion, isLoss, lossOf } from './term/demotion.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
-import { Demotion, isLoss, lossOf } from './term/loss.js';
 import type { GivenTerm } from './term/release.js';
 import type { Claim } from './term/term.js';
 import { Watchdog } from './watchdog/watchdog.js';
@@ -50,14 +55,14 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   longestLeaseMs = 0;
   isRepeated = true;
   readonly advertisement: Advertisement;
-  readonly stopping: Stopping;
+  readonly stopping: StopWithTimeout;
   rejoinBackoff: RejoinBackoff;
   readonly report: ElectorPort['report'];
   readonly #port: ElectorPort;
   readonly #stop = new LazyAbortController();
   #state: LifecycleState = { name: 'idle' };
   /** The elector's place in the queue, which it also has while it leads. */
-  #place: Place | undefined;
+  #place: QueuePlace | undefined;
   /** Settles when the elector has a place in the queue again, or will never have one. */
   #placed: Deferred<void> = deferred();
   /** In that place, with the option `prepare`. */
@@ -78,7 +83,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.options = options;
     this.advertisement = new Advertisement(options.id, options.data, options.prepare !== undefined);
     this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
-    this.stopping = new Stopping(this);
+    this.stopping = new StopWithTimeout(this);
     this.report = port.report;
     this.#port = port;
   }
@@ -157,7 +162,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.#beforeRelease = task;
   }
 
-  onPlace(place: Place | undefined): void {
+  onPlace(place: QueuePlace | undefined): void {
     this.#place = place;
     this.#preparation?.end();
     const { prepare } = this.options;
@@ -205,7 +210,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   }
 
   /** See {@link CampaignHost.lead}. If the application never hears of the term, there is none to log. */
-  async lead(place: Place, claim: Claim): Promise<MarkedSuccessor | undefined> {
+  async lead(place: QueuePlace, claim: Claim): Promise<MarkedSuccessor | undefined> {
     // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
       if (!this.#stop.aborted && !place.node.isGone && this.#hasConnectionOf(claim))
@@ -253,7 +258,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   }
 
   /** Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done. */
-  async #untilSettled(term: ElectedTerm, { node }: Place): Promise<void> {
+  async #untilSettled(term: ElectedTerm, { node }: QueuePlace): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled((over) => this.#onOverrun(term, over));
     this.#preparation?.end();
@@ -408,7 +413,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   }
 
   holdUp(): StopWait {
-    return holdUpOf(this.#state);
+    return electorHoldUpOf(this.#state);
   }
 }
 

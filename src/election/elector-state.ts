@@ -1,8 +1,8 @@
 import type { DemotionReason, StopWait } from '../errors.js';
 import type { EventNames } from '../platform/safe-emitter.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
+import type { Demotion } from './term/demotion.js';
 import type { ElectedTerm } from './term/elected-term.js';
-import type { Demotion } from './term/loss.js';
 import type { Term } from './term/term.js';
 
 /**
@@ -44,7 +44,7 @@ export function publicStateOf(state: LifecycleState): ElectorState {
 }
 
 /** What the stop of an elector in that state waits for. */
-export function holdUpOf(state: LifecycleState): StopWait {
+export function electorHoldUpOf(state: LifecycleState): StopWait {
   if (state.name === 'ending' && state.term.hasWork)
     return { by: 'work', what: state.term.unsettled, term: state.term.number };
   if (state.name === 'leading')

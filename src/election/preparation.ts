@@ -4,9 +4,9 @@ import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import { exponentialPauseMs } from '../platform/retry/backoff.js';
 import type { Timer } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
-import type { Advertisement } from './advertised-data.js';
+import type { Advertisement } from './advertisement.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import type { Place } from './place-in-queue.js';
+import type { QueuePlace } from './queue-place.js';
 
 /** The part of an elector that a preparation uses. */
 export interface PreparationHost {
@@ -36,7 +36,7 @@ const HANGS = `prepare has not settled within ${PREPARE_TIMEOUT_MS} ms in the te
  */
 export class Preparation {
   readonly #prepare: NonNullable<ResolvedElectorOptions['prepare']>;
-  readonly #place: Pick<Place, 'publish'>;
+  readonly #place: Pick<QueuePlace, 'publish'>;
   readonly #host: PreparationHost;
   readonly #ended = new LazyAbortController<Error>();
   #state: PreparationState = { name: 'idle' };
@@ -45,7 +45,7 @@ export class Preparation {
 
   constructor(
     prepare: NonNullable<ResolvedElectorOptions['prepare']>,
-    place: Pick<Place, 'publish'>,
+    place: Pick<QueuePlace, 'publish'>,
     host: PreparationHost,
   ) {
     this.#prepare = prepare;

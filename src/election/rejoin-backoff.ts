@@ -2,7 +2,7 @@ import type { DemotionReason } from '../errors.js';
 import type { Environment } from '../platform/injected-environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
-import { isLoss } from './term/loss.js';
+import { isLoss } from './term/demotion.js';
 
 /** In leases. A term that was lost sooner after its beginning counts as lost at once. */
 const AT_ONCE = 2;

@@ -7,7 +7,7 @@ import { untilFound } from '../session/observers/followed-node.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
 import { leaseOf } from './candidates/candidate-uuid.js';
-import { SuccessorSearch } from './candidates/find-next-leader.js';
+import { SuccessorSearch } from './candidates/successor-search.js';
 import { defaultId } from './elector-options.js';
 import { ElectionReader } from './record/election-reader.js';
 import { parseRequest, type StepDownRequest, writeRequest } from './requests/candidate-request.js';

@@ -5,14 +5,14 @@ import type { Contender } from '../queue/contender.js';
 import { untilFound } from '../session/observers/followed-node.js';
 import type { NodeData } from '../session/protocol/records.js';
 import { preparedOf } from './candidates/candidate.js';
-import type { NextLeader } from './candidates/next-leader-watch.js';
+import type { NextLeaderWatch } from './candidates/next-leader-watch.js';
 import type { MarkedSuccessor, Successor } from './candidates/successor.js';
 import type { ElectedTerm } from './term/elected-term.js';
 
 /** A leader that waits for its successor. */
 export interface WaitingLeader {
   readonly contender: Contender;
-  readonly next: Pick<NextLeader, 'find'>;
+  readonly next: Pick<NextLeaderWatch, 'find'>;
   readonly term: Pick<ElectedTerm, 'signal' | 'describe'>;
   readonly logger: Logger;
 }

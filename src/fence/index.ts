@@ -1,6 +1,6 @@
 /** `conclave/fence`: keeps the writes of former leaders out of PostgreSQL and Redis. Both classes use the client that you have. */
 export { FencedOutError } from '../errors.js';
-export type { TokenHolder } from './holder.js';
+export type { TokenHolder } from './fence-holders.js';
 export {
   type FencedTransactionOptions,
   type IsolationLevel,

@@ -1,6 +1,6 @@
 import { FencedOutError, InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkOptions } from '../platform/checks.js';
-import { checkResource, FenceHolders, type TokenHolder } from './holder.js';
+import { checkResource, FenceHolders, type TokenHolder } from './fence-holders.js';
 import { checkQuery, literal, type Query, quotedTable, rowsOf } from './query-and-quoting.js';
 
 /** A connection of pg's pool. */

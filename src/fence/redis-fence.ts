@@ -1,5 +1,5 @@
 import { FencedOutError, InvalidOptionError } from '../errors.js';
-import { checkResource, FenceHolders, type TokenHolder } from './holder.js';
+import { checkResource, FenceHolders, type TokenHolder } from './fence-holders.js';
 
 /** An argument of a command. Numbers are sent as text. */
 export type RedisArgument = string | Buffer | number | bigint;

@@ -49,7 +49,7 @@ export function isCutOff(last: LastRun | undefined, token: bigint): last is Last
 }
 
 /** The name of the node that holds a job's last run. @throws InvalidOptionError for a name without a UTF-8 form */
-export function nodeNameOf(job: string): string {
+export function jobNodeNameOf(job: string): string {
   return encodeURIComponent(checkUtf8('job', job)).replaceAll('.', '%2E');
 }
 

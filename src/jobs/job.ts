@@ -1,9 +1,9 @@
 import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
 import { withTerm } from '../lease/current-term.js';
-import { isEndOf } from '../lease/work-while-held.js';
-import { runOutside } from '../platform/async/async-context.js';
+import { isEndOf } from '../lease/open-work.js';
 import { type Deferred, deferred } from '../platform/async/promises.js';
+import { runOutside } from '../platform/async/work-context.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { sleep } from '../platform/time/clock.js';
 import { dateAt } from '../platform/time/timers.js';
@@ -18,9 +18,9 @@ import {
   withFiring,
 } from './firings.js';
 import { type ResolvedJobOptions, timeIn } from './job-options.js';
+import { callJob, type JobRun, RunContext, type RunOutcome, runsAround } from './job-run.js';
 import { clockOf, type Leadership, sessionOf, takeoverMsOf, timeOfDayOf } from './leadership.js';
 import type { Leader, RunLog } from './run-log.js';
-import { callJob, type JobRun, type Outcome, RunContext, runsAround } from './run-of-job.js';
 
 /** What became of a firing in this process. */
 export type JobOutcome =
@@ -320,7 +320,7 @@ export class Job<T> {
   }
 
   /** Returns `undefined` if the firing was run before. @throws if the firing isn't begun */
-  async #runInTerm(firing: Firing<T>, leader: Leader): Promise<Outcome<T> | undefined> {
+  async #runInTerm(firing: Firing<T>, leader: Leader): Promise<RunOutcome<T> | undefined> {
     const { log } = this.#context;
     const { recover } = this.#options;
     const due = (last: LastRun | undefined) => {
@@ -337,7 +337,7 @@ export class Job<T> {
   }
 
   /** Calls the job at once. Never rejects. */
-  async #call({ at, within = [] }: Firing<T>, term: Term): Promise<Outcome<T>> {
+  async #call({ at, within = [] }: Firing<T>, term: Term): Promise<RunOutcome<T>> {
     const clock = clockOf(this.#context.leadership);
     const since = dateAt(this.#now());
     const running = { context: new RunContext(), beganAt: clock.now(), since };
@@ -362,7 +362,7 @@ export class Job<T> {
   }
 
   /** Notes that the run has ended, or that the end of the term has cut it off. Never rejects. */
-  async #end(outcome: Outcome<T>, leader: Leader): Promise<void> {
+  async #end(outcome: RunOutcome<T>, leader: Leader): Promise<void> {
     const isCutOff = 'error' in outcome && leader.term.signal.aborted;
     try {
       await this.#context.log.end(this.#name, leader, isCutOff);
@@ -376,7 +376,7 @@ export class Job<T> {
     }
   }
 
-  #settle({ call, at }: Firing<T>, term: Term, outcome: Outcome<T> | undefined): void {
+  #settle({ call, at }: Firing<T>, term: Term, outcome: RunOutcome<T> | undefined): void {
     if (outcome === undefined) return call?.resolve(undefined);
     if ('value' in outcome) return call?.resolve(outcome.value);
     const { error } = outcome;

@@ -1,13 +1,13 @@
-import type { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
-import type { LeaderElector } from '../election/elector.js';
+import type { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
+import type { LeaderElector } from '../election/leader-elector.js';
 import { InvalidOptionError } from '../errors.js';
 import { checkId, checkOptions } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
 import { Job, type JobContext, type JobReport } from './job.js';
 import { type JobOptions, resolveJobOptions } from './job-options.js';
+import type { JobRun } from './job-run.js';
 import { checkLeadership, claimRecord, logPathOf, onElected } from './leadership.js';
 import { RunLog, recordOf } from './run-log.js';
-import type { JobRun } from './run-of-job.js';
 
 /** Options of {@link LeaderJobs}. */
 export interface LeaderJobsOptions {

@@ -1,5 +1,5 @@
-import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../election/elector.js';
+import { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../election/leader-elector.js';
 import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
 import { checkPath } from '../platform/checks.js';

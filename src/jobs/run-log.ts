@@ -7,7 +7,14 @@ import { dateAt } from '../platform/time/timers.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { isOutdated } from '../session/versioned-records.js';
-import { type Due, type Firing, type LastRun, nodeNameOf, parseLastRun, serializeLastRun } from './firing.js';
+import {
+  type Due,
+  type Firing,
+  jobNodeNameOf,
+  type LastRun,
+  parseLastRun,
+  serializeLastRun,
+} from './firing.js';
 
 /** A node as this leader has read or written it last. */
 interface KnownNode {
@@ -204,7 +211,7 @@ export class RunLog {
 
 /** The path of the node that holds a job's last run. */
 export function recordOf(log: string, job: string): string {
-  return `${log}/${nodeNameOf(job)}`;
+  return `${log}/${jobNodeNameOf(job)}`;
 }
 
 /** Whether the servers may have carried out what they haven't answered. */

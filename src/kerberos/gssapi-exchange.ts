@@ -1,8 +1,8 @@
 import { AuthenticationError } from '../errors.js';
 import type { SaslExchange } from '../session/sasl/mechanism.js';
 import type { KerberosClient, KerberosModule } from './kerberos-module.js';
-import type { Turns } from './one-task-at-a-time.js';
 import { answerToOffer } from './security-layer.js';
+import type { TaskQueue } from './task-queue.js';
 
 const NO_TOKEN = Buffer.alloc(0);
 
@@ -12,7 +12,7 @@ export interface GssapiParts {
   readonly service: string;
   readonly host: string;
   /** Shared by all exchanges of the process. */
-  readonly turns: Turns;
+  readonly turns: TaskQueue;
 }
 
 /**

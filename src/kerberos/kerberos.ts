@@ -4,7 +4,7 @@ import { checkFunction, checkOptions } from '../platform/checks.js';
 import type { SaslMechanism } from '../session/sasl/mechanism.js';
 import { GssapiExchange } from './gssapi-exchange.js';
 import { checkModule, type KerberosModule } from './kerberos-module.js';
-import { Turns } from './one-task-at-a-time.js';
+import { TaskQueue } from './task-queue.js';
 
 /** Which principal each server has. */
 export interface KerberosOptions {
@@ -22,7 +22,7 @@ const SERVICE = /^[^\s/@]+$/;
 const HOST = /^[^\s/@]+$/;
 
 /** One for all mechanisms, because the threads that Kerberos blocks are those of the process. */
-const turnsOfProcess = new Turns();
+const turnsOfProcess = new TaskQueue();
 
 /**
  * Gives the mechanism by which a session authenticates with Kerberos (SASL's GSSAPI), for its option `sasl`:

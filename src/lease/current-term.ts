@@ -1,5 +1,5 @@
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
-import { WorkContext, workContexts } from '../platform/async/async-context.js';
+import { WorkContext, workContexts } from '../platform/async/work-context.js';
 import type { HeldTerm } from './held-term.js';
 
 /** By the term: the path, with the chroot, of the election or of the shard's record. */

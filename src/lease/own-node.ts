@@ -16,7 +16,7 @@ import type { NodeData, PartResult, TransactionPart } from '../session/protocol/
 import type { Session } from '../session/session.js';
 import { HeartbeatNode } from './heartbeat-node.js';
 import { Lease } from './lease.js';
-import { SharedLease } from './lease-in-shared-memory.js';
+import { SharedLease } from './shared-lease.js';
 
 /** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
 export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
@@ -30,7 +30,7 @@ export interface NodeOrigin {
 }
 
 /** What is held by a node. */
-export interface Holder {
+export interface NodeHolder {
   /** The lease of the node has become shorter, by the grant of a server. */
   leaseShortened(): void;
 }
@@ -60,7 +60,7 @@ export class OwnNode implements ProvenNode, NodeListener {
   #onConfirmed: SmallSet<() => void>;
   #watch: NodeWatch | undefined;
   /** While there are some, a thread that holds the session's connection may send the node's heartbeats and extend its lease. */
-  #holders: SmallSet<Holder>;
+  #holders: SmallSet<NodeHolder>;
   /** The lease as other threads see it, from the first time that one may. */
   #shared: SharedLease | undefined;
   #mayBeRepeated = true;
@@ -164,7 +164,7 @@ export class OwnNode implements ProvenNode, NodeListener {
   }
 
   /** Something is held by the node, until {@link letGo} or the release of the node. */
-  hold(holder: Holder): void {
+  hold(holder: NodeHolder): void {
     if (this.#hasEnded) return;
     const isFirst = this.#holders === undefined;
     this.#holders = withMember(this.#holders, holder);
@@ -174,7 +174,7 @@ export class OwnNode implements ProvenNode, NodeListener {
   }
 
   /** The holder no longer holds anything, and its work has settled. */
-  letGo(holder: Holder): void {
+  letGo(holder: NodeHolder): void {
     if (this.#hasEnded || this.#holders === undefined) return;
     this.#holders = withoutMember(this.#holders, holder);
     if (this.#holders === undefined && this.isRepeated) this.#session.keepAlive.heldByChanged(this);

@@ -1,13 +1,8 @@
 import { types } from 'node:util';
-import {
-  type DemotionReason,
-  InvalidOptionError,
-  ShardEndedError,
-  type ShardEndReason,
-  TermEndedError,
-} from '../base-errors.js';
+import { InvalidOptionError, ShardEndedError, TermEndedError } from '../base-errors.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import { LeaseCell, SharedLease } from './lease-in-shared-memory.js';
+import type { DemotionReason, ShardEndReason } from '../term-end-reasons.js';
+import { LeaseCell, SharedLease } from './shared-lease.js';
 
 /**
  * A handle of a term, for other threads of this process: a frozen plain object, which `postMessage`, `workerData` and `structuredClone`

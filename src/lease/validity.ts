@@ -4,8 +4,8 @@ import { ignore } from '../platform/async/promises.js';
 import { type Clock, SystemClock, type Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
-import { type EndReason, LeaseCell } from './lease-in-shared-memory.js';
-import { type Holder, isRefusal, type OwnNode } from './own-node.js';
+import { isRefusal, type NodeHolder, type OwnNode } from './own-node.js';
+import { type EndReason, LeaseCell } from './shared-lease.js';
 
 /** The reasons for the end of a hold that its holder hasn't caused. */
 export type LossReason = Exclude<HoldEndReason, 'released'>;
@@ -14,7 +14,7 @@ export type LossReason = Exclude<HoldEndReason, 'released'>;
  * The time during which a lock or a term is held. It begins with the grant and ends once, for one reason. It is a value with a lifetime and
  * not a flag. It asks the clock, since after a stall of the event loop the lease is over before any callback says so.
  */
-export abstract class Validity implements Holder {
+export abstract class Validity implements NodeHolder {
   readonly #node: OwnNode;
   readonly #clock: Clock;
   readonly #ended = new LazyAbortController<Error>();

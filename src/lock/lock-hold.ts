@@ -5,7 +5,7 @@ import { type LossReason, Validity } from '../lease/validity.js';
 import { deferred, whenSettled } from '../platform/async/promises.js';
 import { mark } from '../public-class/instance-brand.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import type { LockGrant, Mode } from './grant-with-holds.js';
+import type { Mode, ReentrantGrant } from './reentrant-grant.js';
 
 /** One hold on a lock. Check {@link LockHold.isHeld} right before each act, and give {@link LockHold.token} to the protected resource. */
 export interface LockHold {
@@ -35,18 +35,18 @@ export interface LockHold {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** One of the holds on a {@link LockGrant}. */
+/** One of the holds on a {@link ReentrantGrant}. */
 export class GrantHold extends Validity implements LockHold {
   readonly token: bigint;
   readonly path: string;
   /** @internal */
-  readonly grant: LockGrant;
+  readonly grant: ReentrantGrant;
   /** @internal */
   readonly mode: Mode;
   #releasing: Promise<void> | undefined;
 
   /** @throws LockLostError if the grant is lost */
-  constructor(grant: LockGrant, mode: Mode) {
+  constructor(grant: ReentrantGrant, mode: Mode) {
     const { contender, session } = grant;
     grant.begin(mode);
     super(contender.node, session.clock);

@@ -2,8 +2,8 @@ import { InvalidOptionError, LockTimeoutError } from '../errors.js';
 import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../platform/checks.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { type Access, checkAccess } from '../session/protocol/acl.js';
-import { DOWNGRADED, REVOKE } from './grant-with-holds.js';
 import type { LockHold } from './lock-hold.js';
+import { DOWNGRADED, REVOKE } from './reentrant-grant.js';
 
 /** How to acquire a lock. */
 export interface AcquireOptions {

@@ -10,8 +10,7 @@ import { isOwnerless } from '../queue/ownerless-contenders.js';
 import { untilGone } from '../queue/predecessor-watch.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import { Session } from '../session/session.js';
-import { Acquisition, type LockKind } from './acquire.js';
-import { type LockGrant, type Mode, REVOKE } from './grant-with-holds.js';
+import { Acquisition, type LockKind } from './acquisition.js';
 import {
   type AcquireOptions,
   checkAcquireOptions,
@@ -26,6 +25,7 @@ import {
 } from './lock.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
 import { heldAround, runUnder } from './reentrancy.js';
+import { type Mode, REVOKE, type ReentrantGrant } from './reentrant-grant.js';
 
 /**
  * A lock that is built on a queue of contenders. The kinds of locks differ in two points: which contenders must be gone before
@@ -69,7 +69,7 @@ export abstract class QueueLock implements Lock {
   abstract turnRule(signal: Abortable): TurnRule | Promise<TurnRule>;
 
   /** @internal Another hold, for work that holds this lock and asks for it again. */
-  protected share(grant: LockGrant): GrantHold {
+  protected share(grant: ReentrantGrant): GrantHold {
     return new GrantHold(grant, this.mode);
   }
 

@@ -3,10 +3,10 @@ import { mark } from '../public-class/instance-brand.js';
 import { showAs } from '../public-class/shown-in-console.js';
 import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
-import { DOWNGRADED, type LockGrant } from './grant-with-holds.js';
 import type { LockOptions } from './lock.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
 import { QueueLock } from './queue-lock.js';
+import { DOWNGRADED, type ReentrantGrant } from './reentrant-grant.js';
 
 /** Every contender ahead that isn't a reader must be gone, or be downgraded to a reader. */
 const SHARED: TurnRule = {
@@ -34,7 +34,7 @@ class WriteLock extends QueueLock {
     return EXCLUSIVE;
   }
 
-  protected override share(grant: LockGrant): GrantHold {
+  protected override share(grant: ReentrantGrant): GrantHold {
     if (grant.isHeldExclusively || grant.state === 'lost') return super.share(grant); // Throws if it is lost.
     throw new InvalidStateError(
       `this work holds the read lock of ${this.path}, which can't be upgraded to a write lock: two readers that try would wait for each other forever. Release it first`,

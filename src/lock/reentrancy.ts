@@ -1,11 +1,11 @@
-import { runWithin, WorkContext, workContexts } from '../platform/async/async-context.js';
-import type { LockGrant } from './grant-with-holds.js';
+import { runWithin, WorkContext, workContexts } from '../platform/async/work-context.js';
+import type { ReentrantGrant } from './reentrant-grant.js';
 
 /** A piece of work that runs under locks, from when they are held until the work has settled. */
 class LockedWork extends WorkContext {
-  readonly grants: readonly LockGrant[];
+  readonly grants: readonly ReentrantGrant[];
 
-  constructor(grants: readonly LockGrant[]) {
+  constructor(grants: readonly ReentrantGrant[]) {
     super();
     this.grants = grants;
   }
@@ -15,7 +15,7 @@ class LockedWork extends WorkContext {
  * The grant by which the calling work holds `lock`: that of the innermost `using` around the caller whose work hasn't settled.
  * All code that this work begins belongs to it, even if the work doesn't await it.
  */
-export function heldAround(lock: object): LockGrant | undefined {
+export function heldAround(lock: object): ReentrantGrant | undefined {
   for (const context of workContexts()) {
     if (!(context instanceof LockedWork)) continue;
     const held = context.grants.find((grant) => grant.lock === lock && grant.state !== 'released');
@@ -24,7 +24,10 @@ export function heldAround(lock: object): LockGrant | undefined {
   return undefined;
 }
 
-export async function runUnder<T>(grants: readonly LockGrant[], work: () => T | PromiseLike<T>): Promise<T> {
+export async function runUnder<T>(
+  grants: readonly ReentrantGrant[],
+  work: () => T | PromiseLike<T>,
+): Promise<T> {
   const locked = new LockedWork(grants);
   try {
     return await runWithin(locked, work);

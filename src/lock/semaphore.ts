@@ -1,7 +1,7 @@
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { checkSeats } from '../platform/checks.js';
 import { mark } from '../public-class/instance-brand.js';
-import { AgreedNumber } from '../queue/seat-count-node.js';
+import { AgreedNumber } from '../queue/agreed-number.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
 import type { LockOptions } from './lock.js';

@@ -1,6 +1,6 @@
-import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
 import { ClusterSupervisor } from '../cluster/workers/cluster-supervisor.js';
-import { LeaderElector } from '../election/elector.js';
+import { LeaderElector } from '../election/leader-elector.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkOptions } from '../platform/checks.js';
@@ -20,7 +20,7 @@ import {
 import { awaitsValues, type PromClientRegistry, registerWith } from './export/prom-client.js';
 import { CONTENT_TYPE, prometheusText } from './export/prometheus-text.js';
 import type { Collector, CollectorPort } from './model/collector.js';
-import { merged, type Snapshot } from './model/measurements.js';
+import { type MetricsSnapshot, merged } from './model/measurements.js';
 
 /** The classes that {@link metrics} measures. */
 export type MetricsSource =
@@ -139,13 +139,13 @@ export class Metrics {
   }
 
   /** @internal The metrics that this process has measured itself. Never rejects. */
-  own(): Promise<Snapshot> {
+  own(): Promise<MetricsSnapshot> {
     return this.#collect(false);
   }
 
   readonly #gathered = { collect: () => this.#collect(true) };
 
-  async #collect(gathers: boolean): Promise<Snapshot> {
+  async #collect(gathers: boolean): Promise<MetricsSnapshot> {
     return merged(await Promise.all(this.#collectors.map((each) => each.collect(gathers))));
   }
 

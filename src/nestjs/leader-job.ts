@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../errors.js';
 import type { JobOptions } from '../jobs/job-options.js';
+import type { JobRun } from '../jobs/job-run.js';
 import type { LeaderJobs } from '../jobs/leader-jobs.js';
-import type { JobRun } from '../jobs/run-of-job.js';
 import { checkId } from '../platform/checks.js';
 import { injectedValue, type Method, replacedMethod } from './replaced-method.js';
 import { jobsToken } from './tokens.js';

@@ -1,5 +1,5 @@
 import { ServiceUnavailableException } from '@nestjs/common';
-import type { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
+import type { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
 import { withTerm } from '../lease/current-term.js';
 import { checkOneOf, checkOptions } from '../platform/checks.js';
 import { injectedValue, replacedMethod } from './replaced-method.js';

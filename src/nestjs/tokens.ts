@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
 import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkId } from '../platform/checks.js';
 import { refuseStandardDecorators } from './replaced-method.js';

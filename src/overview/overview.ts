@@ -12,7 +12,7 @@ import { showAs } from '../public-class/shown-in-console.js';
 import { type ObserverSource, resolveSource } from '../session/observers/observer-sessions.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
-import { EnsembleHistory, type SessionSource } from '../session/successive-sessions.js';
+import { EnsembleHistory, type SessionSource } from '../session/session-source.js';
 import { OverviewModel } from './model/overview-model.js';
 import { ServerClock } from './model/server-clock.js';
 import type { OverviewChange, OverviewState } from './model/views.js';

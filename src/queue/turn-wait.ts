@@ -15,7 +15,7 @@ export interface QueuePosition {
   readonly ahead: string;
 }
 
-export interface WaitOptions {
+export interface TurnWaitOptions {
   /** Aborting it ends the wait. */
   readonly signal?: Abortable | undefined;
   /** Called each time a listing shows nodes that block the contender. */
@@ -36,7 +36,7 @@ export interface WaitOptions {
 }
 
 /** The code that waits for a turn. Exactly one of its two methods is called, once. */
-export interface TurnWaiter extends WaitOptions {
+export interface TurnWaiter extends TurnWaitOptions {
   turnCame(): void;
   turnFailed(reason: unknown): void;
 }
@@ -57,7 +57,7 @@ export interface TurnWaiter extends WaitOptions {
  */
 export function untilTurn(
   contender: Contender,
-  options: WaitOptions = {},
+  options: TurnWaitOptions = {},
   rule: TurnRule = EXCLUSIVE,
 ): Promise<void> {
   return new Promise((turnCame, turnFailed) =>

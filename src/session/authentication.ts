@@ -7,7 +7,7 @@ import { saslRequest } from './protocol/requests.js';
 import type { SaslExchange, SaslMechanism } from './sasl/mechanism.js';
 
 /** What a session shows to each server, before anything else. */
-export interface Shown {
+export interface ShownCredentials {
   readonly credentials: readonly Credentials[];
   readonly sasl: SaslMechanism | undefined;
 }
@@ -33,7 +33,7 @@ const ADVICE = 'does it expect this mechanism of SASL, and this identity?';
  */
 export async function authenticate(
   connection: AuthenticatingConnection,
-  { credentials, sasl }: Shown,
+  { credentials, sasl }: ShownCredentials,
 ): Promise<bigint> {
   for (const each of credentials) await connection.authenticate(each);
   if (sasl !== undefined) await exchangeTokens(connection, sasl);

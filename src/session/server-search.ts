@@ -22,10 +22,10 @@ import type { SessionThread } from './connection-thread/session-thread.js';
 import {
   credentialsOf,
   granted,
-  type Identity,
   isKnown,
   newIdentity,
   type SessionCredentials,
+  type SessionIdentity,
   withoutCredentials,
   withZxidsOf,
 } from './id-and-password.js';
@@ -78,7 +78,7 @@ export class ServerSearch {
   readonly #outage: Outage;
   /** Ends the search. Without it, the search goes on after the session's end until a server has closed the session. */
   readonly #abandonment = new LazyAbortController<Error>();
-  #identity: Identity;
+  #identity: SessionIdentity;
   /** The time of the lost handshake that explains the newest move of the session to another server. */
   #explainedMoveBy = Number.NEGATIVE_INFINITY;
   #search: Promise<void> | undefined; // Set while no server serves the session and the search is under way.
@@ -110,7 +110,7 @@ export class ServerSearch {
     this.#dialer = new Dialer({ connect, sources, environment, open, logger, outage, onTried });
   }
 
-  get identity(): Identity {
+  get identity(): SessionIdentity {
     return this.#identity;
   }
 

@@ -5,13 +5,13 @@ import { deferred } from '../platform/async/promises.js';
 import { isLastResort, type Logger, logError, resolveLogger } from '../platform/logging/logger.js';
 import { mark } from '../public-class/instance-brand.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import { PathGuard, pathPolicyOf } from './acl-protection.js';
 import type { Connection } from './connection/connection.js';
 import { type ConnectSource, connectSource } from './connection/server-list.js';
 import { SessionThread } from './connection-thread/session-thread.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './id-and-password.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
+import { PathGuard, pathPolicyOf } from './path-guard.js';
 import { ServerSearch, type SessionOwner } from './server-search.js';
 import {
   type CloseOptions,

@@ -82,7 +82,7 @@ export async function readEach<T>(
 }
 
 /** A record that is to be written. */
-export interface Change {
+export interface RecordWrite {
   readonly path: string;
   readonly data: Buffer;
   readonly version: number;
@@ -93,14 +93,14 @@ export interface Change {
 }
 
 /** The parts of the transaction that makes these changes, the writes of the records last. */
-export function partsOf(changes: readonly Change[]): TransactionPart[] {
+export function partsOf(changes: readonly RecordWrite[]): TransactionPart[] {
   const others = new Map(changes.flatMap(({ parts = [] }) => parts.map((part) => [part.path, part])));
   const writes = changes.map(({ path, data, version }) => ({ kind: 'set', path, data, version }) as const);
   return [...others.values(), ...writes];
 }
 
 /** What came of a change. */
-export type Outcome =
+export type SwapOutcome =
   | ({ readonly kind: 'written' } & Omit<Seen<unknown>, 'value'>)
   /** The record, or a node of its other parts, isn't as it was seen. No error: it was seen over another connection, or a read shows it. */
   | { readonly kind: 'stale'; readonly error?: ZooKeeperError }
@@ -127,9 +127,9 @@ export interface Sender {
  */
 export async function swap(
   session: Session,
-  changes: readonly Change[],
+  changes: readonly RecordWrite[],
   sender: Sender,
-): Promise<Map<string, Outcome>> {
+): Promise<Map<string, SwapOutcome>> {
   const batches = inBatches(changes, MOST_PARTS);
   const outcomes = await Promise.all(batches.map((batch) => swapBatch(session, batch, sender)));
   return new Map(outcomes.flatMap((each) => [...each]));
@@ -137,10 +137,10 @@ export async function swap(
 
 async function swapBatch(
   session: Session,
-  changes: readonly Change[],
+  changes: readonly RecordWrite[],
   { commit, barrier }: Sender,
-): Promise<Map<string, Outcome>> {
-  const outcomes = new Map<string, Outcome>(changes.map(({ path }) => [path, { kind: 'stale' }]));
+): Promise<Map<string, SwapOutcome>> {
+  const outcomes = new Map<string, SwapOutcome>(changes.map(({ path }) => [path, { kind: 'stale' }]));
   const connection = session.connectionNumber;
   let left = changes.filter((change) => change.connection === connection);
   while (left.length > 0 && connection !== undefined && session.connectionNumber === connection) {
@@ -161,7 +161,7 @@ async function swapBatch(
         return outcomes;
       }
       if (!(error instanceof ZooKeeperError)) throw error;
-      const isIt = ({ path, parts = [] }: Change) =>
+      const isIt = ({ path, parts = [] }: RecordWrite) =>
         [path, ...parts.map((part) => part.path)].some((each) => session.absolute(each) === error.path);
       const isOfOthers = !left.some(isIt);
       const kind = isOutdated(error) && !isOfOthers ? 'stale' : 'refused';
@@ -181,10 +181,10 @@ async function swapBatch(
  */
 export async function release(
   session: Session,
-  changes: readonly Change[],
+  changes: readonly RecordWrite[],
   { isOwn, ...sender }: Sender & { readonly isOwn: Parse<boolean> },
-): Promise<Map<string, Exclude<Outcome, { kind: 'unsure' }>>> {
-  const outcomes = new Map<string, Exclude<Outcome, { kind: 'unsure' }>>();
+): Promise<Map<string, Exclude<SwapOutcome, { kind: 'unsure' }>>> {
+  const outcomes = new Map<string, Exclude<SwapOutcome, { kind: 'unsure' }>>();
   for (let left = changes; left.length > 0; ) {
     const now = session.connectionNumber;
     // Also without a connection: the barrier waits for one.
@@ -192,7 +192,7 @@ export async function release(
       await sender.barrier();
       const paths = left.map(({ path }) => path);
       const seen = await readEach(session, paths, isOwn);
-      left = left.flatMap((change, at): Change[] => {
+      left = left.flatMap((change, at): RecordWrite[] => {
         const found = seen[at] as Seen<boolean> | ZooKeeperError;
         const isRefused = found instanceof ZooKeeperError;
         if (!isRefused && found.value && found.version === change.version)

@@ -7,14 +7,14 @@ import type { Session } from '../session/session.js';
 import { FollowedPlan } from './members/followed-plan.js';
 import { type HomeNode, joinGroup, leaveGroup } from './members/join-and-leave.js';
 import { ReportWriter } from './members/report-writer.js';
-import { HomeKeeper } from './members/shards-after-restart.js';
+import { StickyAssignment } from './members/sticky-assignment.js';
 import type { OwnedShard } from './ownership/shard.js';
 import { ShardOwner, type ShardOwnerListener } from './ownership/shard-owner.js';
-import { PlanningCandidate } from './planner/planner-election.js';
+import { PlanningCandidate } from './planner/planning-candidate.js';
 import { prepareGroup } from './shards-of-group.js';
 import type { MemberData, MemberReport } from './stored/formats.js';
-import { GroupPaths } from './stored/paths.js';
-import type { GroupShards, ShardList } from './stored/shard-names.js';
+import { GroupPaths } from './stored/group-paths.js';
+import type { GroupShards, ShardList } from './stored/shard-list.js';
 
 /** How a member takes part in a group of shards. */
 export interface GroupMemberOptions extends MemberData {
@@ -53,7 +53,7 @@ interface MemberPlace {
   readonly contender: Contender;
   /** Which shards the group had when it joined. */
   readonly shards: GroupShards;
-  readonly home: HomeKeeper;
+  readonly home: StickyAssignment;
 }
 
 /**
@@ -68,7 +68,7 @@ export class GroupMember {
   readonly #planning: PlanningCandidate;
   readonly #plan: FollowedPlan;
   readonly #reports: ReportWriter;
-  readonly #home: HomeKeeper;
+  readonly #home: StickyAssignment;
   readonly #unregister: () => void;
   #hasLeft: Promise<void> | undefined;
   readonly #onResumed = () => {
@@ -118,7 +118,7 @@ export class GroupMember {
     signal: Abortable,
   ): Promise<GroupMember> {
     const paths = new GroupPaths(path);
-    const home = new HomeKeeper(options);
+    const home = new StickyAssignment(options);
     const shards = await prepareGroup(session, paths, options.shards, signal);
     const contender = await joinGroup(session, paths, { data: options, signal });
     const place = { session, paths, contender, shards, home };

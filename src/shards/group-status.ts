@@ -9,7 +9,7 @@ import { readRecords } from './ownership/shard-records.js';
 import { type Facts, readFacts } from './planner/read-input.js';
 import { type RemovedShard, readGroup, readRemoved } from './shards-of-group.js';
 import { parseMember } from './stored/formats.js';
-import type { GroupPaths } from './stored/paths.js';
+import type { GroupPaths } from './stored/group-paths.js';
 
 /** One shard, by its record. */
 export interface ShardStatus {

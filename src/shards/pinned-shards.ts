@@ -8,8 +8,8 @@ import { type GroupStatus, readGroupStatus } from './group-status.js';
 import { unitOf } from './planner/plan.js';
 import { readGroup } from './shards-of-group.js';
 import { type Pins, parsePins, serializePins } from './stored/formats.js';
-import type { GroupPaths } from './stored/paths.js';
-import type { ShardList } from './stored/shard-names.js';
+import type { GroupPaths } from './stored/group-paths.js';
+import type { ShardList } from './stored/shard-list.js';
 
 /**
  * Which shards are pinned to which members. Empty where none ever was.

@@ -1,6 +1,6 @@
-import type { ReadRecord } from '../election/record/record.js';
+import type { HeldRecord } from '../election/record/record.js';
 import { InvalidStateError, NoNodeError, ShardsMismatchError, type ZooKeeperError } from '../errors.js';
-import { takeoverDelayMs } from '../lease/silence.js';
+import { takeoverDelayMs } from '../lease/failure-detector.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable } from '../platform/async/promises.js';
 import { sleep } from '../platform/time/clock.js';
@@ -8,8 +8,8 @@ import { ifThere } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { type Content, update } from '../session/versioned-records.js';
 import { createRecords, readRecords } from './ownership/shard-records.js';
-import { type GroupPaths, idOfNodeName } from './stored/paths.js';
-import { type GroupShards, ShardList } from './stored/shard-names.js';
+import { type GroupPaths, idOfNodeName } from './stored/group-paths.js';
+import { type GroupShards, ShardList } from './stored/shard-list.js';
 
 /**
  * Which shards a group has.
@@ -83,8 +83,6 @@ function accepted(
   );
   return { list, version };
 }
-
-export type HeldRecord = Extract<ReadRecord, { readonly state: 'held' }>;
 
 /** A shard that the group has no more, and whose record names a member all the same. */
 export interface RemovedShard {

@@ -2,7 +2,7 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { mark } from '../public-class/instance-brand.js';
-import { EmbeddedSession } from './controls/client-session.js';
+import { EmbeddedSession } from './controls/embedded-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
 import { type LoggedEvent, type LoggedRequest, RequestLog } from './controls/request-log.js';
 import { TestClock } from './controls/test-clock.js';
@@ -15,7 +15,7 @@ import {
   resolveEmbeddedOptions,
   resolveRestartOptions,
 } from './server/embedded-options.js';
-import { Server } from './server/server.js';
+import { EmbeddedServer } from './server/embedded-server.js';
 import type { SessionRecord } from './state/session-table.js';
 
 /**
@@ -37,7 +37,7 @@ import type { SessionRecord } from './state/session-table.js';
  * ```
  */
 export class EmbeddedZooKeeper {
-  readonly #server: Server;
+  readonly #server: EmbeddedServer;
   readonly #host: string;
   readonly #log = new RequestLog();
   readonly #handles = new WeakMap<SessionRecord, EmbeddedSession>();
@@ -46,7 +46,7 @@ export class EmbeddedZooKeeper {
   private constructor(options: ReturnType<typeof resolveEmbeddedOptions>) {
     this.#host = options.host;
     const { clock } = options;
-    this.#server = new Server(options, {
+    this.#server = new EmbeddedServer(options, {
       accepted: (socket) => {
         if (clock instanceof TestClock) clock.watch(socket);
       },

@@ -1,4 +1,4 @@
-export type { EmbeddedSession } from './controls/client-session.js';
+export type { EmbeddedSession } from './controls/embedded-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
 export { JobTester } from './controls/job-tester.js';
 export type { LoggedEvent, LoggedRequest } from './controls/request-log.js';

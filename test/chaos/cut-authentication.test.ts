@@ -1,6 +1,6 @@
 /** Connections that are cut at any byte of the handshake and of SASL, at a real server that requires SASL. */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { Term } from '../../src/election/term/term.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';

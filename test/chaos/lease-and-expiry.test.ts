@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import { deferred } from '../../src/platform/async/promises.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { encodeChildMessage, sessionName } from '../../src/cluster/dead-children/guardian-messages.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { SessionCredentials } from '../../src/session/id-and-password.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openSession } from '../support/conclave/sessions.js';

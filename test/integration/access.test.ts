@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { UnprotectedPathError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';

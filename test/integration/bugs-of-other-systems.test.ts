@@ -1,7 +1,7 @@
 /** Bugs of other systems, by the issues that report them. The tests of further bugs are beside the tests of the same subject. */
 import { expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { SessionExpiredError, WorkOverrunError } from '../../src/errors.js';

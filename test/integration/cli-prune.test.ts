@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { remove } from '../../src/cli/prune/removal.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
-import { nodeNameOf, serializeLastRun } from '../../src/jobs/firing.js';
+import { jobNodeNameOf, serializeLastRun } from '../../src/jobs/firing.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { Session } from '../../src/session/session.js';
@@ -273,7 +273,7 @@ describe('conclave prune', () => {
     const { session, path } = await openWithPath('prune');
     await leave(session, path);
     await session.create(`${path}/cron`);
-    await session.create(`${path}/cron/${nodeNameOf('backup')}`, {
+    await session.create(`${path}/cron/${jobNodeNameOf('backup')}`, {
       data: serializeLastRun({ at: 1, id: 'x', token: '1' }),
     });
     expect(await conclave('prune', path, '--yes')).toMatchObject({

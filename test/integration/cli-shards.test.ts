@@ -4,7 +4,7 @@ import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { GroupStatus } from '../../src/shards/group-status.js';
-import { GroupPaths } from '../../src/shards/stored/paths.js';
+import { GroupPaths } from '../../src/shards/stored/group-paths.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-supervisor-options.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';

@@ -1,6 +1,6 @@
 /** What Conclave does on the embedded server that answers as ClickHouse Keeper. No real Keeper was tried. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { ConnectionLossError, NoNodeError, SessionExpiredError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ignore } from '../../src/platform/async/promises.js';

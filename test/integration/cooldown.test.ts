@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { Restart } from '../../src/cluster/supervisor/supervisor-events.js';
 import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
 import type { Term } from '../../src/election/term/term.js';

@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { connect as connectTo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { DashboardState } from '../../src/dashboard/api.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
 import type { DashboardOptions } from '../../src/dashboard/dashboard-options.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
-import type { LeaderElector } from '../../src/election/elector.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
+import type { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Session } from '../../src/session/session.js';

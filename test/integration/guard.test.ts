@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';

@@ -9,7 +9,7 @@ import {
   sessionName,
 } from '../../src/cluster/dead-children/guardian-messages.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import type { ReleasableClaim, Term } from '../../src/election/term/term.js';
 import { connectSource } from '../../src/session/connection/server-list.js';

@@ -11,7 +11,7 @@ import {
 import { encodeGuardianMessage } from '../../src/cluster/dead-children/guardian-messages.js';
 import type { SessionGuardianOptions } from '../../src/cluster/dead-children/session-guardian.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import {
   AuthenticationError,
   ConnectionLossError,

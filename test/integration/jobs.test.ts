@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { CronJob } from 'cron';
 import { Cron } from 'croner';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { type JobOptions, type JobRun, LeaderJobs } from '../../src/jobs/index.js';
 import { currentTerm } from '../../src/lease/current-term.js';

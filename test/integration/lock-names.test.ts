@@ -1,7 +1,7 @@
 /** Locks in queues whose numbers are near the end of a server's counter, and in queues with children that aren't contenders. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, LockTimeoutError, SessionClosedError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { REVOKE } from '../../src/lock/grant-with-holds.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
+import { REVOKE } from '../../src/lock/reentrant-grant.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import {
   LockLostError,
   LockTimeoutError,
@@ -8,7 +8,7 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../../src/errors.js';
-import { hasTurn } from '../../src/lock/acquire.js';
+import { hasTurn } from '../../src/lock/acquisition.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { joinQueue } from '../../src/queue/join.js';

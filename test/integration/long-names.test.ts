@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DashboardState } from '../../src/dashboard/api.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { lead } from '../support/conclave/electors.js';

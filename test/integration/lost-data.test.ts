@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import type { Term } from '../../src/election/term/term.js';
 import { EnsembleResetError, NoServerError, SessionExpiredError } from '../../src/errors.js';
 import type { Logger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
-import { EnsembleHistory } from '../../src/session/successive-sessions.js';
+import { EnsembleHistory } from '../../src/session/session-source.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';

@@ -15,8 +15,8 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { AggregatorRegistry, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { instrumentName } from '../../src/metrics/export/open-telemetry.js';
 import { metrics } from '../../src/metrics/index.js';
 import { FAMILY_NAMES } from '../../src/metrics/model/families.js';

@@ -1,8 +1,8 @@
 import { Cron, Interval, ScheduleModule } from '@nestjs/schedule';
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
+import type { JobRun } from '../../src/jobs/job-run.js';
 import { LeaderJobs } from '../../src/jobs/leader-jobs.js';
-import type { JobRun } from '../../src/jobs/run-of-job.js';
 import { currentTerm } from '../../src/lease/current-term.js';
 import { ConclaveModule } from '../../src/nestjs/conclave-module.js';
 import { LeaderJob } from '../../src/nestjs/leader-job.js';

@@ -1,6 +1,6 @@
 import { type LoggerService, Module } from '@nestjs/common';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderJobs } from '../../src/jobs/leader-jobs.js';
 import { currentTerm } from '../../src/lease/current-term.js';
 import { ConclaveModule, type ConclaveOptionsFactory } from '../../src/nestjs/conclave-module.js';

@@ -1,6 +1,6 @@
 import { createTask, type ScheduledTask } from 'node-cron';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { type JobRun, LeaderJobs } from '../../src/jobs/index.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';

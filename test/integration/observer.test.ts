@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { type Candidate, serializeCandidate } from '../../src/election/candidates/candidate.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { serializeRecord } from '../../src/election/record/record.js';
 import {
@@ -18,7 +18,7 @@ import { type Environment, systemEnvironment } from '../../src/platform/injected
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
-import type { SessionSource } from '../../src/session/successive-sessions.js';
+import type { SessionSource } from '../../src/session/session-source.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';

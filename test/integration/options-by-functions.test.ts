@@ -1,7 +1,7 @@
 /** Options of a session that are functions: when they are asked, and what follows from each kind of answer. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import {
   ConnectionLossError,

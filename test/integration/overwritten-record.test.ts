@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { serializeRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { Session } from '../../src/session/session.js';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import type { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { AuthenticationError, NoServerError } from '../../src/errors.js';
 import { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';

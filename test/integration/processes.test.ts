@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { prefersEmbedded } from '../../tools/zookeeper/embedded.mjs';

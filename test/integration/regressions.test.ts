@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import {
   AuthenticationError,

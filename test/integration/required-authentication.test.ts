@@ -1,6 +1,6 @@
 /** Servers that demand that their clients authenticate: `enforce.auth.schemes` and `sessionRequireClientSASLAuth`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { AuthenticationError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';

@@ -9,7 +9,7 @@ import {
 } from '../../src/errors.js';
 import { kerberos } from '../../src/kerberos/index.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import { digestMd5 } from '../../src/session/sasl/digest-md5.js';
+import { digestMd5 } from '../../src/session/sasl/digest-md5-exchange.js';
 import type { SaslMechanism } from '../../src/session/sasl/mechanism.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';

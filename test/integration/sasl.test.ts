@@ -1,6 +1,6 @@
 /** Sessions that authenticate by SASL, on real servers and on the embedded one: what each situation at the servers comes to. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { Term } from '../../src/election/term/term.js';
 import { AuthenticationError, NoServerError } from '../../src/errors.js';
 import { kerberos } from '../../src/kerberos/index.js';

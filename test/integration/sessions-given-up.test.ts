@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import { digestMd5 } from '../../src/session/sasl/digest-md5.js';
+import { digestMd5 } from '../../src/session/sasl/digest-md5-exchange.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { Logger } from '../../src/platform/logging/logger.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';

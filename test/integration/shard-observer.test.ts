@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LazyAbortController } from '../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember } from '../../src/shards/group-member.js';
 import type { ShardObserver } from '../../src/shards/observer/observer.js';
-import { ShardList } from '../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../src/shards/stored/shard-list.js';
 import { oneAfterTheOther } from '../support/conclave/observers.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { idsOf, observerOf } from '../support/conclave/shard-observers.js';

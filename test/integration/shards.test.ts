@@ -5,8 +5,8 @@ import { GroupMember, type GroupMemberOptions } from '../../src/shards/group-mem
 import type { OwnedShard } from '../../src/shards/ownership/shard.js';
 import { changePins } from '../../src/shards/pinned-shards.js';
 import { resizeGroup, untilGivenBack } from '../../src/shards/shards-of-group.js';
-import { GroupPaths } from '../../src/shards/stored/paths.js';
-import { ShardList } from '../../src/shards/stored/shard-names.js';
+import { GroupPaths } from '../../src/shards/stored/group-paths.js';
+import { ShardList } from '../../src/shards/stored/shard-list.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';

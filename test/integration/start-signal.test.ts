@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import type { StartOptions } from '../../src/platform/async/start-with-signal.js';

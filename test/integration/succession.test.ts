@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { serializeCandidate } from '../../src/election/candidates/candidate.js';
 import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';

@@ -1,6 +1,6 @@
 /** A server that has too many requests to do refuses some with THROTTLED_OP. It has carried none of these out, and the refusal passes. */
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { SessionClosedError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';

@@ -1,6 +1,6 @@
 /** Paths at which a stranger could end a hold, or take its place, although the session has credentials. Each on a real server. */
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { UnprotectedPathError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';

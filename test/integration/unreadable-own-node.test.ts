@@ -1,6 +1,6 @@
 /** An operator takes from a session the right to read its own node. Nothing can prove any more that the node exists. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';

@@ -1,6 +1,6 @@
 /** Nodes that a session may not read: above its chroot, and ahead of it in a queue. */
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { UnreadableNodeError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { Session } from '../../src/session/session.js';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import * as krb5 from 'kerberos';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { Term } from '../../src/election/term/term.js';
 import { AuthenticationError, ConnectTimeoutError } from '../../src/errors.js';
 import { type KerberosOptions, kerberos } from '../../src/kerberos/index.js';

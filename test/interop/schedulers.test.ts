@@ -4,7 +4,7 @@ import { schedule as scheduleByNodeCron } from 'node-cron';
 import { scheduleJob } from 'node-schedule';
 import { AsyncTask, SimpleIntervalJob, ToadScheduler } from 'toad-scheduler';
 import { expect, it } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { type JobOptions, LeaderJobs } from '../../src/jobs/index.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { openSession } from '../support/conclave/sessions.js';

@@ -1,10 +1,10 @@
 /** @import { Mutant } from './mutants.mjs' */
 
-const CELL = 'unit/lease/lease-in-shared-memory.test.ts';
+const CELL = 'unit/lease/shared-lease.test.ts';
 const HANDLE = 'integration/term-handle.test.ts';
 
 /** @param {string} from @param {string} to */
-const inCell = (from, to) => ({ file: 'lease/lease-in-shared-memory.ts', from, to });
+const inCell = (from, to) => ({ file: 'lease/shared-lease.ts', from, to });
 /** @param {string} from @param {string} to */
 const inEnd = (from, to) => ({ file: 'platform/time/shared-instant.ts', from, to });
 

@@ -153,7 +153,7 @@ export const MUTANTS = [
       'the number wraps round, begins anew when the election is deleted, and falls when a candidate leads out of turn',
     edits: [
       {
-        file: 'election/place-in-queue.ts',
+        file: 'election/queue-place.ts',
         from: 'token: zxid,',
         to: 'token: BigInt(this.contender.entry.sequence),',
       },
@@ -438,7 +438,7 @@ export const MUTANTS = [
     danger: 'another client has overwritten the record since it was read: another candidate may lead',
     edits: [
       {
-        file: 'election/place-in-queue.ts',
+        file: 'election/queue-place.ts',
         from: 'node.beginTerm([check], {',
         to: 'node.beginTerm([], {',
       },
@@ -754,12 +754,12 @@ export const MUTANTS = [
       'a heartbeat that was sent later, but reached the servers before the read, begins a longer lease: two leaders',
     edits: [
       {
-        file: 'lease/silence.ts',
+        file: 'lease/failure-detector.ts',
         from: 'since: isSame ? before.since : now, readAt, connection }',
         to: 'since: isSame ? before.since : Math.min(now, readAt), readAt, connection }',
       },
     ],
-    file: 'unit/lease/silence.test.ts',
+    file: 'unit/lease/failure-detector.test.ts',
     test: 'what was seen of a heartbeat node > counts from when the answer came that first showed its version, not from when it was asked for',
   },
   {
@@ -769,12 +769,12 @@ export const MUTANTS = [
       'after servers have lost a heartbeat the next one brings the same version: it begins a lease that nobody waits for',
     edits: [
       {
-        file: 'lease/silence.ts',
+        file: 'lease/failure-detector.ts',
         from: 'before.version === version && before.zxid === zxid;',
         to: 'before.version === version;',
       },
     ],
-    file: 'unit/lease/silence.test.ts',
+    file: 'unit/lease/failure-detector.test.ts',
     test: 'what was seen of a heartbeat node > begins anew with a version that comes again by another transaction, as in a restored backup',
   },
   {
@@ -783,12 +783,12 @@ export const MUTANTS = [
     danger: 'restored data bring the version again, by a heartbeat that begins a lease',
     edits: [
       {
-        file: 'election/follow-record-and-holder.ts',
+        file: 'election/leader-monitor.ts',
         from: 'this.#holder = { ...this.#holder, readAt: Number.NEGATIVE_INFINITY };',
         to: 'this.#holder = { ...this.#holder };',
       },
     ],
-    file: 'unit/election/follow-record-and-holder.test.ts',
+    file: 'unit/election/leader-monitor.test.ts',
     test: 'what a candidate knows of a silent holder > has to be read again over another connection before a claim',
   },
   {
@@ -798,12 +798,12 @@ export const MUTANTS = [
       'if a leader dies together with the candidate behind it, it is replaced later, by half a lease and more',
     edits: [
       {
-        file: 'election/follow-record-and-holder.ts',
+        file: 'election/leader-monitor.ts',
         from: 'if (seen.zxid !== this.#zxid) {',
         to: 'if (seen.zxid !== this.#zxid || this.#record === undefined) {',
       },
     ],
-    file: 'unit/election/follow-record-and-holder.test.ts',
+    file: 'unit/election/leader-monitor.test.ts',
     test: 'what a candidate knows of a silent holder > counts on while the record is read again, from the same read on',
   },
   {
@@ -812,12 +812,12 @@ export const MUTANTS = [
     danger: "in a restored backup the record has that version by another candidate's claim",
     edits: [
       {
-        file: 'election/follow-record-and-holder.ts',
+        file: 'election/leader-monitor.ts',
         from: 'const record = this.#record?.connection === this.#session.connectionNumber ? this.#record : undefined;',
         to: 'const record = this.#record;',
       },
     ],
-    file: 'unit/election/follow-record-and-holder.test.ts',
+    file: 'unit/election/leader-monitor.test.ts',
     test: 'the record that a candidate knows > is no longer known over another connection than the one that has shown it',
   },
   {
@@ -827,12 +827,12 @@ export const MUTANTS = [
       'a server that is behind does not have the node yet: its leader heartbeats on, and two candidates lead',
     edits: [
       {
-        file: 'election/follow-record-and-holder.ts',
+        file: 'election/leader-monitor.ts',
         from: 'if (shownOn === connectionNumber) ',
         to: 'if (connectionNumber !== -1) ',
       },
     ],
-    file: 'unit/election/follow-record-and-holder.test.ts',
+    file: 'unit/election/leader-monitor.test.ts',
     test: 'what a candidate knows of a silent holder > does not count the end of its own node over a connection that has not shown the record',
   },
   {
@@ -841,12 +841,12 @@ export const MUTANTS = [
     danger: 'a server that is behind may answer that read before it has caught up and shown the record',
     edits: [
       {
-        file: 'election/follow-record-and-holder.ts',
+        file: 'election/leader-monitor.ts',
         from: 'this.#unwatchHolder();\n      this.#shownOn = ',
         to: 'this.#shownOn = ',
       },
     ],
-    file: 'unit/election/follow-record-and-holder.test.ts',
+    file: 'unit/election/leader-monitor.test.ts',
     test: 'what a candidate knows of a silent holder > reads the node of its holder again, behind the record, over another connection',
   },
   {
@@ -855,12 +855,12 @@ export const MUTANTS = [
     danger: 'in a restored backup the node is there again, and its leader has a lease',
     edits: [
       {
-        file: 'election/follow-record-and-holder.ts',
+        file: 'election/leader-monitor.ts',
         from: "if (this.#holder.name === 'gone' && value.state === 'held') this.#holder = UNSEEN;",
         to: '',
       },
     ],
-    file: 'unit/election/follow-record-and-holder.test.ts',
+    file: 'unit/election/leader-monitor.test.ts',
     test: 'what a candidate knows of a silent holder > counts the end of its own node anew over another connection: in a restored backup it may be back',
   },
   {
@@ -869,12 +869,12 @@ export const MUTANTS = [
     danger: 'that leader heartbeats on, and two candidates lead',
     edits: [
       {
-        file: 'election/follow-record-and-holder.ts',
+        file: 'election/leader-monitor.ts',
         from: "if (value.state !== 'held' && ",
         to: 'if (',
       },
     ],
-    file: 'unit/election/follow-record-and-holder.test.ts',
+    file: 'unit/election/leader-monitor.test.ts',
     test: 'what a candidate knows of a silent holder > begins with the first read of its heartbeat node, and with each of its heartbeats again',
   },
   {
@@ -883,12 +883,12 @@ export const MUTANTS = [
     danger: 'a leader whose clock is slow still acts when a candidate whose clock is fast claims',
     edits: [
       {
-        file: 'lease/silence.ts',
+        file: 'lease/failure-detector.ts',
         from: 'return leaseMs * 1.03 + 50;',
         to: 'return leaseMs;',
       },
     ],
-    file: 'unit/lease/silence.test.ts',
+    file: 'unit/lease/failure-detector.test.ts',
     test: 'the takeover delay > outlasts the former lease whenever the two clocks run at rates within 1 % of each other',
   },
   {
@@ -897,12 +897,12 @@ export const MUTANTS = [
     danger: 'a wrong setting makes two leaders',
     edits: [
       {
-        file: 'lease/silence.ts',
+        file: 'lease/failure-detector.ts',
         from: 'Math.max(takeoverDelayMs(leaseMs), leastMs)',
         to: '(leastMs > 0 ? leastMs : takeoverDelayMs(leaseMs))',
       },
     ],
-    file: 'unit/lease/silence.test.ts',
+    file: 'unit/lease/failure-detector.test.ts',
     test: 'the takeover delay > is longer where the one that waits wants that, and never shorter',
   },
   {

@@ -17,9 +17,13 @@ export const SASL_MUTANTS = [
     danger:
       'anyone who answers in place of a server is believed, and a server that lets in any password, too',
     edits: [
-      { file: 'session/sasl/digest-md5.ts', from: '        checkProof(token, state.rspauth);\n', to: '' },
+      {
+        file: 'session/sasl/digest-md5-exchange.ts',
+        from: '        checkProof(token, state.rspauth);\n',
+        to: '',
+      },
     ],
-    file: 'unit/session/sasl/digest-md5.test.ts',
+    file: 'unit/session/sasl/digest-md5-exchange.test.ts',
     test: 'an exchange of DIGEST-MD5 > is refused at its end for a wrong proof',
   },
   {
@@ -147,10 +151,8 @@ export const SASL_MUTANTS = [
     name: 'kerberos-at-once',
     what: 'all connections of a process ask the KDC at the same time',
     danger: 'a KDC that does not answer blocks all threads for files and DNS',
-    edits: [
-      { file: 'kerberos/one-task-at-a-time.ts', from: 'this.#last.then(', to: 'Promise.resolve().then(' },
-    ],
-    file: 'unit/kerberos/one-task-at-a-time.test.ts',
+    edits: [{ file: 'kerberos/task-queue.ts', from: 'this.#last.then(', to: 'Promise.resolve().then(' }],
+    file: 'unit/kerberos/task-queue.test.ts',
     test: 'turns > come one after the other, also after one that failed',
   },
 ];

@@ -2,7 +2,7 @@
 
 const FOLDER = 'unit/session/connection-thread';
 const REPEATER = `${FOLDER}/heartbeat-repeater.test.ts`;
-const HOST = `${FOLDER}/start-and-watch-thread.test.ts`;
+const HOST = `${FOLDER}/thread-host.test.ts`;
 const HELD = `${FOLDER}/held-connection.test.ts`;
 const GIVEN = 'unit/session/keep-alive/heartbeats-for-thread.test.ts';
 const NODE = 'unit/lease/own-node.test.ts';
@@ -10,7 +10,7 @@ const NODE = 'unit/lease/own-node.test.ts';
 /** @param {string} from @param {string} to */
 const inRepeater = (from, to) => ({ file: 'session/connection-thread/heartbeat-repeater.ts', from, to });
 /** @param {string} from @param {string} to */
-const inHost = (from, to) => ({ file: 'session/connection-thread/start-and-watch-thread.ts', from, to });
+const inHost = (from, to) => ({ file: 'session/connection-thread/thread-host.ts', from, to });
 
 /** @param {string} from @param {string} to */
 const inHeld = (from, to) => ({ file: 'session/connection-thread/held-connection.ts', from, to });
@@ -228,12 +228,12 @@ export const STALL_MUTANTS = [
     danger: 'it kills a leader that holds its term',
     edits: [
       {
-        file: 'election/watchdog/deadline.ts',
+        file: 'election/watchdog/shared-deadline.ts',
         from: 'Math.max(leftMs, this.lease.leftMs() + MARGIN_MS)',
         to: 'leftMs',
       },
     ],
-    file: 'unit/election/watchdog/deadline.test.ts',
+    file: 'unit/election/watchdog/shared-deadline.test.ts',
     test: "the watchdog's deadline > has not passed while another thread extends the lease, though this one stands still",
   },
   {

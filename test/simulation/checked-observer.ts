@@ -1,6 +1,6 @@
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import type { SessionSource } from '../../src/session/successive-sessions.js';
+import type { SessionSource } from '../../src/session/session-source.js';
 import { ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CONNECT, SILENT, type SimulatedEnvironment } from './candidates/environment.js';
 

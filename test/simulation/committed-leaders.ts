@@ -1,5 +1,5 @@
 import { parseRecord } from '../../src/election/record/record.js';
-import type { Change } from '../../src/testing/state/watch-table.js';
+import type { TreeChange } from '../../src/testing/state/watch-table.js';
 import { ELECTION } from './candidates/candidate.js';
 
 /** One term, as the servers committed it, with its leader's node. */
@@ -32,7 +32,7 @@ export class CommittedLeaders {
   }
 
   /** A server has applied a change: the first one to do so counts. */
-  applied(zxid: bigint, change: Change, read: NodeReader): void {
+  applied(zxid: bigint, change: TreeChange, read: NodeReader): void {
     if (zxid < this.#zxid) return;
     this.#endIfGone(change.path, read);
     if (change.path !== ELECTION && change.path !== this.#holderPath) return;

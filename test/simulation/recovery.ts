@@ -1,6 +1,6 @@
 import { cooldownAfter } from '../../src/cluster/supervisor/lost-term-cooldown.js';
 import { LONGEST_COOLDOWN_MS } from '../../src/election/rejoin-backoff.js';
-import { takeoverDelayMs } from '../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { WAIT_FOR_PREPARED_MS } from './candidates/candidate.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 

@@ -1,4 +1,4 @@
-import { FollowedRecord } from '../../src/election/follow-record-and-holder.js';
+import { LeaderMonitor } from '../../src/election/leader-monitor.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { Connection } from '../../src/session/connection/connection.js';
@@ -20,7 +20,7 @@ export const DESCRIPTIONS: Record<Rules, string> = {
 
 const { send } = Connection.prototype;
 const { written } = HeartbeatNode.prototype;
-const { follow } = FollowedRecord.prototype;
+const { follow } = LeaderMonitor.prototype;
 let giveBackDelay = ignore;
 let current: Rules = 'shipped';
 
@@ -32,7 +32,7 @@ export function goBy(rules: Rules): void {
   Connection.prototype.send = byPings ? sendPings : send;
   // A ping raises no version, so these leaders aren't followed before their sessions end.
   HeartbeatNode.prototype.written = byPings ? () => true : written;
-  FollowedRecord.prototype.follow = byPings ? () => undefined : follow;
+  LeaderMonitor.prototype.follow = byPings ? () => undefined : follow;
   giveBackDelay();
   giveBackDelay = rules.endsWith('no-delay') ? takeAwayTakeoverDelay() : ignore;
 }

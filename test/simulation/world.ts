@@ -1,5 +1,5 @@
 import { parseRecord, type ReadRecord } from '../../src/election/record/record.js';
-import { takeoverDelayMs } from '../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { parseEntry, parseLockEntry, queueOf } from '../../src/queue/names-and-order.js';
 import type { Random } from '../support/seeded-random.js';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { LeaseCell } from '../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell } from '../../src/lease/shared-lease.js';
 import {
   type Given,
+  HeartbeatRepeater,
   type HeldNode,
-  Repeater,
 } from '../../src/session/connection-thread/heartbeat-repeater.js';
 import { StallWatch } from '../../src/session/connection-thread/stall-watch.js';
 import { simulate } from './run.js';
@@ -21,10 +21,10 @@ it('the simulation of stalled main threads finds nothing wrong', async () => {
 /** Replaces what the thread is given. */
 function giveInstead(wrong: (given: Given) => Given) {
   return replace(
-    Repeater.prototype,
+    HeartbeatRepeater.prototype,
     'give',
     (right) =>
-      function (this: Repeater, next: Given | undefined) {
+      function (this: HeartbeatRepeater, next: Given | undefined) {
         right.call(this, next && wrong(next));
       },
   );

@@ -1,10 +1,10 @@
 import { vi } from 'vitest';
 import type { KnownRecord } from '../../src/election/decide.js';
-import { FollowedRecord } from '../../src/election/follow-record-and-holder.js';
+import { LeaderMonitor } from '../../src/election/leader-monitor.js';
 import type * as Transitions from '../../src/election/term/transactions.js';
+import type * as Silence from '../../src/lease/failure-detector.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import { OwnNode } from '../../src/lease/own-node.js';
-import type * as Silence from '../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../src/queue/names-and-order.js';
 import type { Stat, TransactionPart } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
@@ -21,7 +21,7 @@ const rules = vi.hoisted(() => ({
     | ((right: typeof Transitions.takeoverParts) => typeof Transitions.takeoverParts),
 }));
 
-vi.mock(import('../../src/lease/silence.js'), async (load) => {
+vi.mock(import('../../src/lease/failure-detector.js'), async (load) => {
   const right = await load();
   return {
     ...right,
@@ -66,8 +66,8 @@ interface SeenVersion {
 
 /** Looks at each such answer before the candidate does. */
 function lookAtVersions(look: (seen: SeenVersion) => void): () => void {
-  return replace(FollowedRecord.prototype, 'nextRead', (right) => {
-    return function (this: FollowedRecord) {
+  return replace(LeaderMonitor.prototype, 'nextRead', (right) => {
+    return function (this: LeaderMonitor) {
       const read = right.call(this);
       const { name, path } = read.request;
       const { session } = this.host.contender;
@@ -81,15 +81,15 @@ function lookAtVersions(look: (seen: SeenVersion) => void): () => void {
 }
 
 /** Replaces what candidates know of a record. */
-function know(by: (known: KnownRecord, record: FollowedRecord) => KnownRecord): () => void {
-  const right = Object.getOwnPropertyDescriptor(FollowedRecord.prototype, 'known') as PropertyDescriptor;
-  Object.defineProperty(FollowedRecord.prototype, 'known', {
+function know(by: (known: KnownRecord, record: LeaderMonitor) => KnownRecord): () => void {
+  const right = Object.getOwnPropertyDescriptor(LeaderMonitor.prototype, 'known') as PropertyDescriptor;
+  Object.defineProperty(LeaderMonitor.prototype, 'known', {
     configurable: true,
-    get(this: FollowedRecord) {
+    get(this: LeaderMonitor) {
       return by(right.get?.call(this) as KnownRecord, this);
     },
   });
-  return () => Object.defineProperty(FollowedRecord.prototype, 'known', right);
+  return () => Object.defineProperty(LeaderMonitor.prototype, 'known', right);
 }
 
 function undoAll(each: readonly (() => void)[]): () => void {

@@ -1,6 +1,6 @@
 import { GuardedProcess } from '../../src/cluster/dead-children/guarded-process.js';
 import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { Connection } from '../../src/session/connection/connection.js';
 import { Session } from '../../src/session/session.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { firstSuccessor, markedSuccessor, type Successor } from '../../src/election/candidates/successor.js';
-import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord } from '../../src/election/record/record.js';
 import { handoverOf } from '../../src/election/term/transactions.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';

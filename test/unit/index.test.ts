@@ -11,7 +11,7 @@ import * as jobs from '../../src/jobs/index.js';
 import * as kerberos from '../../src/kerberos/index.js';
 import * as metrics from '../../src/metrics/index.js';
 import * as nestjs from '../../src/nestjs/index.js';
-import { EmbeddedSession } from '../../src/testing/controls/client-session.js';
+import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
 import * as testing from '../../src/testing/index.js';
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');

@@ -148,8 +148,8 @@ describe('the layers', () => {
         'session/session-options.ts',
         'session/connection/transport.ts',
         'testing/state/acl.ts',
-        'testing/server/connection.ts',
-        'testing/server/server.ts',
+        'testing/server/client-connection.ts',
+        'testing/server/embedded-server.ts',
         'testing/controls/test-clock.ts',
         'election/watchdog/thread.ts',
       ],
@@ -168,7 +168,7 @@ describe('the layers', () => {
     const pattern = /^(?!\s*(?:\*|\/\/)).*\b(?:console\.\w+|process\.std(?:out|err)\.write)\(/m;
     const allowed = new Set([
       'cli/process/output.ts',
-      'platform/logging/standard-error.ts',
+      'platform/logging/lossy-output.ts',
       'election/watchdog/thread.ts',
     ]);
     expect(filesWith(pattern, allowed)).toEqual([]);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
-import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { heartbeatPathOf, parseEntry } from '../../src/queue/names-and-order.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { takeoverDelayMs } from '../../src/lease/silence.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
+import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { heartbeatNodeOf } from '../../src/queue/names-and-order.js';
 import type { NodeData, TransactionPart } from '../../src/session/protocol/records.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { Term } from '../../src/election/term/term.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import type { Environment } from '../../src/platform/injected-environment.js';

@@ -3,6 +3,7 @@ import {
   circlesOf,
   crowdedFoldersOf,
   fragmentsOf,
+  isNamedOtherwise,
   LIMITS,
   type Limit,
   linesOf,
@@ -53,6 +54,25 @@ const SHORT_FILES: Readonly<Record<string, string>> = {
   'testing/index.ts': 'what users import as conclave/testing',
 };
 
+/** Files with a class, none of whose exports has the file's name, and why. */
+const OTHERWISE_NAMED: Readonly<Record<string, string>> = {
+  'metrics/export/open-telemetry.ts': 'metrics and spans of OpenTelemetry',
+  'election/observer/observer.ts': 'the observer of an election',
+  'overview/reading/paced-reads.ts': 'reads that leave pauses, for one node and in all',
+  'overview/reading/subtree.ts': 'a node and all below it',
+  'overview/with-one-session.ts': 'a reading by one session',
+  'session/observers/observer-lifecycle.ts': 'what observers have in common',
+  'shards/observer/observer.ts': 'the observer of a group',
+  'shards/planner/wake-up-node.ts': 'a node that wakes the planner',
+  'overview/reading/periodic-reads.ts': 'two kinds of reads by the clock',
+  'overview/reading/queue-reading.ts': 'the parts of reading a queue',
+  'platform/collections/lists-and-sets.ts': 'small collections',
+  'session/connection/connection-end.ts': 'how a connection ends, and what is lost with it',
+  'testing/protocol/op-codes.ts': 'the numbers of the protocol, and the error that has one',
+  'testing/protocol/requests.ts': 'the requests of all clients',
+  'wire/jute.ts': 'the encoding of all values',
+};
+
 const modules = readModules(SOURCES);
 const files = modules.map(({ file }) => file);
 
@@ -89,6 +109,11 @@ describe('the sources', () => {
     );
     expect(tests.length).toBeGreaterThan(30);
     expect(misplaced.sort()).toEqual(Object.keys(TESTS_OF_SEVERAL_SOURCES).sort());
+  });
+
+  it('are named after a class, interface, type or function of theirs if they export a class', () => {
+    const others = modules.filter(({ file, text }) => isNamedOtherwise(file, text)).map(({ file }) => file);
+    expect(others.sort()).toEqual(Object.keys(OTHERWISE_NAMED).sort());
   });
 
   it('name in their comments who acts', () => {
@@ -174,6 +199,15 @@ describe('what looks at the sources', () => {
   it('finds a test that stands elsewhere than its source', () => {
     const tests = ['room/a.test.ts', 'a.test.ts'];
     expect(misplacedTestsOf(tests, new Set(['room/a.ts']))).toEqual(['a.test.ts']);
+  });
+
+  it('finds a file that is named after nothing that it exports', () => {
+    expect(isNamedOtherwise('a/turn-wait.ts', 'export class TurnWait {}')).toBe(false);
+    expect(isNamedOtherwise('a/turn-wait.ts', 'export interface TurnWait {}\nexport class Wait {}')).toBe(
+      false,
+    );
+    expect(isNamedOtherwise('a/turns.ts', 'export class WrongTurnError extends Error {}')).toBe(false);
+    expect(isNamedOtherwise('a/turns.ts', 'export class TurnWait {}')).toBe(true);
   });
 
   it('finds an import of a room that is above', () => {

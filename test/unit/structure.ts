@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, posix, resolve } from 'node:path';
+import { basename, dirname, join, posix, resolve } from 'node:path';
 import { preProcessFile } from 'typescript';
 
 /** One TypeScript file with its imports, also those by `import type`, `import()` and `export … from`. */
@@ -53,6 +53,19 @@ export function circlesOf(modules: readonly Pick<Module, 'file' | 'imports'>[]):
   };
   for (const { file } of modules) visit(file, []);
   return circles;
+}
+
+/** Whether a file exports a class that is no error, and nothing that has the file's name. */
+export function isNamedOtherwise(file: string, text: string): boolean {
+  const plain = (name: string) => name.replaceAll('-', '').toLowerCase();
+  const names = [
+    ...text.matchAll(/^export (?:abstract )?(?:async )?(class|interface|type|function|const) (\w+)/gm),
+  ];
+  const hasClass = names.some(([, kind, name]) => kind === 'class' && !name?.endsWith('Error'));
+  return (
+    hasClass &&
+    !names.some(([, , name]) => plain(name ?? '') === plain(basename(file).replace(/\.tsx?$/, '')))
+  );
 }
 
 export function linesOf(text: string): number {

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { takeoverParts } from '../../src/election/term/transactions.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
+import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { OwnNode } from '../../src/lease/own-node.js';
-import { takeoverDelayMs } from '../../src/lease/silence.js';
 import { leaseStart } from '../../src/platform/time/clock.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { LeaderElector } from '../../src/election/leader-elector.js';
 import { BadVersionError, type DemotionReason } from '../../src/errors.js';
+import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { OwnNode, RecordLostError } from '../../src/lease/own-node.js';
-import { takeoverDelayMs } from '../../src/lease/silence.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { systemEnvironment } from '../../platform/injected-environment.js';
-import { campaign } from '../lead-then-run/lead-then-run.js';
+import { campaignThenRun } from '../lead-then-run/lead-then-run.js';
 import { type OnceFiring, OnceWork, RunRecord } from '../lead-then-run/once-work.js';
 import { duration, withElection } from '../options/arguments.js';
-import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
+import { type CandidateArguments, withCandidacy } from '../options/candidate-options.js';
 import {
   type ConnectionOptions,
   DURATIONS,
@@ -18,7 +18,7 @@ import { printError } from '../process/output.js';
 
 const { clock } = systemEnvironment;
 
-interface OnceOptions extends ConnectionOptions, CandidacyOptions {
+interface OnceOptions extends ConnectionOptions, CandidateArguments {
   readonly every: number;
 }
 
@@ -82,7 +82,7 @@ async function once(election: string, name: string, args: string[], options: Onc
       const work = new OnceWork(line, firing, record, verbose);
       const waitTimeout = options.waitTimeout ?? everyMs / 2;
       try {
-        return await campaign(election, target, { ...options, waitTimeout }, work);
+        return await campaignThenRun(election, target, { ...options, waitTimeout }, work);
       } finally {
         work.close();
       }

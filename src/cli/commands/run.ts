@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { CommandWork } from '../lead-then-run/command-work.js';
-import { campaign } from '../lead-then-run/lead-then-run.js';
+import { campaignThenRun } from '../lead-then-run/lead-then-run.js';
 import { withElection } from '../options/arguments.js';
-import { type CandidacyOptions, withCandidacy } from '../options/candidate-options.js';
+import { type CandidateArguments, withCandidacy } from '../options/candidate-options.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
 
-interface RunOptions extends ConnectionOptions, CandidacyOptions {
+interface RunOptions extends ConnectionOptions, CandidateArguments {
   readonly restart?: boolean;
 }
 
@@ -73,7 +73,7 @@ async function run(election: string, name: string, args: string[], options: RunO
   const { grace: graceMs, restart = false } = options;
   const work = new CommandWork({ command: name, args, election, graceMs, restart, target });
   try {
-    return await campaign(election, target, options, work);
+    return await campaignThenRun(election, target, options, work);
   } finally {
     work.close();
   }

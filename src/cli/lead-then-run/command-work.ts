@@ -19,7 +19,7 @@ const { clock } = systemEnvironment;
 const KEEPER_NEEDS =
   "Node must be able to load Conclave's files from a folder, which it can't with Yarn's Plug'n'Play (set nodeLinker: node-modules)";
 
-export interface Leadership {
+export interface CommandLeadership {
   readonly term: Term;
   readonly session: Session; // The session that holds the term.
   readonly id: string; // The candidate's id.
@@ -59,7 +59,7 @@ export class CommandWork {
   }
 
   /** The term is given back when it has settled. Resolves with the exit code, or `undefined` to campaign again. */
-  async lead({ term, session, id }: Leadership): Promise<number | undefined> {
+  async lead({ term, session, id }: CommandLeadership): Promise<number | undefined> {
     const { graceMs, restart } = this.#options;
     if (this.#keeper.hasEnded) this.#keeper = this.#startKeeper(); // It was killed while it waited.
     this.#registerCleanup(session, term);

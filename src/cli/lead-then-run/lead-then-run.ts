@@ -1,10 +1,10 @@
-import { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../cluster/supervisor/election-supervisor.js';
 import type { Term } from '../../election/term/term.js';
 import { describe, LeadError, StopPendingError, WorkOverrunError } from '../../errors.js';
 import { deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
-import type { CandidacyOptions } from '../options/candidate-options.js';
+import type { CandidateArguments } from '../options/candidate-options.js';
 import type { Target } from '../options/connection.js';
 import { EXIT, exitCodeOfError, exitCodeOfSignal, orUserError } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
@@ -29,10 +29,10 @@ const LEAVE_WITHIN_MS = 500;
 const SIGNALS = [...END_SIGNALS, ...FORWARDED_SIGNALS]; // With all of `LEAVE_SIGNALS`.
 
 /** Campaigns, and runs the command in each term. Resolves with the exit code. @throws UserError if an option is wrong */
-export async function campaign(
+export async function campaignThenRun(
   election: string,
   target: Target,
-  options: CandidacyOptions,
+  options: CandidateArguments,
   work: CommandWork,
 ): Promise<number> {
   return await orUserError(() => new Campaign(election, target, options, work)).run();
@@ -42,14 +42,14 @@ class Campaign {
   readonly #supervisor: ElectionSupervisor;
   readonly #work: CommandWork;
   readonly #path: string;
-  readonly #options: CandidacyOptions;
+  readonly #options: CandidateArguments;
   readonly #target: Target;
   readonly #finished = deferred<Extract<State, { name: 'finished' }>>();
   #state: State = { name: 'waiting' };
   #waitTimer: Timer | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
-  constructor(path: string, target: Target, options: CandidacyOptions, work: CommandWork) {
+  constructor(path: string, target: Target, options: CandidateArguments, work: CommandWork) {
     this.#work = work;
     this.#path = path;
     this.#options = options;

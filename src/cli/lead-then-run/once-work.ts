@@ -11,7 +11,7 @@ import type { Session } from '../../session/session.js';
 import { EXIT } from '../process/exit-codes.js';
 import { ONCE_JOB } from '../process/once-record.js';
 import { printError } from '../process/output.js';
-import { CommandWork, type LeaderCommand, type Leadership } from './command-work.js';
+import { type CommandLeadership, CommandWork, type LeaderCommand } from './command-work.js';
 
 const { clock } = systemEnvironment;
 
@@ -85,7 +85,7 @@ export class OnceWork extends CommandWork {
     this.#isVerbose = isVerbose;
   }
 
-  override async lead(leadership: Leadership): Promise<number | undefined> {
+  override async lead(leadership: CommandLeadership): Promise<number | undefined> {
     const { term } = leadership;
     let known: LastRun | undefined;
     const due = (last: LastRun | undefined) => {

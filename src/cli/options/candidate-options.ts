@@ -3,7 +3,7 @@ import { checkId } from '../../platform/checks.js';
 import { checked, duration, wholeNumber } from './arguments.js';
 
 /** The options that `run` and `once` have in common: how to campaign in an election, and how to end the command. */
-export interface CandidacyOptions {
+export interface CandidateArguments {
   readonly id?: string;
   readonly data?: string;
   readonly priority: number;

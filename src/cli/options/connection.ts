@@ -148,13 +148,13 @@ export async function withSession<T>(
 }
 
 /** A reader with sessions of its own, which waits for servers as long as it takes. */
-export interface Startable {
+export interface StartableReader {
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Resolves when the reader has read all, or was stopped before. @throws UserError if it can't read, or finds no server in time */
-export async function startInTime(reader: Startable, { connect, session }: Target): Promise<void> {
+export async function startInTime(reader: StartableReader, { connect, session }: Target): Promise<void> {
   const { connectTimeoutMs } = session;
   let timer: Timer | undefined;
   const unreachable = new Promise<never>((_, reject) => {

@@ -1,6 +1,6 @@
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { ignore } from '../../platform/async/promises.js';
-import { printOnStandardError } from '../../platform/logging/standard-error.js';
+import { printOnStandardError } from '../../platform/logging/lossy-output.js';
 import { printable } from '../../platform/printable.js';
 import { EXIT } from './exit-codes.js';
 

@@ -1,9 +1,9 @@
 import { byPath, childPath } from '../../platform/zookeeper-paths.js';
 import type { Session } from '../../session/session.js';
 import { durationText } from '../process/output.js';
-import { decide, type ElectionNodes, kindOfChild, lastingKindOf } from './removable.js';
+import { type ElectionNodes, kindOfChild, lastingKindOf, pruneDecisionOf } from './removable.js';
 import type { Kept, KeptPath, PruneSearch, PruneTarget } from './removal.js';
-import { childrenOf, type ReadFamily, readNode, type Visit, walk } from './walk.js';
+import { childrenOf, type NodeVisit, type ReadFamily, readNode, walk } from './walk.js';
 
 /**
  * The elections at `root` and below it that may be removed. It leaves out the elections in which groups of shards elect their planners: they
@@ -28,7 +28,7 @@ export async function prunableElections(
   const kept = foreign.sort(byPath);
   for (const nodes of found) {
     const { path } = nodes.election;
-    const decision = decide(nodes, { nowMs, olderThanMs, isNamed: path === root });
+    const decision = pruneDecisionOf(nodes, { nowMs, olderThanMs, isNamed: path === root });
     if (decision.kind === 'kept') {
       kept.push({ path, ...decision });
       continue;
@@ -51,7 +51,7 @@ function isForeign({ node, children }: ReadFamily): boolean {
   return node.data.length > 0 && children.length > 0 && lastingKindOf(node, children) === 'other';
 }
 
-async function visit(session: Session, family: ReadFamily): Promise<Visit<ElectionNodes>> {
+async function visit(session: Session, family: ReadFamily): Promise<NodeVisit<ElectionNodes>> {
   const { node, children } = family;
   const kind = lastingKindOf(node, children);
   if (kind === 'group') return { found: undefined, further: [] };

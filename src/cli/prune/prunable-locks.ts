@@ -1,5 +1,5 @@
 import { furtherNames, kindOf } from '../../overview/model/node-kind.js';
-import { parseSeats } from '../../queue/seat-count-node.js';
+import { parseSeats } from '../../queue/agreed-number.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { durationText } from '../process/output.js';

@@ -1,11 +1,11 @@
 import { parseRecord } from '../../election/record/record.js';
 import { parseLastRun } from '../../jobs/firing.js';
-import { takeoverDelayMs } from '../../lease/silence.js';
+import { takeoverDelayMs } from '../../lease/failure-detector.js';
 import { kindOf, type NodeKind } from '../../overview/model/node-kind.js';
 import type { NodeData, TransactionPart } from '../../session/protocol/records.js';
 import { durationText } from '../process/output.js';
 import type { Kept } from './removal.js';
-import type { ReadNode } from './walk.js';
+import type { VisitedNode } from './walk.js';
 
 /** What prune does with an election. */
 export type PruneDecision =
@@ -42,7 +42,10 @@ const RUNS_KEPT_MS = 60 * 60 * 1000;
  * The removal deletes the record, too. Nothing needs its protection by then: after a term that ended uncleanly prune waits as a candidate
  * would, and any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
  */
-export function decide(nodes: ElectionNodes, { nowMs, olderThanMs, isNamed }: PruneLimits): PruneDecision {
+export function pruneDecisionOf(
+  nodes: ElectionNodes,
+  { nowMs, olderThanMs, isNamed }: PruneLimits,
+): PruneDecision {
   const { election, children, runLog } = nodes;
   const candidates = children.filter((name) => kindOfChild(name) === 'candidate').length;
   if (candidates > 0) return { kind: 'kept', why: 'in-use', reason: 'it has candidates' };
@@ -82,7 +85,7 @@ function kept(reason: string): Kept {
 /** Deletes children first. The servers refuse to delete a node that got children or was written later. */
 function deletionsOf({ election, runLog }: ElectionNodes, isFolder: boolean): TransactionPart[] {
   const runs = runLog === undefined ? [] : [...runLog.tasks, runLog.parent];
-  const deletion = ({ path, stat: { version } }: ReadNode) => ({ kind: 'delete', path, version }) as const;
+  const deletion = ({ path, stat: { version } }: VisitedNode) => ({ kind: 'delete', path, version }) as const;
   const { path, stat } = election;
   const last: TransactionPart = isFolder
     ? { kind: 'set', path, version: stat.version, data: Buffer.alloc(0) }
@@ -93,10 +96,10 @@ function deletionsOf({ election, runLog }: ElectionNodes, isFolder: boolean): Tr
 /** All persistent nodes of an election, as they were read, and the names of all its children. */
 export interface ElectionNodes {
   /** The election's own node, which has its record. */
-  readonly election: ReadNode;
+  readonly election: VisitedNode;
   readonly children: readonly string[];
   /** The run log of jobs: its parent, and a node for each job. */
-  readonly runLog: { readonly parent: ReadNode; readonly tasks: readonly ReadNode[] } | undefined;
+  readonly runLog: { readonly parent: VisitedNode; readonly tasks: readonly VisitedNode[] } | undefined;
 }
 
 /** The child of an election below which `conclave/jobs` notes the runs, unless it was given another path. */

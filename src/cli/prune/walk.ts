@@ -7,18 +7,18 @@ import type { Session } from '../../session/session.js';
 const AT_ONCE = 64; // Nodes that are read at the same time.
 
 /** A node that was read: its path, and its data with the stat. */
-export interface ReadNode extends NodeData {
+export interface VisitedNode extends NodeData {
   readonly path: string;
 }
 
 /** A node with the names of its children. */
 export interface ReadFamily {
-  readonly node: ReadNode;
+  readonly node: VisitedNode;
   readonly children: readonly string[];
 }
 
 /** What a visit of a node shows. */
-export interface Visit<Found> {
+export interface NodeVisit<Found> {
   readonly found: Found | undefined;
   /** The children with which to go on. */
   readonly further: readonly string[];
@@ -38,7 +38,7 @@ interface Walk<Found> {
 export async function walk<Found>(
   session: Session,
   root: string,
-  visit: (family: ReadFamily) => Visit<Found> | Promise<Visit<Found>>,
+  visit: (family: ReadFamily) => NodeVisit<Found> | Promise<NodeVisit<Found>>,
 ): Promise<Walk<Found>> {
   const found: { path: string; value: Found }[] = [];
   const unreadable: string[] = [];
@@ -72,13 +72,16 @@ export async function readFamily(session: Session, path: string): Promise<ReadFa
 }
 
 /** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
-export async function readNode(session: Session, path: string): Promise<ReadNode | undefined> {
+export async function readNode(session: Session, path: string): Promise<VisitedNode | undefined> {
   const node = await ifThere(session.retryUntilAnswered(() => session.getData(path)));
   return node && { path, ...node };
 }
 
 /** Mostly needs no request. If children come later, the servers don't delete the node. */
-export async function childrenOf(session: Session, { path, stat }: ReadNode): Promise<string[] | undefined> {
+export async function childrenOf(
+  session: Session,
+  { path, stat }: VisitedNode,
+): Promise<string[] | undefined> {
   if (stat.numChildren === 0) return [];
   return await ifThere(session.retryUntilAnswered(() => session.getChildren(path)));
 }

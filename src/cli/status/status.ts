@@ -13,7 +13,7 @@ import { onceRecordOf } from '../process/once-record.js';
 import { print, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
 import { itemsOf, itemTable } from './items-and-table.js';
-import { ChangeLines, LivePage, type Presentation, type Shown } from './live-page-and-lines.js';
+import { ChangeLines, LivePage, type Presentation, type ShownOverview } from './live-page.js';
 import { printElection } from './print-election.js';
 import { readOverview, withHeartbeats } from './read-overview.js';
 import { absentItem, itemJson, type ShownItem } from './shown-item.js';
@@ -139,7 +139,7 @@ export async function watchStatus(path: string | undefined, options: StatusOptio
 }
 
 /** Of one path: what is there, and nothing below it. */
-function shownOf(state: OverviewState, path: string | undefined): Shown {
+function shownOf(state: OverviewState, path: string | undefined): ShownOverview {
   const all = itemsOf(state);
   const items = path === undefined ? all : [all.find((each) => each.path === path) ?? absentItem(path)];
   return { ...state, items };

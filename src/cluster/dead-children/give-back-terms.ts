@@ -1,4 +1,4 @@
-import { NextLeader } from '../../election/candidates/next-leader-watch.js';
+import { NextLeaderWatch } from '../../election/candidates/next-leader-watch.js';
 import { releaseTerm } from '../../election/term/release.js';
 import type { ReleasableClaim } from '../../election/term/term.js';
 import { NodeLostError, SessionExpiredError } from '../../errors.js';
@@ -116,7 +116,7 @@ async function giveBack(
   if (entry === undefined) throw wrong(`${claim.node} is not a candidate of that election`);
   const node = OwnNode.of(session, claim.node);
   const holder = { session, queue: claim.record, entry, node };
-  const next = new NextLeader(holder);
+  const next = new NextLeaderWatch(holder);
   await abortable(node.renew(), signal); // A server that is behind may not have the node yet. Behind a committed write it has.
   const [stat, successor] = await Promise.all([
     session.retryUntilAnswered(() => session.exists(claim.node), signal),

@@ -1,4 +1,4 @@
-import { LeaderElector } from '../../election/elector.js';
+import { LeaderElector } from '../../election/leader-elector.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import { checkInstance } from '../../platform/checks.js';

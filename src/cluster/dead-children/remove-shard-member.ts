@@ -5,7 +5,7 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { isOutdated } from '../../session/versioned-records.js';
 import { announcement, tombstone } from '../../shards/members/join-and-leave.js';
-import { GroupPaths } from '../../shards/stored/paths.js';
+import { GroupPaths } from '../../shards/stored/group-paths.js';
 
 /** A member of a group of shards, as its process has reported it. Both paths are absolute. */
 export interface ReportedMember {

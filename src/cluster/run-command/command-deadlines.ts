@@ -8,7 +8,7 @@ export interface CommandTimes {
 }
 
 /** What to do about the command: nothing for a while, SIGTERM, or SIGKILL. */
-export type Step =
+export type CommandStep =
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'terminate' }
   | { readonly do: 'kill' };
@@ -30,7 +30,7 @@ export function warningMs(leaseMs: number, graceMs: number): number {
 }
 
 /** The next step. Even with a long grace it never waits beyond the lease's end less {@link killMarginMs}. */
-export function nextStep({ now, leaseEnd, leaseMs, graceMs, endRequestedAt }: CommandTimes): Step {
+export function nextStep({ now, leaseEnd, leaseMs, graceMs, endRequestedAt }: CommandTimes): CommandStep {
   const killBy = leaseEnd - killMarginMs(leaseMs);
   const killAt = endRequestedAt === undefined ? killBy : Math.min(killBy, endRequestedAt + graceMs);
   if (now >= killAt) return { do: 'kill' };

@@ -15,8 +15,8 @@ import type {
   KeeperCommand,
   KeeperEvent,
 } from './keeper-messages.js';
+import { PosixSession } from './posix-session.js';
 import { hasVariable, pauseBeforePollMs, readProcesses } from './process-table.js';
-import { PosixSession } from './setsid.js';
 
 /** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */
 export type CommandOutcome =

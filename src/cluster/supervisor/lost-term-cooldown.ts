@@ -1,4 +1,4 @@
-import { isLoss } from '../../election/term/loss.js';
+import { isLoss } from '../../election/term/demotion.js';
 import type { DemotionReason } from '../../errors.js';
 import { exponentialPauseMs } from '../../platform/retry/backoff.js';
 import type { LoopOptions } from './loop-options.js';
@@ -19,7 +19,7 @@ export interface EndedTerm {
 type CooldownOptions = Pick<LoopOptions<never>, 'environment' | 'logger'>;
 
 /** Computes until when a supervisor stays out of the election, after it has lost terms in a row. */
-export class Cooldown {
+export class LostTermCooldown {
   readonly #options: CooldownOptions;
   #lostTerms = 0;
   #untilMs = 0;

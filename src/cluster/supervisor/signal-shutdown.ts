@@ -1,11 +1,11 @@
 import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
-import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/async-context.js';
+import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import { checkFunction, checkPositiveMs, checkWhole } from '../../platform/checks.js';
 import { stackLines } from '../../platform/logging/logged-error.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
-import { printOnStandardError } from '../../platform/logging/standard-error.js';
+import { printOnStandardError } from '../../platform/logging/lossy-output.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { isGuarded } from '../dead-children/guardian-link.js';
 

@@ -1,4 +1,4 @@
-import { LeaderElector } from '../../election/elector.js';
+import { LeaderElector } from '../../election/leader-elector.js';
 import type { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { SessionExpiredError, type StopWait } from '../../errors.js';
@@ -7,7 +7,7 @@ import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import { registerWithGuardian } from '../dead-children/guardian-link.js';
 import type { TermLoss } from './cleanup-hook.js';
-import type { Cooldown } from './lost-term-cooldown.js';
+import type { LostTermCooldown } from './lost-term-cooldown.js';
 import type { ShutdownProgress } from './signal-shutdown.js';
 import type { EmitEvent } from './supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
@@ -22,12 +22,12 @@ export interface CandidacyPort {
 
 /** How long the candidate stays out of the election after what it has lost. Both outlive a candidacy. */
 export interface Pauses {
-  readonly cooldown: Cooldown;
+  readonly cooldown: LostTermCooldown;
   readonly backoff: RejoinBackoff;
 }
 
 /** One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was lost. */
-export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
+export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy {
   readonly session: Session;
   readonly elector: LeaderElector;
   /** The term that was lost. Known once its work has settled. */
@@ -91,7 +91,7 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
       await abortable(session.whenConnected(), session.ended, stop).catch(ignore); // `loss` says what has come of it.
   }
 
-  #relay(cooldown: Cooldown, { emit, report }: CandidacyPort): void {
+  #relay(cooldown: LostTermCooldown, { emit, report }: CandidacyPort): void {
     const { clock } = this.session;
     let electedAt = 0;
     this.elector

@@ -9,9 +9,9 @@ import {
   UnprotectedPathError,
   UnreadableNodeError,
 } from '../../errors.js';
-import { isWithin, runWithin, WorkContext } from '../../platform/async/async-context.js';
 import { deferred } from '../../platform/async/promises.js';
 import { markStopped } from '../../platform/async/start-with-signal.js';
+import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import { backoffMs } from '../../platform/retry/backoff.js';
 import { type Failure, retrying } from '../../platform/retry/retrying.js';
 import { sleep } from '../../platform/time/clock.js';
@@ -19,9 +19,9 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { callCleanup, type EndedAttempt } from './cleanup-hook.js';
 import type { LoopOptions } from './loop-options.js';
-import { Cooldown } from './lost-term-cooldown.js';
+import { LostTermCooldown } from './lost-term-cooldown.js';
+import { SessionSequence } from './session-sequence.js';
 import type { Restart } from './supervisor-events.js';
-import { SessionSequence } from './supervisor-sessions.js';
 import type { Loss, Participation, SupervisorState } from './supervisor-state.js';
 
 /** The reason with which a stop interrupts what the loop waits for. Never seen outside. */
@@ -47,7 +47,7 @@ export interface LoopPort<P> {
 /** One participation after another, each with its own session: connect, take part; when it has ended, settle, clean up, repeat. */
 export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   readonly sessions: SessionSequence;
-  readonly cooldown: Cooldown;
+  readonly cooldown: LostTermCooldown;
   readonly #options: LoopOptions<L>;
   readonly #port: LoopPort<P>;
   readonly #stop = new AbortController();
@@ -60,7 +60,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   constructor(options: LoopOptions<L>, port: LoopPort<P>) {
     this.#options = options;
     this.#port = port;
-    this.cooldown = new Cooldown(options);
+    this.cooldown = new LostTermCooldown(options);
     this.sessions = new SessionSequence(options, (error) => {
       this.#reportedBySession = error;
       port.report(error);

@@ -29,7 +29,7 @@ export type SupervisorState<P> =
  * The reason why the stop of a supervisor in that state isn't done yet.
  * @param ofParticipation - gives the reason why the end of a participation isn't done yet
  */
-export function holdUpOf<P>(
+export function supervisorHoldUpOf<P>(
   state: SupervisorState<P>,
   ofParticipation: (participation: P) => StopWait,
 ): StopWait {

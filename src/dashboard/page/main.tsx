@@ -1,9 +1,9 @@
 import { render } from 'preact';
-import { SchemeChoice, showInWindow, Ticker } from './browser/color-scheme-and-title.js';
 import { EventStream } from './browser/event-stream.js';
 import { PageStore } from './browser/page-store.js';
+import { SchemeChoice, showInWindow, Ticker } from './browser/scheme-choice.js';
 import { headlineOf } from './model/alarms.js';
-import { MemberSlots } from './model/colors.js';
+import { MemberSlots } from './model/member-slots.js';
 import { baseUrlOf } from './model/route.js';
 import { App } from './view/app.js';
 

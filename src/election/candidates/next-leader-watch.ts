@@ -3,8 +3,8 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Watcher } from '../../session/watch-registry.js';
-import { type ListedSuccessor, SuccessorSearch } from './find-next-leader.js';
 import type { Successor } from './successor.js';
+import { type ListedSuccessor, SuccessorSearch } from './successor-search.js';
 
 /** What a search for the next leader needs of the present one. */
 type Leader = Pick<Contender, 'session' | 'queue' | 'entry' | 'node'>;
@@ -16,7 +16,7 @@ type Leader = Pick<Contender, 'session' | 'queue' | 'entry' | 'node'>;
  * mostly needs no listing, and a leader lists a queue that changes all the time four times in a lease at most. If the queue has changed
  * since, the leader lists it at the release. So a candidate counts if the leader's session was notified of it before that.
  */
-export class NextLeader implements Watcher {
+export class NextLeaderWatch implements Watcher {
   readonly search: SuccessorSearch;
   readonly #leader: Leader;
   #listed: ListedSuccessor | undefined;

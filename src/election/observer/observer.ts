@@ -10,7 +10,7 @@ import { ObserverLife } from '../../session/observers/observer-lifecycle.js';
 import { type ObserverSource, resolveSource } from '../../session/observers/observer-sessions.js';
 import type { Session } from '../../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
-import type { SessionSource } from '../../session/successive-sessions.js';
+import type { SessionSource } from '../../session/session-source.js';
 import type { Candidate } from '../candidates/candidate.js';
 import { LeaderWatch } from './leader-watch.js';
 import {

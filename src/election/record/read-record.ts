@@ -1,6 +1,6 @@
 import { InvalidStateError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
-import { parseSeats } from '../../queue/seat-count-node.js';
+import { parseSeats } from '../../queue/agreed-number.js';
 import type { Session } from '../../session/session.js';
 import { answeredOver, seenAs } from '../../session/versioned-records.js';
 import { parseRecord, type SeenRecord } from './record.js';

@@ -1,17 +1,17 @@
 import { type DemotionReason, TermEndedError } from '../../errors.js';
+import { mayBeReplaced } from '../../lease/failure-detector.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
+import { OpenWork, type Overrun } from '../../lease/open-work.js';
 import { type OwnNode, RecordLostError } from '../../lease/own-node.js';
-import { mayBeReplaced } from '../../lease/silence.js';
 import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
-import { OpenWork, type Overrun } from '../../lease/work-while-held.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
 import type { MarkedSuccessor } from '../candidates/successor.js';
-import { isLoss } from './loss.js';
+import { isLoss } from './demotion.js';
 import type { Claim, Term } from './term.js';
 
 /** The details of a term's end, beside its reason. */

@@ -2,7 +2,7 @@ import { BadVersionError, NodeLostError, NoNodeError } from '../../errors.js';
 import { RecordLostError } from '../../lease/own-node.js';
 import type { Contender } from '../../queue/contender.js';
 import { answeredOver, isOutdated, release } from '../../session/versioned-records.js';
-import type { NextLeader } from '../candidates/next-leader-watch.js';
+import type { NextLeaderWatch } from '../candidates/next-leader-watch.js';
 import type { Successor } from '../candidates/successor.js';
 import { parseRecord } from '../record/record.js';
 import type { Claim } from './term.js';
@@ -15,7 +15,7 @@ export interface GivenTerm {
 }
 
 /** The candidate that held a term: in its own process, or in a dead one whose session the guardian has taken. */
-export type Holder = Pick<Contender, 'session' | 'queue' | 'entry' | 'node'>;
+export type TermHolder = Pick<Contender, 'session' | 'queue' | 'entry' | 'node'>;
 
 /**
  * Releases the term of a holder that is leaving. One write makes the record say that the successor leads the next term, or that
@@ -25,9 +25,9 @@ export type Holder = Pick<Contender, 'session' | 'queue' | 'entry' | 'node'>;
  * @throws NodeLostError if the node is gone or the record was written since, the servers' refusal, or the error that ended the session
  */
 export async function releaseTerm(
-  { session, node, entry }: Holder,
+  { session, node, entry }: TermHolder,
   { record: path, term, version, connection }: Pick<Claim, 'term' | 'record' | 'version' | 'connection'>,
-  next: Pick<NextLeader, 'find'>,
+  next: Pick<NextLeaderWatch, 'find'>,
   first: Successor | undefined,
 ): Promise<GivenTerm> {
   const giveUpAt = session.clock.now() + session.leaseMs; // If a successor changes its node again and again, the queue decides in the end.
@@ -63,11 +63,11 @@ export async function releaseTerm(
  * record, on which the deletion depends. Then the contender gives the term back, as any leader does. So no candidate
  * has to wait out the lease of a candidate that never led. Never rejects.
  */
-export function leaveQueue(contender: Contender, next: NextLeader): Promise<void> {
+export function leaveQueue(contender: Contender, next: NextLeaderWatch): Promise<void> {
   return contender.leave(() => leave(contender, next));
 }
 
-async function leave(contender: Contender, next: NextLeader): Promise<void> {
+async function leave(contender: Contender, next: NextLeaderWatch): Promise<void> {
   const { session, node, entry, queue: path } = contender;
   for (;;) {
     const [{ data, stat }, connection] = await answeredOver(session, () => session.getData(path));

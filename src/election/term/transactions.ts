@@ -1,7 +1,7 @@
-import { type Beating, MISSING } from '../../lease/silence.js';
+import { type Beating, MISSING } from '../../lease/failure-detector.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
-import type { Change } from '../../session/versioned-records.js';
+import type { RecordWrite } from '../../session/versioned-records.js';
 import type { Successor } from '../candidates/successor.js';
 import { type Beginning, type ElectionRecord, serializeRecord } from '../record/record.js';
 import { withRequest } from '../requests/candidate-request.js';
@@ -15,7 +15,7 @@ import { withRequest } from '../requests/candidate-request.js';
 const NO_DATA = Buffer.alloc(0);
 
 /** A record that is about to be written, as it was seen. */
-export type Writable = Omit<Change, 'data' | 'parts'>;
+export type Writable = Omit<RecordWrite, 'data' | 'parts'>;
 
 /**
  * Makes the record say that a candidate holds the term. The candidate sends it together with a proof.
@@ -25,7 +25,7 @@ export function claimOf(
   record: Writable,
   held: Omit<Extract<ElectionRecord, { state: 'held' }>, 'state'>,
   parts: readonly TransactionPart[],
-): Change {
+): RecordWrite {
   return { ...record, data: serializeRecord({ state: 'held', ...held }), parts };
 }
 
@@ -33,7 +33,7 @@ export function claimOf(
  * Empties a record that can't be read. It may be that of a leader of another release, which can read it: that leader's proofs are refused
  * from then on, and no term begins.
  */
-export function emptyingOf(record: Writable): Change {
+export function emptyingOf(record: Writable): RecordWrite {
   return { ...record, data: NO_DATA };
 }
 
@@ -64,7 +64,7 @@ export function handoverOf(
   term: number,
   parts: readonly TransactionPart[],
   began: Beginning = 'handover',
-): Change {
+): RecordWrite {
   const { node, leaseMs } = successor;
   const known = !successor.isFirst && { id: successor.id };
   const held = { state: 'held', term, ...known, began, node, leaseMs } as const;
@@ -90,7 +90,7 @@ export function releaseOf(
   term: number,
   successor: Successor | undefined,
   deletions: readonly TransactionPart[],
-): Change {
+): RecordWrite {
   if (successor !== undefined) return handoverOf(record, successor, term + 1, deletions);
   return { ...record, data: serializeRecord({ state: 'vacant', term }), parts: deletions };
 }

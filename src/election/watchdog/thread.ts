@@ -2,7 +2,7 @@ import { write } from 'node:fs';
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
 import { setTimeout } from '../../platform/time/timers.js';
-import { type DeadlineMemory, SharedDeadline } from './deadline.js';
+import { type DeadlineMemory, SharedDeadline } from './shared-deadline.js';
 
 const STDERR = 2; // The descriptor, because the main thread, which is blocked, prints what a worker writes to its stream.
 const MESSAGE = 'conclave: the main thread was blocked past the end of its lease: ending the process\n';

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { WatchdogFailedError } from '../../errors.js';
 import type { OwnNode } from '../../lease/own-node.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
-import { MARGIN_MS, SharedDeadline } from './deadline.js';
+import { MARGIN_MS, SharedDeadline } from './shared-deadline.js';
 
 /**
  * A thread that ends the process with SIGKILL when the main thread has been blocked past the end of a term's lease.

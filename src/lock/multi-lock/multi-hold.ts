@@ -3,8 +3,8 @@ import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-
 import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
-import type { LockGrant } from '../grant-with-holds.js';
 import type { GrantHold, LockHold } from '../lock-hold.js';
+import type { ReentrantGrant } from '../reentrant-grant.js';
 
 /** One hold on several locks together. */
 export class MultiHold implements LockHold {
@@ -33,7 +33,7 @@ export class MultiHold implements LockHold {
   }
 
   /** @internal */
-  get grants(): readonly LockGrant[] {
+  get grants(): readonly ReentrantGrant[] {
     return this.#holds.map(({ grant }) => grant);
   }
 

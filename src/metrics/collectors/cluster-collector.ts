@@ -3,8 +3,8 @@ import type { ClusterSupervisor } from '../../cluster/workers/cluster-supervisor
 import type { WorkerExit } from '../../cluster/workers/worker-slot.js';
 import type { Collector, CollectorPort } from '../model/collector.js';
 import { type FamilyName, WORKER_LABEL } from '../model/families.js';
-import { Measurements, merged, type Series, type Snapshot, withLabel } from '../model/measurements.js';
-import { countError } from './common-measurements.js';
+import { Measurements, type MetricsSnapshot, merged, type Series, withLabel } from '../model/measurements.js';
+import { countError } from './session-taps.js';
 import { askWorkers } from './worker-metrics.js';
 
 /** Measures the parent of workers, and gathers the workers' own metrics. */
@@ -47,7 +47,7 @@ export class ClusterCollector implements Collector {
     return [];
   }
 
-  async collect(gathers: boolean): Promise<Snapshot> {
+  async collect(gathers: boolean): Promise<MetricsSnapshot> {
     if (!gathers) return this.#own(undefined);
     const { children, environment } = this.#source;
     const { answers, unanswered } = await askWorkers(children, environment.clock);
@@ -56,7 +56,7 @@ export class ClusterCollector implements Collector {
   }
 
   /** The parent's own metrics, without those of the workers. */
-  #own(unanswered: number | undefined): Snapshot {
+  #own(unanswered: number | undefined): MetricsSnapshot {
     const result: Map<FamilyName, Series[]> = this.#measurements.snapshot();
     const set = (name: FamilyName, value: number) => result.set(name, [{ labels: {}, value }]);
     set('conclave_workers', this.#source.children.length);

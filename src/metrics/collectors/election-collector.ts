@@ -1,9 +1,9 @@
 import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
+import { ElectionSupervisor } from '../../cluster/supervisor/election-supervisor.js';
 import type { OpenCandidacy } from '../../cluster/supervisor/supervised-elector.js';
-import { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../election/elector.js';
+import { LeaderElector } from '../../election/leader-elector.js';
+import { isLoss } from '../../election/term/demotion.js';
 import { ElectedTerm } from '../../election/term/elected-term.js';
-import { isLoss } from '../../election/term/loss.js';
 import type { DemotionReason } from '../../errors.js';
 import { settledWithin } from '../../platform/async/promises.js';
 import type { Clock } from '../../platform/time/clock.js';
@@ -11,8 +11,8 @@ import { parseEntry } from '../../queue/names-and-order.js';
 import type { Session } from '../../session/session.js';
 import { ago, type Collector, type CollectorPort } from '../model/collector.js';
 import type { FamilyName } from '../model/families.js';
-import { type Labels, Measurements, type Series, type Snapshot } from '../model/measurements.js';
-import { countError, hookCalled, SessionTaps } from './common-measurements.js';
+import { type Labels, Measurements, type MetricsSnapshot, type Series } from '../model/measurements.js';
+import { countError, hookCalled, SessionTaps } from './session-taps.js';
 
 /** The events that count as transitions. */
 const TRANSITIONS = new Set(['waiting', 'elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped']);
@@ -59,7 +59,7 @@ export class ElectionCollector implements Collector {
     return term === undefined ? [] : [{ labels: this.#labels, term }];
   }
 
-  async collect(): Promise<Snapshot> {
+  async collect(): Promise<MetricsSnapshot> {
     const length = await this.#queueLength();
     const { isLeader, term } = this.#source; // `isLeader` ends a term whose lease is over.
     const held = isLeader ? term : undefined;

@@ -1,8 +1,8 @@
-import { LeaderElector } from '../../election/elector.js';
+import { LeaderElector } from '../../election/leader-elector.js';
 import type { JobReport } from '../../jobs/job.js';
 import type { LeaderJobs } from '../../jobs/leader-jobs.js';
 import type { Collector, CollectorPort } from '../model/collector.js';
-import { type Labels, Measurements, merged, type Snapshot } from '../model/measurements.js';
+import { type Labels, Measurements, type MetricsSnapshot, merged } from '../model/measurements.js';
 
 /** The outcomes that each job may have: they count from 0, so that the first one shows. */
 const OUTCOMES = ['succeeded', 'failed', 'cut off', 'too late', 'superseded', 'refused'] as const;
@@ -38,7 +38,7 @@ export class JobCollector implements Collector {
     return [];
   }
 
-  async collect(): Promise<Snapshot> {
+  async collect(): Promise<MetricsSnapshot> {
     return merged(
       this.#source.running.map(({ job, runningMs = 0 }) => {
         const value = runningMs / 1000;

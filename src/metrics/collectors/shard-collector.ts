@@ -2,8 +2,8 @@ import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
 import type { ShardSupervisor } from '../../shards/supervisor/shard-supervisor.js';
 import type { Collector, CollectorPort } from '../model/collector.js';
 import type { FamilyName } from '../model/families.js';
-import { type Labels, Measurements, type Series, type Snapshot } from '../model/measurements.js';
-import { countError, hookCalled, SessionTaps } from './common-measurements.js';
+import { type Labels, Measurements, type MetricsSnapshot, type Series } from '../model/measurements.js';
+import { countError, hookCalled, SessionTaps } from './session-taps.js';
 
 type Membership = NonNullable<ShardSupervisor['membership']>;
 
@@ -46,7 +46,7 @@ export class ShardCollector implements Collector {
     return [];
   }
 
-  async collect(): Promise<Snapshot> {
+  async collect(): Promise<MetricsSnapshot> {
     const { owned, lacking, stuck, planner } = this.#source.health();
     const result: Map<FamilyName, Series[]> = this.#measurements.snapshot();
     const set = (name: FamilyName, value: number) => result.set(name, [{ labels: this.#labels, value }]);

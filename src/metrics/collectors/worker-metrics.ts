@@ -5,9 +5,9 @@ import { FAMILIES, isFamilyName } from '../model/families.js';
 import {
   type HistogramValue,
   type Labels,
+  type MetricsSnapshot,
   merged,
   type Series,
-  type Snapshot,
 } from '../model/measurements.js';
 
 /** The part of a child process that {@link askWorkers} uses. */
@@ -21,7 +21,7 @@ export interface WorkerChannel {
 }
 
 export interface WorkerMetrics {
-  readonly answers: readonly { readonly slot: number; readonly snapshot: Snapshot }[];
+  readonly answers: readonly { readonly slot: number; readonly snapshot: MetricsSnapshot }[];
   readonly unanswered: number;
 }
 
@@ -41,11 +41,11 @@ export async function askWorkers(
   return { answers, unanswered: workers.length - answers.length };
 }
 
-async function ask(child: WorkerChannel, clock: Clock): Promise<Snapshot | undefined> {
+async function ask(child: WorkerChannel, clock: Clock): Promise<MetricsSnapshot | undefined> {
   if (!child.connected) return undefined;
   const request = ++requests;
   const done = deferred();
-  let snapshot: Snapshot | undefined;
+  let snapshot: MetricsSnapshot | undefined;
   const onMessage = (message: unknown) => {
     const answer = decodeAnswer(message);
     if (answer?.request !== request) return;
@@ -67,7 +67,7 @@ async function ask(child: WorkerChannel, clock: Clock): Promise<Snapshot | undef
 /** Has metrics for the responder. */
 export interface Measured {
   /** The metrics that this process has measured itself. Never rejects. */
-  own(): Promise<Snapshot>;
+  own(): Promise<MetricsSnapshot>;
 }
 
 /** Sends the metrics of this process to the parent process when the parent asks for them. */
@@ -120,7 +120,7 @@ const ANSWER = 'metrics';
 /** A worker's metrics, in answer to the request with that number. */
 export interface MetricsAnswer {
   readonly request: number;
-  readonly snapshot: Snapshot;
+  readonly snapshot: MetricsSnapshot;
 }
 
 export function encodeRequest(request: number): object {

@@ -1,6 +1,6 @@
 import type { MeasuredHookCall, MeasuredTerm, MeasurementListener } from '../model/collector.js';
 import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from '../model/families.js';
-import type { Labels, Snapshot } from '../model/measurements.js';
+import type { Labels, MetricsSnapshot } from '../model/measurements.js';
 
 /** The part of OpenTelemetry's `Meter` that Conclave uses. */
 export interface Meter {
@@ -49,7 +49,7 @@ export function instrumentName(name: FamilyName): string {
 }
 
 /** @param collect - gives the metrics that this process has measured itself. Must never reject. */
-export function meteredMetrics(meter: Meter, collect: () => Promise<Snapshot>): MeteredMetrics {
+export function meteredMetrics(meter: Meter, collect: () => Promise<MetricsSnapshot>): MeteredMetrics {
   const histograms = new Map<FamilyName, HistogramInstrument>();
   const observables = new Map<FamilyName, object>();
   for (const name of FAMILY_NAMES) {

@@ -1,5 +1,5 @@
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
-import { countOf, type Labels, merged, type Series, type Snapshot } from '../model/measurements.js';
+import { countOf, type Labels, type MetricsSnapshot, merged, type Series } from '../model/measurements.js';
 
 /** The part of prom-client's `Registry` that Conclave uses. */
 export interface PromClientRegistry {
@@ -11,7 +11,7 @@ export interface PromClientRegistry {
 
 /** Gives its metrics. Never rejects. */
 export interface SnapshotSource {
-  collect(): Promise<Snapshot>;
+  collect(): Promise<MetricsSnapshot>;
 }
 
 interface Value {
@@ -82,7 +82,7 @@ class Bridge {
   readonly #sources = new Set<SnapshotSource>();
   readonly #metrics: ReadonlyMap<FamilyName, RegisteredMetric>;
   /** The registry asks for all metrics at the same time. They share one collection. */
-  #collecting: Promise<Snapshot> | undefined;
+  #collecting: Promise<MetricsSnapshot> | undefined;
 
   constructor(registry: PromClientRegistry) {
     this.#registry = registry;
@@ -127,7 +127,7 @@ class Bridge {
     return metric;
   }
 
-  #collect(): Promise<Snapshot> {
+  #collect(): Promise<MetricsSnapshot> {
     this.#collecting ??= Promise.all([...this.#sources].map((source) => source.collect()))
       .then(merged)
       .finally(() => {

@@ -1,11 +1,11 @@
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
-import { countOf, type Labels, type Series, type Snapshot } from '../model/measurements.js';
+import { countOf, type Labels, type MetricsSnapshot, type Series } from '../model/measurements.js';
 
 /** The media type of the text that {@link prometheusText} returns. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** The metrics in Prometheus's text format, version 0.0.4. */
-export function prometheusText(snapshot: Snapshot): string {
+export function prometheusText(snapshot: MetricsSnapshot): string {
   const lines = FAMILY_NAMES.flatMap((name) => familyLines(name, snapshot.get(name) ?? []));
   return lines.map((line) => `${line}\n`).join('');
 }

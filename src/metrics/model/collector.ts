@@ -1,5 +1,5 @@
 import type { FamilyName } from './families.js';
-import type { Labels, Snapshot } from './measurements.js';
+import type { Labels, MetricsSnapshot } from './measurements.js';
 
 /** The part of a term that a span shows. */
 export interface MeasuredTerm {
@@ -29,7 +29,7 @@ export interface Collector {
   /** Whether the source has stopped for good. */
   readonly hasStopped: boolean;
   /** The metrics of this moment. Never rejects. @param gathers - whether to ask a cluster's workers for theirs, too */
-  collect(gathers: boolean): Promise<Snapshot>;
+  collect(gathers: boolean): Promise<MetricsSnapshot>;
   /** The terms that the source leads now, for a listener that was added later. */
   terms(): readonly { readonly labels: Labels; readonly term: MeasuredTerm }[];
   /** Ends the measuring. */

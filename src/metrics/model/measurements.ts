@@ -16,7 +16,7 @@ export interface Series {
 }
 
 /** The metrics of one source, or of all sources, at one moment. */
-export type Snapshot = ReadonlyMap<FamilyName, readonly Series[]>;
+export type MetricsSnapshot = ReadonlyMap<FamilyName, readonly Series[]>;
 
 /** A key for labels. The order of the labels doesn't matter. */
 export function keyOf(labels: Labels): string {
@@ -28,7 +28,7 @@ export function keyOf(labels: Labels): string {
  * them. Counters and histograms are added up. A gauge's value comes from the later snapshot, because a source that replaces another
  * one comes after it. A family's `merge` may say otherwise.
  */
-export function merged(snapshots: Iterable<Snapshot>): Snapshot {
+export function merged(snapshots: Iterable<MetricsSnapshot>): MetricsSnapshot {
   const all = [...snapshots];
   const result = new Map<FamilyName, readonly Series[]>();
   for (const name of FAMILY_NAMES) {
@@ -44,7 +44,7 @@ export function merged(snapshots: Iterable<Snapshot>): Snapshot {
 }
 
 /** Adds a label to each series. */
-export function withLabel(snapshot: Snapshot, label: string, value: string): Snapshot {
+export function withLabel(snapshot: MetricsSnapshot, label: string, value: string): MetricsSnapshot {
   const labelled = ({ labels, value: of }: Series): Series => ({
     labels: { ...labels, [label]: value },
     value: of,

@@ -1,9 +1,9 @@
 import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { parseRecord } from '../../election/record/record.js';
+import { parseSeats } from '../../queue/agreed-number.js';
 import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
-import { parseSeats } from '../../queue/seat-count-node.js';
-import { hasPartsOfGroup } from '../../shards/stored/paths.js';
-import { saysThatItIsGroup } from '../../shards/stored/shard-names.js';
+import { hasPartsOfGroup } from '../../shards/stored/group-paths.js';
+import { saysThatItIsGroup } from '../../shards/stored/shard-list.js';
 
 /** The role of a node in Conclave. */
 export type NodeKind =

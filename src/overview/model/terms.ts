@@ -1,5 +1,5 @@
 import type { Beginning, ReadRecord } from '../../election/record/record.js';
-import { takeoverDelayMs } from '../../lease/silence.js';
+import { takeoverDelayMs } from '../../lease/failure-detector.js';
 import { shownId } from './read-limits.js';
 import type { TermView, TransitionView } from './views.js';
 

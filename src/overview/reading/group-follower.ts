@@ -6,7 +6,7 @@ import type { NodeData } from '../../session/protocol/records.js';
 import { GroupReading } from '../../shards/observer/group-reading.js';
 import type { GroupView } from '../../shards/observer/group-view.js';
 import { parsePins } from '../../shards/stored/formats.js';
-import { GroupPaths } from '../../shards/stored/paths.js';
+import { GroupPaths } from '../../shards/stored/group-paths.js';
 import type { Reading } from './reader-resources.js';
 
 type Pins = ReadonlyMap<string, string>;

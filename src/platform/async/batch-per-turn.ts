@@ -1,7 +1,7 @@
 import { nextTick } from '../time/timers.js';
 
 /** Collects what comes within a turn of the event loop, and hands it on together: many shards are given back at once. */
-export class Collector<T> {
+export class BatchPerTurn<T> {
   readonly #flush: (items: readonly T[]) => void;
   #items: T[] = [];
 

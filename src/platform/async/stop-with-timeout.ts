@@ -35,7 +35,7 @@ type StopState =
   | { readonly name: 'stopped' };
 
 /** One stop. It bounds the time for which callers wait, and reports what holds the stop up if it takes long. */
-export class Stopping {
+export class StopWithTimeout {
   readonly #port: StopPort;
   #state: StopState = { name: 'idle' };
 

@@ -3,7 +3,7 @@ import { ignore } from '../async/promises.js';
 import { printable } from '../printable.js';
 import { loadPino } from './load-pino.js';
 import { detailsFor } from './logged-error.js';
-import { LossyOutput, sayOnStandardError } from './standard-error.js';
+import { LossyOutput, sayOnStandardError } from './lossy-output.js';
 
 /**
  * Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. A thrown value is in

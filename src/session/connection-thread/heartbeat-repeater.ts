@@ -118,7 +118,7 @@ export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs
  * src/election/README.md holds for both. It repeats nothing while a heartbeat or a ping of either thread is unanswered. If a heartbeat of either was refused, or has shown a version that didn't rise, it
  * repeats none for the same nodes until the main thread has sent one that is confirmed. If none is left, pings keep the session.
  */
-export class Repeater {
+export class HeartbeatRepeater {
   readonly #port: RepeaterPort;
   #state: State = OFF;
   #isHandshakeWritten = false;

@@ -3,7 +3,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import { type MachineInstant, machineInstantIn } from '../../platform/time/machine-instant.js';
 import { openTransport, type Transport } from '../connection/transport.js';
 import { FrameFilter } from './frame-filter.js';
-import { type Given, Repeater } from './heartbeat-repeater.js';
+import { type Given, HeartbeatRepeater } from './heartbeat-repeater.js';
 import { type FromThread, type Opening, toSent } from './messages.js';
 import { looksEveryMs, StallWatch } from './stall-watch.js';
 
@@ -25,7 +25,7 @@ export class HeldConnection {
   readonly #socket: Transport['socket'];
   readonly #watch: StallWatch;
   readonly #looksEveryMs: number;
-  readonly #repeater: Repeater;
+  readonly #repeater: HeartbeatRepeater;
   readonly #filter: FrameFilter;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
@@ -37,7 +37,7 @@ export class HeldConnection {
     this.#port = port;
     this.#watch = new StallWatch(turns, port.environment.clock.sources);
     this.#looksEveryMs = looksEveryMs(maxStallMs);
-    this.#repeater = new Repeater({
+    this.#repeater = new HeartbeatRepeater({
       now: () => this.#now(),
       instant: () => machineInstantIn(() => 0, port.environment.clock.sources),
       write: (frame) => void this.#socket.write(frame),

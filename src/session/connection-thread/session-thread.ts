@@ -1,7 +1,7 @@
 import type { Environment } from '../../platform/injected-environment.js';
 import type { Endpoint, TlsOptions, Transport } from '../connection/transport.js';
 import { ShownTurns } from './stall-watch.js';
-import { startThread, ThreadHost } from './start-and-watch-thread.js';
+import { startThread, ThreadHost } from './thread-host.js';
 
 /** One for each environment, so one for the process. */
 const hosts = new WeakMap<Environment, ThreadHost>();

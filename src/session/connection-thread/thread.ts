@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { SharedLease } from '../../lease/lease-in-shared-memory.js';
+import { SharedLease } from '../../lease/shared-lease.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { HeldConnections } from './held-connections.js';
 import type { FromThread, ToThread } from './messages.js';

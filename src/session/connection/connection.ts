@@ -4,7 +4,7 @@ import { abortable, type Deferred, deferred, microtask } from '../../platform/as
 import { LinkedList, type LinkedListNode } from '../../platform/collections/lists-and-sets.js';
 import type { Server } from '../../platform/injected-environment.js';
 import type { Clock, LeaseInstant, Timer } from '../../platform/time/clock.js';
-import { FrameReader } from '../../wire/frames.js';
+import { FrameReader } from '../../wire/frame-reader.js';
 import type { Given } from '../connection-thread/heartbeat-repeater.js';
 import { isClickHouseKeeper, isUnansweredByKeeper } from '../protocol/clickhouse-keeper.js';
 import {
@@ -18,7 +18,7 @@ import * as layout from '../protocol/frame-layout.js';
 import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
-import { type Outcome, type Reply, ServerReply } from './reply.js';
+import { type Reply, type ReplyReceiver, ServerReply } from './reply.js';
 import type { ConnectionSocket, Repeats, Transport } from './transport.js';
 
 /** A request that was sent. It keeps only the parts that its answer needs, since there may be very many. */
@@ -29,7 +29,7 @@ interface Pending extends LinkedListNode<Pending> {
   readonly decode: (body: Buffer) => unknown;
   readonly sentAt: LeaseInstant;
   readonly bytes: number; // The size of its packet.
-  readonly outcome: Outcome<unknown>;
+  readonly outcome: ReplyReceiver<unknown>;
 }
 
 export interface ConnectionOwner {
@@ -185,7 +185,7 @@ export class Connection {
   }
 
   /** As {@link send}, but without a promise. If the request can't be sent, `outcome` is rejected at once. */
-  dispatch<T>(request: requests.Request<T>, outcome: Outcome<T>): void {
+  dispatch<T>(request: requests.Request<T>, outcome: ReplyReceiver<T>): void {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     this.#exchange(request, this.#xid, outcome, this.#pending);
   }
@@ -268,7 +268,7 @@ export class Connection {
   #exchange<T>(
     request: requests.Request<T>,
     xid: number,
-    outcome: Outcome<T>,
+    outcome: ReplyReceiver<T>,
     pending: LinkedList<Pending>,
   ): void {
     const { name, path, decode, isUrgent = false } = request;
@@ -290,7 +290,7 @@ export class Connection {
       decode,
       sentAt: this.#writer.sentAt(),
       bytes: bytes.length,
-      outcome: outcome as Outcome<unknown>,
+      outcome: outcome as ReplyReceiver<unknown>,
       before: undefined,
       after: undefined,
     });

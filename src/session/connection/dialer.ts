@@ -9,7 +9,7 @@ import { afterPendingInput, sleep } from '../../platform/time/clock.js';
 import type { Handshake, HandshakeReply } from '../protocol/requests.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { HandshakeLostError } from './connection-end.js';
-import type { Answer, AskedOption } from './option-source.js';
+import type { AskedOption, OptionAnswer } from './option-source.js';
 import { type Outage, OwnFailure } from './outage.js';
 import { Round } from './round.js';
 import { type ConnectSource, renewed, shuffled } from './server-list.js';
@@ -207,10 +207,10 @@ export class Dialer {
 
   async #answerInTime(
     { name }: AskedOption,
-    asking: Promise<Answer>,
+    asking: Promise<OptionAnswer>,
     sessionTimeoutMs: number,
     signal: Abortable,
-  ): Promise<Answer | { readonly name: 'late'; readonly error: unknown }> {
+  ): Promise<OptionAnswer | { readonly name: 'late'; readonly error: unknown }> {
     try {
       return await this.#inTime(name, sessionTimeoutMs, signal, (timeout) => abortable(asking, timeout));
     } catch (error) {

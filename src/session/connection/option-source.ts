@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../../errors.js';
 import { callOnce } from '../../platform/async/promises.js';
 
 /** How a call of an option's function has ended: `wrong` if it gave a value that the option doesn't accept, `failed` if it threw. */
-export type Answer =
+export type OptionAnswer =
   | { readonly name: 'given' }
   | { readonly name: 'wrong'; readonly error: InvalidOptionError }
   | { readonly name: 'failed'; readonly error: unknown };
@@ -17,7 +17,7 @@ export class OptionSource<T> {
   readonly #function: (() => unknown) | undefined;
   readonly #check: Check<T>;
   #value: T | undefined;
-  #asking: Promise<Answer> | undefined; // Until the call has ended.
+  #asking: Promise<OptionAnswer> | undefined; // Until the call has ended.
 
   /** @throws InvalidOptionError for a wrong value. A function isn't called yet. */
   constructor(given: unknown, check: Check<T>, name: string, functionName = `session.${name}()`) {
@@ -46,14 +46,14 @@ export class OptionSource<T> {
   }
 
   /** Asks the function. While an earlier call hasn't ended, the answer is that one's. Never rejects. */
-  ask(): Promise<Answer> {
+  ask(): Promise<OptionAnswer> {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });
     return this.#asking;
   }
 
-  async #ask(): Promise<Answer> {
+  async #ask(): Promise<OptionAnswer> {
     if (this.#function === undefined) return { name: 'given' };
     let given: unknown;
     try {

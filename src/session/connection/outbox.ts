@@ -7,7 +7,7 @@ import { nextTick } from '../../platform/time/timers.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import { type Request, removeWatchRequest, type WatchKind } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
-import type { Outcome, Reply } from './reply.js';
+import type { Reply, ReplyReceiver } from './reply.js';
 
 /** `held`: operations wait for a connection. `open`: they are sent at once. `ended`: they are refused. */
 type OutboxState =
@@ -18,7 +18,7 @@ type OutboxState =
 /** The shortest pause before a caller learns that its request was throttled, in milliseconds. It may be twice as long. */
 const THROTTLED_PAUSE_MS = 100;
 
-const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore }; // The outcome of a request whose answer doesn't matter.
+const IGNORED: ReplyReceiver<void> = { resolve: ignore, reject: ignore }; // The outcome of a request whose answer doesn't matter.
 
 /**
  * The operations of a session on their way to a server. Without a connection they are held, in order, and sent over the next connection. No
@@ -127,7 +127,7 @@ export class Outbox {
 }
 
 /** An operation that waits for its answer. It is as small as possible, because there may be very many. */
-class Operation implements Outcome<unknown>, LinkedListNode<Operation> {
+class Operation implements ReplyReceiver<unknown>, LinkedListNode<Operation> {
   before: Operation | undefined;
   after: Operation | undefined;
   /** The time by the clock; `Infinity` until `Deadlines` sets it. */

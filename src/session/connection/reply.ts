@@ -11,7 +11,7 @@ export interface Reply<T> {
 }
 
 /** Receives the outcome of a request. It is an object and not a promise, since very many requests may be waiting. */
-export interface Outcome<T> {
+export interface ReplyReceiver<T> {
   resolve(reply: Reply<T>): void;
   reject(reason: unknown): void;
 }

@@ -65,14 +65,14 @@ interface OwnedPart {
 }
 
 /** The nodes that one request proves. The request is made once and sent again and again. */
-export class ProofBatch {
+export class HeartbeatBatch {
   readonly nodes: readonly ProvenNode[];
   readonly request: Request<readonly PartResult[]>;
   readonly #parts: readonly OwnedPart[];
 
-  static of(nodes: readonly ProvenNode[]): ProofBatch[] {
+  static of(nodes: readonly ProvenNode[]): HeartbeatBatch[] {
     const parts = nodes.map((node) => partsOf(node, false));
-    return inHeartbeats(parts, bytesOf).map((batch) => new ProofBatch(batch.flat()));
+    return inHeartbeats(parts, bytesOf).map((batch) => new HeartbeatBatch(batch.flat()));
   }
 
   private constructor(parts: readonly OwnedPart[]) {

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Repeats } from '../connection/transport.js';
 import type { Given, GivenHeartbeat, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
-import { heldNode, type ProofBatch, type ProvenNode } from './heartbeat-batch.js';
+import { type HeartbeatBatch, heldNode, type ProvenNode } from './heartbeat-batch.js';
 
 /** Whether something is held by the node, so that a thread may repeat its heartbeats. */
 export function isHeld({ extendedByThread }: ProvenNode): boolean {
@@ -27,7 +27,7 @@ export interface StallListener {
 }
 
 /** The heartbeats of one session, as the thread that holds its connection gets them, and what that thread has done with them. */
-export class GivenHeartbeats implements Repeats {
+export class HeartbeatsForThread implements Repeats {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #listener: StallListener;
@@ -86,7 +86,7 @@ export class GivenHeartbeats implements Repeats {
   }
 
   /** This thread is about to send other heartbeats than before. */
-  sending(batches: readonly ProofBatch[]): void {
+  sending(batches: readonly HeartbeatBatch[]): void {
     this.#beats = batches.map((batch) => batch.given((node) => this.#idOf(node)));
     this.#give(false);
   }

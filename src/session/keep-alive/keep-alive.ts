@@ -13,8 +13,8 @@ import { afterPendingInput, type Clock, type Timer } from '../../platform/time/c
 import type { Connection } from '../connection/connection.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import type { Request } from '../protocol/requests.js';
-import { ProofBatch, type ProvenNode } from './heartbeat-batch.js';
-import { GivenHeartbeats, isHeld, type StallListener } from './heartbeats-for-thread.js';
+import { HeartbeatBatch, type ProvenNode } from './heartbeat-batch.js';
+import { HeartbeatsForThread, isHeld, type StallListener } from './heartbeats-for-thread.js';
 
 export interface HeartbeatTimes {
   readonly leaseMs: number;
@@ -69,7 +69,7 @@ export class KeepAlive {
   #idleReads: SmallSet<AccompanyingReads>; // The same.
   #idleReadAt = Number.NEGATIVE_INFINITY; // When idle reads last went out.
   #reads: SmallSet<AccompanyingReads>; // The reads that have waited longest are the first.
-  #batches: readonly ProofBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.
+  #batches: readonly HeartbeatBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
   #beating = false;
@@ -81,7 +81,7 @@ export class KeepAlive {
   readonly #lateReplies: LateReplies;
   readonly #onAnswered: (tookMs: number) => void;
   /** Only of a session whose connections a thread holds. */
-  readonly #given: GivenHeartbeats | undefined;
+  readonly #given: HeartbeatsForThread | undefined;
   #lateMs = 0; // How late the newest heartbeat was.
 
   /**
@@ -99,7 +99,7 @@ export class KeepAlive {
     this.#lateReplies = new LateReplies(logger);
     this.#onAnswered = onAnswered;
     if (onStalls !== undefined)
-      this.#given = new GivenHeartbeats(clock, logger, onStalls, () => this.#overdueMs);
+      this.#given = new HeartbeatsForThread(clock, logger, onStalls, () => this.#overdueMs);
   }
 
   /** Begins to send heartbeats over `connection`, the first one at once if there is a node to confirm. */
@@ -225,7 +225,7 @@ export class KeepAlive {
       );
     });
     if (this.#batches === undefined) {
-      this.#batches = ProofBatch.of(membersOf(this.#nodes));
+      this.#batches = HeartbeatBatch.of(membersOf(this.#nodes));
       this.#given?.sending(this.#batches);
     }
     this.#given?.takeTookMs();
@@ -296,14 +296,14 @@ export class KeepAlive {
   /**
    * Confirms the nodes of `batch` in one committed write. Nodes that are gone or unreadable mustn't keep the others from being confirmed.
    */
-  async #confirm(batch: ProofBatch, connection: Connection): Promise<void> {
+  async #confirm(batch: HeartbeatBatch, connection: Connection): Promise<void> {
     try {
       batch.confirmed(await connection.send(batch.request), (node) => this.has(node));
     } catch (error) {
       batch.refused(error, (node) => this.remove(node));
       this.#batches = undefined;
       // Nodes that were removed meanwhile may be gone as well. That isn't a loss.
-      const left = ProofBatch.of(batch.nodes.filter((node) => this.has(node)));
+      const left = HeartbeatBatch.of(batch.nodes.filter((node) => this.has(node)));
       await Promise.all(left.map((each) => this.#confirm(each, connection)));
     }
   }

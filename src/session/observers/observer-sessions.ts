@@ -6,7 +6,7 @@ import { isOfAnotherCopy } from '../../public-class/instance-brand.js';
 import { connectSource } from '../connection/server-list.js';
 import { Session } from '../session.js';
 import { resolveSessionOptions, type SessionOptions } from '../session-options.js';
-import { OwnSessions, type SessionSource } from '../successive-sessions.js';
+import { OwnSessions, type SessionSource } from '../session-source.js';
 
 /** @internal The options of an observer of any kind that say how it gets its sessions. */
 interface SourceOptions {

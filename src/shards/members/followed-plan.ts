@@ -5,9 +5,9 @@ import { NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parsePlan } from '../stored/formats.js';
-import type { GroupPaths } from '../stored/paths.js';
-import type { GroupShards } from '../stored/shard-names.js';
-import { ShardList } from '../stored/shard-names.js';
+import type { GroupPaths } from '../stored/group-paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
+import { ShardList } from '../stored/shard-list.js';
 
 /** Listens to a {@link FollowedPlan}. */
 export interface PlanListener {

@@ -8,7 +8,7 @@ import { parseEntry } from '../../queue/names-and-order.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type MemberData, serializeMember } from '../stored/formats.js';
-import type { GroupPaths } from '../stored/paths.js';
+import type { GroupPaths } from '../stored/group-paths.js';
 
 const NO_DATA = Buffer.alloc(0);
 

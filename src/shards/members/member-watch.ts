@@ -1,7 +1,7 @@
 import { leaseOf } from '../../election/candidates/candidate-uuid.js';
 import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
+import { afterRead, leftMs, type Sign, UNSEEN } from '../../lease/failure-detector.js';
 import { isByThread } from '../../lease/heartbeat-node.js';
-import { afterRead, leftMs, type Sign, UNSEEN } from '../../lease/silence.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { heartbeatNodeOf, parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
@@ -11,7 +11,7 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession, type TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type MemberData, parseMember } from '../stored/formats.js';
-import type { GroupPaths } from '../stored/paths.js';
+import type { GroupPaths } from '../stored/group-paths.js';
 import { announcement } from './join-and-leave.js';
 
 /** A member of the group, as it was seen. */

@@ -7,8 +7,8 @@ import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type MemberReport, NO_REPORT, serializeReport } from '../stored/formats.js';
-import type { GroupPaths } from '../stored/paths.js';
-import type { GroupShards } from '../stored/shard-names.js';
+import type { GroupPaths } from '../stored/group-paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
 
 const NO_DATA = Buffer.alloc(0);
 

@@ -6,8 +6,8 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseMember, parseOwned } from '../stored/formats.js';
-import type { GroupPaths } from '../stored/paths.js';
-import { ShardList } from '../stored/shard-names.js';
+import type { GroupPaths } from '../stored/group-paths.js';
+import { ShardList } from '../stored/shard-list.js';
 import { GroupView } from './group-view.js';
 
 export interface GroupReadingListener {

@@ -5,7 +5,7 @@ import {
   withoutMember,
 } from '../../platform/collections/lists-and-sets.js';
 import type { MemberData } from '../stored/formats.js';
-import type { ShardList } from '../stored/shard-names.js';
+import type { ShardList } from '../stored/shard-list.js';
 
 /** A member of a group of shards, as others see it. The same object for as long as an observer sees it. */
 export interface ShardMember {

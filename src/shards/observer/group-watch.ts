@@ -3,7 +3,7 @@ import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
 import { onStale } from '../../session/observers/observer-lifecycle.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../stored/paths.js';
+import type { GroupPaths } from '../stored/group-paths.js';
 import { GroupReading } from './group-reading.js';
 import type { GroupView } from './group-view.js';
 

@@ -12,9 +12,9 @@ import { ObserverLife } from '../../session/observers/observer-lifecycle.js';
 import { type ObserverSource, resolveSource } from '../../session/observers/observer-sessions.js';
 import type { Session } from '../../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
-import { EnsembleHistory, type SessionSource } from '../../session/successive-sessions.js';
+import { EnsembleHistory, type SessionSource } from '../../session/session-source.js';
 import { shardOf } from '../shard-of.js';
-import { GroupPaths } from '../stored/paths.js';
+import { GroupPaths } from '../stored/group-paths.js';
 import type { GroupView, ShardMember } from './group-view.js';
 import { GroupWatch } from './group-watch.js';
 

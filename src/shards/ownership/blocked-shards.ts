@@ -1,8 +1,8 @@
-import { Collector } from '../../platform/async/batch-per-turn.js';
+import { BatchPerTurn } from '../../platform/async/batch-per-turn.js';
 import { microtask } from '../../platform/async/promises.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../stored/paths.js';
+import type { GroupPaths } from '../stored/group-paths.js';
 import type { SeenShard } from './shard-records.js';
 
 /** A shard that is waited for. */
@@ -23,7 +23,7 @@ export class BlockedShards {
   /** By owner, the end of the watch for its tombstone. */
   readonly #owners = new Map<string, () => void>();
   /** A release frees many shards, one after the other. */
-  readonly #freed: Collector<string>;
+  readonly #freed: BatchPerTurn<string>;
   readonly #onRefused: () => void;
 
   /**
@@ -38,7 +38,7 @@ export class BlockedShards {
   ) {
     this.#session = session;
     this.#paths = paths;
-    this.#freed = new Collector(on.free);
+    this.#freed = new BatchPerTurn(on.free);
     this.#onRefused = on.refused;
   }
 

@@ -35,7 +35,7 @@ const MOST_BYTES = 200_000; // Beside 256 records in a transaction, of which Zoo
  * Publishes which shards a member owns. Observers read that, and so may the planner, in place of the records (`planner/read-input.ts`).
  * A publication informs, and nothing else: the records say who owns what, and no claim reads a publication.
  */
-export class Publisher {
+export class OwnedShardsPublisher {
   readonly #options: PublisherOptions;
   #state: PublisherState = { name: 'idle', said: 'none' };
   #isDue = false;

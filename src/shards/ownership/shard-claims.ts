@@ -4,10 +4,10 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../stored/paths.js';
+import type { GroupPaths } from '../stored/group-paths.js';
 import { BlockedShards } from './blocked-shards.js';
 import type { SeenShard, ShardRecords } from './shard-records.js';
-import { OpenClaims } from './unanswered-claims.js';
+import { UnansweredClaims } from './unanswered-claims.js';
 
 /** What the claims ask their owner, and tell it. None of it may throw. */
 export interface ShardClaimsPort {
@@ -18,7 +18,7 @@ export interface ShardClaimsPort {
   has(shard: string): boolean;
   /** A claim was carried out, and the member's lease lasts. */
   own(shard: string, claim: Claim): void;
-  /** The record names the member by a term that has ended: see {@link OpenClaims}. */
+  /** The record names the member by a term that has ended: see {@link UnansweredClaims}. */
   giveBack(shard: string, claim: Claim): void;
   /** Carries out a transaction that claims these: see `Publisher.accompany`. */
   accompany<T>(
@@ -39,7 +39,7 @@ export class ShardClaims {
   readonly #port: ShardClaimsPort;
   readonly #blocked: BlockedShards;
   /** Those that weren't answered, or too late. */
-  readonly #open = new OpenClaims();
+  readonly #open = new UnansweredClaims();
   readonly #unavailable = new UnavailableRecords();
   /** Given back over the present connection, and over one that was lost since. */
   readonly #returned = new Set<string>();

@@ -1,12 +1,12 @@
 import type { Claim } from '../../election/term/term.js';
 import type { ShardEndReason } from '../../errors.js';
-import { Collector } from '../../platform/async/batch-per-turn.js';
+import { BatchPerTurn } from '../../platform/async/batch-per-turn.js';
 import { type Deferred, deferred, ignore } from '../../platform/async/promises.js';
 import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
-import type { GroupPaths } from '../stored/paths.js';
-import type { ShardList } from '../stored/shard-names.js';
-import { Publisher } from './owned-shards-publisher.js';
+import type { GroupPaths } from '../stored/group-paths.js';
+import type { ShardList } from '../stored/shard-list.js';
+import { OwnedShardsPublisher } from './owned-shards-publisher.js';
 import { OwnedShard, type ShardListener } from './shard.js';
 import { ShardClaims } from './shard-claims.js';
 import { ShardRecords } from './shard-records.js';
@@ -37,8 +37,8 @@ export class ShardOwner implements ShardListener {
   readonly #list: Pick<ShardList, 'numberOf'>;
   readonly #listener: ShardOwnerListener;
   readonly #claims: ShardClaims;
-  readonly #handback: Collector<OwnedShard>;
-  readonly #publisher: Publisher;
+  readonly #handback: BatchPerTurn<OwnedShard>;
+  readonly #publisher: OwnedShardsPublisher;
   /** By its plan. */
   #planned: ReadonlySet<string> = new Set();
   /** Their work has failed here. */
@@ -76,12 +76,12 @@ export class ShardOwner implements ShardListener {
         listener.onAwaited?.(shards.map((shard) => ({ id: shard, index: list.numberOf(shard) as number }))),
       onError: (error) => listener.onError(error),
     });
-    this.#publisher = new Publisher({
+    this.#publisher = new OwnedShardsPublisher({
       ...{ session, lost: member.node.lost, path: paths.ownedOf(member.entry.node) },
       numbers: () => this.#numbersOf(this.#shards.keys()),
       onError: (error) => listener.onError(error),
     });
-    this.#handback = new Collector((shards) => void this.#giveBack(shards)); // Never rejects.
+    this.#handback = new BatchPerTurn((shards) => void this.#giveBack(shards)); // Never rejects.
   }
 
   /** Those that it owns. */

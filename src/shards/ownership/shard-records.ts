@@ -10,16 +10,16 @@ import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import {
-  type Change,
   MOST_PARTS,
-  type Outcome,
+  type RecordWrite,
   readEach,
   release,
   type Seen,
   type Sender,
+  type SwapOutcome,
   swap,
 } from '../../session/versioned-records.js';
-import { type GroupPaths, nodeNameOf } from '../stored/paths.js';
+import { type GroupPaths, nodeNameOf } from '../stored/group-paths.js';
 
 const NO_DATA = Buffer.alloc(0);
 const LOOK_AGAIN_MS = 20; // While another member makes the records.
@@ -156,7 +156,7 @@ export class ShardRecords {
   async claim(seen: readonly SeenShard[], how: WriteListener): Promise<Map<string, Claim>> {
     const { entry, session } = this.#member;
     const { leaseMs } = session;
-    const changes = seen.map(({ shard, value, version, connection }): Change => {
+    const changes = seen.map(({ shard, value, version, connection }): RecordWrite => {
       const held = { term: termOf(value) + 1, id: this.#id, node: entry.node, leaseMs };
       const data = serializeRecord({ state: 'held', ...held });
       const change = { path: this.#paths.recordOf(shard), data, version, connection };
@@ -233,6 +233,6 @@ function termOf(record: ReadRecord): number {
 }
 
 /** The servers may have refused several changes for one reason. */
-function refusalsIn(outcomes: Iterable<Outcome>): ReadonlySet<ZooKeeperError> {
+function refusalsIn(outcomes: Iterable<SwapOutcome>): ReadonlySet<ZooKeeperError> {
   return new Set([...outcomes].flatMap((each) => (each.kind === 'refused' ? [each.error] : [])));
 }

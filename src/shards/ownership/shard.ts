@@ -1,12 +1,12 @@
 import type { Claim } from '../../election/term/term.js';
 import { ShardEndedError, type ShardEndReason } from '../../errors.js';
+import { mayBeReplaced } from '../../lease/failure-detector.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import type { HeldTerm } from '../../lease/held-term.js';
+import { OpenWork } from '../../lease/open-work.js';
 import type { OwnNode } from '../../lease/own-node.js';
-import { mayBeReplaced } from '../../lease/silence.js';
 import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
-import { OpenWork } from '../../lease/work-while-held.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { showAs } from '../../public-class/shown-in-console.js';
 

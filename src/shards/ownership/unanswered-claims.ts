@@ -14,7 +14,7 @@ export type OwnRecord =
   | 'outdated';
 
 /** The claims of a member whose outcome isn't known, and what records that name the member say. */
-export class OpenClaims {
+export class UnansweredClaims {
   /** By shard, the version that the record has if the claim is carried out. */
   readonly #open = new Map<string, number>();
   /** By shard, the version at which it was given back once more. */

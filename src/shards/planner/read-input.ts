@@ -18,9 +18,9 @@ import {
   parsePlan,
   parseReport,
 } from '../stored/formats.js';
-import { type GroupPaths, nodeNameOf, uuidOf } from '../stored/paths.js';
-import type { GroupShards } from '../stored/shard-names.js';
-import type { SeenHome } from './homes.js';
+import { type GroupPaths, nodeNameOf, uuidOf } from '../stored/group-paths.js';
+import type { GroupShards } from '../stored/shard-list.js';
+import type { SeenHome } from './home-clocks.js';
 
 // Of the nodes that are read in one request. Each may have 200 KB of data or more, if shards have long names.
 const MOST_READS = 32;

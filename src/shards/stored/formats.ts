@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../../errors.js';
 import { hasUtf8 } from '../../platform/checks.js';
 import { parseFormat, serializeFormat } from '../../platform/json.js';
-import { type GroupShards, idsOf, MOST_SHARDS, numbersIn, rangesOf, rangesOfNumbers } from './shard-names.js';
+import { type GroupShards, idsOf, MOST_SHARDS, numbersIn, rangesOf, rangesOfNumbers } from './shard-list.js';
 
 /** The names of the formats, each at the beginning of the data. */
 const [PLAN, OWNED, MEMBER] = ['conclave.plan.1', 'conclave.owned.1', 'conclave.member.1'];

@@ -16,7 +16,7 @@ interface Refusal {
  * The shards that this process doesn't take for a while, since their work has failed here: 10 to 20 s at first, twice as long each time in
  * a row, up to 10 minutes. Other members get them meanwhile. It outlasts sessions.
  */
-export class Refusals {
+export class FailedShardBackoff {
   readonly #environment: Pick<Environment, 'clock' | 'random'>;
   readonly #onChange: () => void;
   readonly #refusals = new Map<string, Refusal>();

@@ -1,6 +1,6 @@
 import { type HealthTimes, outsideHealth } from '../../cluster/supervisor/health.js';
 import type { SupervisorState } from '../../cluster/supervisor/supervisor-state.js';
-import type { Membership } from './member-session.js';
+import type { Membership } from './membership.js';
 
 /** The condition of a `ShardSupervisor`, for a health check. */
 export interface ShardHealth {

@@ -19,8 +19,8 @@ import type { Logger } from '../../platform/logging/logger.js';
 import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import type { Shard } from '../ownership/shard.js';
-import { ShardList } from '../stored/shard-names.js';
-import type { ComingShard } from './prepare-hook-calls.js';
+import { ShardList } from '../stored/shard-list.js';
+import type { ComingShard } from './preparations.js';
 import type { LostShards, ShardCleanupHook } from './shard-supervisor-events.js';
 
 /** How a `ShardSupervisor` takes part in a group, works and recovers. All times are in milliseconds. */

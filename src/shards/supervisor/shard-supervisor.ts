@@ -5,10 +5,10 @@ import {
   SignalShutdown,
 } from '../../cluster/supervisor/signal-shutdown.js';
 import { SupervisionLoop } from '../../cluster/supervisor/supervision-loop.js';
-import { holdUpOf } from '../../cluster/supervisor/supervisor-state.js';
+import { supervisorHoldUpOf } from '../../cluster/supervisor/supervisor-state.js';
 import { InvalidStateError, ShardsMismatchError, type StopWait } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
-import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stop-with-timeout.js';
+import { resolveStop, type StopOptions, StopWithTimeout } from '../../platform/async/stop-with-timeout.js';
 import { checkBoolean, checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { warnOfSetup } from '../../platform/logging/logger.js';
@@ -16,10 +16,10 @@ import { type Reporting, ReportingEmitter } from '../../platform/logging/reporti
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
 import type { Session } from '../../session/session.js';
-import type { SessionSource } from '../../session/successive-sessions.js';
+import type { SessionSource } from '../../session/session-source.js';
 import type { Shard } from '../ownership/shard.js';
-import { Refusals } from './failed-shard-backoff.js';
-import { Membership } from './member-session.js';
+import { FailedShardBackoff } from './failed-shard-backoff.js';
+import { Membership } from './membership.js';
 import { type ShardHealth, shardHealthOf } from './shard-health.js';
 import {
   type LostShards,
@@ -77,8 +77,8 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
   readonly id: string;
   readonly #options: ResolvedShardOptions;
   readonly #loop: SupervisionLoop<LostShards, Membership>;
-  readonly #stopping: Stopping;
-  readonly #refusals: Refusals;
+  readonly #stopping: StopWithTimeout;
+  readonly #refusals: FailedShardBackoff;
   #shutdown: SignalShutdown<{ shards: readonly Shard[] }> | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
@@ -88,7 +88,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
     const { environment } = this.#options;
     this.id = this.#options.id;
     const report = (thrown: unknown) => this.report(thrown);
-    this.#refusals = new Refusals(environment, () => this.#loop.participation?.refusalsChanged());
+    this.#refusals = new FailedShardBackoff(environment, () => this.#loop.participation?.refusalsChanged());
     this.#loop = new SupervisionLoop(this.#options, {
       participate: (session) => this.#participate(session),
       isFinal: (error) => error instanceof ShardsMismatchError,
@@ -105,10 +105,10 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
         this.emit('stopped');
       },
     });
-    this.#stopping = new Stopping({
+    this.#stopping = new StopWithTimeout({
       clock: environment.clock,
       graceMs: () => this.#loop.sessions.leaseMs,
-      holdUp: () => holdUpOf(this.#loop.state, holdUpOfMembership),
+      holdUp: () => supervisorHoldUpOf(this.#loop.state, holdUpOfMembership),
       report,
     });
   }
@@ -283,7 +283,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
       whatIsLeft: (progress) =>
         progress === 'cleaning'
           ? 'the clean-up of the shutdown still runs'
-          : holdUpOf(this.#loop.state, holdUpOfMembership).what,
+          : supervisorHoldUpOf(this.#loop.state, holdUpOfMembership).what,
       leave: () => {
         void (drains ? this.drain() : this.stop()); // Without a `timeoutMs` neither rejects.
         return this.#loop.ended;

@@ -1,4 +1,4 @@
-import type { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';
+import type { ElectionSupervisor } from '../../cluster/supervisor/election-supervisor.js';
 import type { Term } from '../../election/term/term.js';
 import type { LeaderJobs } from '../../jobs/leader-jobs.js';
 import { ignore } from '../../platform/async/promises.js';
@@ -44,7 +44,7 @@ export class JobTester {
   static async start(): Promise<JobTester> {
     // Loaded here, because most tests need only the server, and the client takes longer to load.
     const [{ ElectionSupervisor: Supervisor }, { LeaderJobs: Jobs }] = await Promise.all([
-      import('../../cluster/supervisor/supervisor.js'),
+      import('../../cluster/supervisor/election-supervisor.js'),
       import('../../jobs/leader-jobs.js'),
     ]);
     const server = await EmbeddedZooKeeper.start({ logger: SILENT });

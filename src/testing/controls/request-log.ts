@@ -1,6 +1,6 @@
 import type { EventType } from '../protocol/op-codes.js';
 import type { LoggedOperation } from '../protocol/requests.js';
-import type { EmbeddedSession } from './client-session.js';
+import type { EmbeddedSession } from './embedded-session.js';
 
 /** A request that reached the server. */
 export interface LoggedRequest {

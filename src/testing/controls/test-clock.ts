@@ -7,7 +7,7 @@ import { type Clock, SystemClock, type Timer } from '../../platform/time/clock.j
 import { setImmediate } from '../../platform/time/timers.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
-import { checkWaitOptions, tooLate, type WaitOptions } from './waiting.js';
+import { checkWaitOptions, type WaitOptions, waitedTooLong } from './waiting.js';
 
 // After so many turns of the event loop without a byte in transit, all that a timer has started is done.
 const QUIET_TURNS = 8;
@@ -105,7 +105,7 @@ export class TestClock implements Clock {
     const { timeoutMs, what } = checkWaitOptions(options, LONGEST_ADVANCE_MS);
     const answer = asked(awaited);
     const came = await this.#move(this.#nowMs + timeoutMs, answer.came);
-    if (!came) throw tooLate(what ?? 'the awaited condition', timeoutMs);
+    if (!came) throw waitedTooLong(what ?? 'the awaited condition', timeoutMs);
     return await answer.value();
   }
 

@@ -39,7 +39,7 @@ export function nextEvent<Args extends unknown[] = unknown[]>(
 ): Promise<Args> {
   checkSource(source);
   const { timeoutMs, what = `the event '${event}'` } = checkWaitOptions(options);
-  const error = tooLate(what, timeoutMs); // Made here, so that its stack names the caller.
+  const error = waitedTooLong(what, timeoutMs); // Made here, so that its stack names the caller.
   const next = deferred<Args>();
   const listener = (...args: unknown[]) => {
     source.off(event, listener);
@@ -72,7 +72,7 @@ export async function until<T>(
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | null | undefined | 0 | 0n | ''>;
-    if (systemClock.now() >= lastMs) throw tooLate(what, timeoutMs);
+    if (systemClock.now() >= lastMs) throw waitedTooLong(what, timeoutMs);
     await sleep(systemClock, LOOK_AGAIN_MS);
   }
 }
@@ -106,6 +106,6 @@ export function checkWaitOptions(
 }
 
 /** @internal */
-export function tooLate(what: string, timeoutMs: number): Error {
+export function waitedTooLong(what: string, timeoutMs: number): Error {
   return new Error(`${what} did not come within ${timeoutMs} ms`);
 }

@@ -1,5 +1,5 @@
 /** ZooKeeper's codes, from `ZooDefs.OpCode`, `KeeperException.Code` and `Watcher.Event.EventType`. */
-export const OP = {
+export const OP_CODE = {
   notification: 0,
   create: 1,
   delete: 2,
@@ -68,7 +68,7 @@ export type EventType = keyof typeof EVENT;
 
 export const XID = { event: -1, ping: -2, auth: -4, setWatches: -8 } as const;
 
-export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
+export const PERMISSION_BIT = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
 
 export const CREATE_FLAGS = {
   ephemeral: 1,

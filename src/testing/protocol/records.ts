@@ -33,7 +33,7 @@ export interface ZnodeStat {
   readonly pzxid: bigint;
 }
 
-export interface WatchEvent {
+export interface WatchNotice {
   readonly type: EventType;
   readonly path: string;
   readonly zxid?: bigint | undefined; // Of the transaction that caused it, if the dialect sends it.

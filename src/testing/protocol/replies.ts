@@ -1,11 +1,11 @@
 import type { WireWriter } from '../../wire/jute.js';
-import { ERROR_CODES, EVENT, OP, PASSWORD_BYTES, XID } from './op-codes.js';
-import { type Acl, type Identity, userName, type WatchEvent, type ZnodeStat } from './records.js';
+import { ERROR_CODES, EVENT, OP_CODE, PASSWORD_BYTES, XID } from './op-codes.js';
+import { type Acl, type Identity, userName, type WatchNotice, type ZnodeStat } from './records.js';
 
 /** Writes the part of a reply after its header. */
 export type Body = (out: WireWriter) => void;
 
-export interface Reply {
+export interface ReplyParts {
   readonly xid: number;
   readonly zxid: bigint;
   readonly code: number;
@@ -16,7 +16,7 @@ export interface Reply {
 /** The `zxid` of a packet that answers no request. */
 export const NO_ZXID = -1n;
 
-export function writeReply(out: WireWriter, { xid, zxid, code, body }: Reply): Buffer {
+export function writeReply(out: WireWriter, { xid, zxid, code, body }: ReplyParts): Buffer {
   out.int32(xid).int64(zxid).int32(code);
   body?.(out);
   return out.frame();
@@ -24,7 +24,7 @@ export function writeReply(out: WireWriter, { xid, zxid, code, body }: Reply): B
 
 const SYNC_CONNECTED = 3;
 
-export function writeEvent(out: WireWriter, { type, path, zxid = NO_ZXID }: WatchEvent): Buffer {
+export function writeEvent(out: WireWriter, { type, path, zxid = NO_ZXID }: WatchNotice): Buffer {
   out.int32(XID.event).int64(zxid).int32(ERROR_CODES.OK);
   return out.int32(EVENT[type]).int32(SYNC_CONNECTED).string(path).frame();
 }
@@ -90,7 +90,7 @@ export function tokenBody(token: Buffer | null): Body {
 export function createdBody(opCode: number, path: string, stat: ZnodeStat): Body {
   return (out) => {
     out.string(path);
-    if (opCode !== OP.create) writeStat(out, stat);
+    if (opCode !== OP_CODE.create) writeStat(out, stat);
   };
 }
 
@@ -103,7 +103,7 @@ export const partsBody =
   (parts: readonly PartReply[]): Body =>
   (out) => {
     for (const part of parts) {
-      if ('code' in part) out.int32(OP.error).bool(false).int32(part.code).int32(part.code);
+      if ('code' in part) out.int32(OP_CODE.error).bool(false).int32(part.code).int32(part.code);
       else {
         out.int32(part.opCode).bool(false).int32(ERROR_CODES.OK);
         part.body?.(out);

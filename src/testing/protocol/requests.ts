@@ -1,5 +1,5 @@
 import { WireError, type WireReader } from '../../wire/jute.js';
-import { LONGEST_PACKET_BYTES, OP, PASSWORD_BYTES } from './op-codes.js';
+import { LONGEST_PACKET_BYTES, OP_CODE, PASSWORD_BYTES } from './op-codes.js';
 import type { GivenAcl } from './records.js';
 
 const LENGTH_BYTES = 4;
@@ -145,41 +145,41 @@ const reads = (name: OperationName, decode: Decoder): RequestType => ({ name, wr
 const writes = (name: OperationName, decode: Decoder): RequestType => ({ name, writes: true, decode });
 
 const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestType>([
-  [OP.create, writes('create', readCreate)],
-  [OP.create2, writes('create', readCreate)],
-  [OP.createContainer, writes('create', readCreate)],
-  [OP.createTTL, writes('create', readCreateTtl)],
-  [OP.delete, writes('delete', (reader) => readVersioned('delete', reader))],
-  [OP.setData, writes('setData', (reader) => readSetData(reader, readPath(reader)))],
-  [OP.setACL, writes('setACL', readSetAcl)],
-  [OP.check, writes('check', (reader) => readVersioned('check', reader, readPath(reader)))],
-  [OP.multi, writes('multi', (reader) => ({ kind: 'multi', parts: readParts(reader, readWritePart) }))],
-  [OP.reconfig, writes('reconfig', () => ({ kind: 'reconfig' }))],
-  [OP.deleteContainer, writes('deleteContainer', () => ({ kind: 'deleteContainer' }))],
-  [OP.exists, reads('exists', (reader) => ({ kind: 'exists', ...readWatched(reader) }))],
-  [OP.getData, reads('getData', readGetData)],
-  [OP.getChildren, reads('getChildren', readGetChildren)],
-  [OP.getChildren2, reads('getChildren', readGetChildren)],
-  [OP.getACL, reads('getACL', (reader) => ({ kind: 'getACL', path: reader.string() }))],
-  [OP.sync, reads('sync', (reader) => ({ kind: 'sync', path: reader.nullableString() }))],
+  [OP_CODE.create, writes('create', readCreate)],
+  [OP_CODE.create2, writes('create', readCreate)],
+  [OP_CODE.createContainer, writes('create', readCreate)],
+  [OP_CODE.createTTL, writes('create', readCreateTtl)],
+  [OP_CODE.delete, writes('delete', (reader) => readVersioned('delete', reader))],
+  [OP_CODE.setData, writes('setData', (reader) => readSetData(reader, readPath(reader)))],
+  [OP_CODE.setACL, writes('setACL', readSetAcl)],
+  [OP_CODE.check, writes('check', (reader) => readVersioned('check', reader, readPath(reader)))],
+  [OP_CODE.multi, writes('multi', (reader) => ({ kind: 'multi', parts: readParts(reader, readWritePart) }))],
+  [OP_CODE.reconfig, writes('reconfig', () => ({ kind: 'reconfig' }))],
+  [OP_CODE.deleteContainer, writes('deleteContainer', () => ({ kind: 'deleteContainer' }))],
+  [OP_CODE.exists, reads('exists', (reader) => ({ kind: 'exists', ...readWatched(reader) }))],
+  [OP_CODE.getData, reads('getData', readGetData)],
+  [OP_CODE.getChildren, reads('getChildren', readGetChildren)],
+  [OP_CODE.getChildren2, reads('getChildren', readGetChildren)],
+  [OP_CODE.getACL, reads('getACL', (reader) => ({ kind: 'getACL', path: reader.string() }))],
+  [OP_CODE.sync, reads('sync', (reader) => ({ kind: 'sync', path: reader.nullableString() }))],
   [
-    OP.multiRead,
+    OP_CODE.multiRead,
     reads('multiRead', (reader) => ({ kind: 'multiRead', parts: readParts(reader, readReadPart) })),
   ],
   [
-    OP.removeWatches,
+    OP_CODE.removeWatches,
     reads('removeWatches', (reader) => ({
       kind: 'removeWatches',
       path: readPath(reader),
       type: reader.int32(),
     })),
   ],
-  [OP.setWatches, reads('setWatches', readSetWatches)],
-  [OP.ping, reads('ping', () => ({ kind: 'ping' }))],
-  [OP.whoAmI, reads('whoAmI', () => ({ kind: 'whoAmI' }))],
-  [OP.auth, reads('auth', readAuthentication)],
-  [OP.sasl, reads('sasl', (reader) => ({ kind: 'sasl', token: readToken(reader) }))],
-  [OP.closeSession, writes('closeSession', () => ({ kind: 'closeSession' }))],
+  [OP_CODE.setWatches, reads('setWatches', readSetWatches)],
+  [OP_CODE.ping, reads('ping', () => ({ kind: 'ping' }))],
+  [OP_CODE.whoAmI, reads('whoAmI', () => ({ kind: 'whoAmI' }))],
+  [OP_CODE.auth, reads('auth', readAuthentication)],
+  [OP_CODE.sasl, reads('sasl', (reader) => ({ kind: 'sasl', token: readToken(reader) }))],
+  [OP_CODE.closeSession, writes('closeSession', () => ({ kind: 'closeSession' }))],
 ]);
 
 export const OPERATION_NAMES: readonly OperationName[] = [
@@ -187,14 +187,14 @@ export const OPERATION_NAMES: readonly OperationName[] = [
 ];
 
 /** A packet, as far as it can be read: without `operation` if its body is malformed, without `type` if its code is unknown. */
-export interface Request {
+export interface ClientRequest {
   readonly xid: number;
   readonly type: RequestType | undefined;
   readonly operation: Operation | undefined;
 }
 
 /** @throws WireError if the packet is too short for a header */
-export function readRequest(reader: WireReader): Request {
+export function readRequest(reader: WireReader): ClientRequest {
   const xid = reader.int32();
   const opCode = reader.int32();
   const type = REQUEST_TYPES.get(opCode);
@@ -267,7 +267,7 @@ function readGetData(reader: WireReader): GetData {
 }
 
 function readGetChildren(reader: WireReader, opCode: number): GetChildren {
-  return { kind: 'getChildren', ...readWatched(reader), withStat: opCode === OP.getChildren2 };
+  return { kind: 'getChildren', ...readWatched(reader), withStat: opCode === OP_CODE.getChildren2 };
 }
 
 function readSetWatches(reader: WireReader): SetWatches {
@@ -312,17 +312,17 @@ function readParts<T>(reader: WireReader, readPart: (opCode: number, reader: Wir
 
 function readWritePart(opCode: number, reader: WireReader): NodeWrite {
   switch (opCode) {
-    case OP.create:
-    case OP.create2:
-    case OP.createContainer:
+    case OP_CODE.create:
+    case OP_CODE.create2:
+    case OP_CODE.createContainer:
       return readCreate(reader, opCode);
-    case OP.createTTL:
+    case OP_CODE.createTTL:
       return readCreateTtl(reader, opCode);
-    case OP.delete:
+    case OP_CODE.delete:
       return readVersioned('delete', reader);
-    case OP.setData:
+    case OP_CODE.setData:
       return readSetData(reader);
-    case OP.check:
+    case OP_CODE.check:
       return readVersioned('check', reader);
     default:
       throw new WireError(`no such part of a transaction: ${opCode}`);
@@ -332,9 +332,9 @@ function readWritePart(opCode: number, reader: WireReader): NodeWrite {
 function readReadPart(opCode: number, reader: WireReader): NodeRead {
   switch (opCode) {
     // A multi-read sets no watches, whatever its parts ask for.
-    case OP.getData:
+    case OP_CODE.getData:
       return { ...readGetData(reader), watch: false };
-    case OP.getChildren:
+    case OP_CODE.getChildren:
       return { ...readGetChildren(reader, opCode), watch: false };
     default:
       throw new WireError(`no such part of a read: ${opCode}`);

@@ -1,6 +1,6 @@
 import type { StateMachine } from '../state/state-machine.js';
-import type { Watcher } from '../state/watch-table.js';
-import type { Traffic } from './connection.js';
+import type { WatchingClient } from '../state/watch-table.js';
+import type { Traffic } from './client-connection.js';
 
 export interface ServerStatus {
   readonly stateMachine: StateMachine;
@@ -69,7 +69,7 @@ function watchedPaths({ stateMachine }: ServerStatus): string {
   return `${groups.join('')}\n`;
 }
 
-function sessionName(watcher: Watcher & { session?: { id: bigint } | undefined }): string {
+function sessionName(watcher: WatchingClient & { session?: { id: bigint } | undefined }): string {
   return `0x${(watcher.session?.id ?? 0n).toString(16)}`;
 }
 

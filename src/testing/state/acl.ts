@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { fail, PERMISSION } from '../protocol/op-codes.js';
+import { fail, PERMISSION_BIT } from '../protocol/op-codes.js';
 import { type Acl, type GivenAcl, type Identity, userName } from '../protocol/records.js';
 
-export type Permission = keyof typeof PERMISSION;
+export type Permission = keyof typeof PERMISSION_BIT;
 
 export const OPEN_ACL: readonly Acl[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 export const READ_ONLY_ACL: readonly Acl[] = [{ permissions: 1, scheme: 'world', id: 'anyone' }];
 
 /** The identity that the credentials prove; `undefined` if they are null, or the scheme is unknown. All other digest credentials prove one. */
-export function authenticate(
+export function provenIdentity(
   scheme: string | null,
   credentials: Buffer | null,
   address: string,
@@ -29,7 +29,7 @@ export function isAllowed(
   permission: Permission,
   identities: readonly Identity[],
 ): boolean {
-  const bit = PERMISSION[permission];
+  const bit = PERMISSION_BIT[permission];
   return acl.some((entry) => {
     if ((entry.permissions & bit) === 0) return false;
     if (entry.scheme === 'world' && entry.id === 'anyone') return true;

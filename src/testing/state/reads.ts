@@ -1,4 +1,4 @@
-import { ErrorReply, fail, OP } from '../protocol/op-codes.js';
+import { ErrorReply, fail, OP_CODE } from '../protocol/op-codes.js';
 import {
   aclBody,
   type Body,
@@ -13,14 +13,14 @@ import {
 import type { NodeRead, ReadOperation, SetWatches } from '../protocol/requests.js';
 import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
 import type { Client } from './session-table.js';
-import type { Watches } from './watch-table.js';
+import type { WatchTable } from './watch-table.js';
 import { existing, type Znode, type ZnodeTree } from './znode-tree.js';
 import type { Traits } from './zookeeper-release.js';
 
 /** The state that reads need; the state machine has it. */
 export interface Readable {
   readonly tree: ZnodeTree;
-  readonly watches: Watches;
+  readonly watches: WatchTable;
   readonly traits: Traits;
 }
 
@@ -72,7 +72,7 @@ function readNode({ tree, watches }: Readable, operation: NodeRead, client: Clie
 function readPart(from: Readable, part: NodeRead, client: Client): PartReply {
   try {
     const body = readNode(from, part, client);
-    return { opCode: part.kind === 'getData' ? OP.getData : OP.getChildren, body };
+    return { opCode: part.kind === 'getData' ? OP_CODE.getData : OP_CODE.getChildren, body };
   } catch (error) {
     if (error instanceof ErrorReply) return { code: error.code };
     throw error;
@@ -87,13 +87,13 @@ function readAcl(node: Znode, { identities }: Client): Body {
 
 const WATCH_TYPES = { children: 1, data: 2, any: 3 } as const;
 
-function removeWatches(watches: Watches, path: string, type: number, client: Client): undefined {
+function removeWatches(watches: WatchTable, path: string, type: number, client: Client): undefined {
   const removed = tablesOf(watches, type).map((table) => table.remove(path, client));
   if (!removed.includes(true)) fail('NO_WATCHER');
 }
 
 /** The tables that hold watches of a type. */
-function tablesOf({ children, data }: Watches, type: number) {
+function tablesOf({ children, data }: WatchTable, type: number) {
   switch (type) {
     case WATCH_TYPES.children:
       return [children];

@@ -1,5 +1,5 @@
 import type { Identity } from '../protocol/records.js';
-import type { Watcher } from './watch-table.js';
+import type { WatchingClient } from './watch-table.js';
 
 export interface SessionRecord {
   readonly id: bigint;
@@ -83,7 +83,7 @@ export class SessionTable {
   }
 }
 
-export interface Client extends Watcher {
+export interface Client extends WatchingClient {
   readonly address: string; // Where the client connects from, for access lists of addresses.
   identities: Identity[];
   session: SessionRecord | undefined;

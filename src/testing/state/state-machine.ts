@@ -1,20 +1,20 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ERROR_CODES, ErrorReply, fail, XID } from '../protocol/op-codes.js';
-import { type Body, NO_ZXID, type Reply, tokenBody } from '../protocol/replies.js';
+import { type Body, NO_ZXID, type ReplyParts, tokenBody } from '../protocol/replies.js';
 import type {
   Authentication,
+  ClientRequest,
   ConnectRequest,
   ReadOperation,
-  Request,
   SaslToken,
   SessionOperation,
   WriteOperation,
 } from '../protocol/requests.js';
-import { authenticate, OPEN_ACL } from './acl.js';
+import { OPEN_ACL, provenIdentity } from './acl.js';
 import { read } from './reads.js';
 import { answerToken, type SaslStage, type SaslUsers } from './sasl.js';
 import { type Client, type SessionRecord, SessionTable } from './session-table.js';
-import { type Change, Watches } from './watch-table.js';
+import { type TreeChange, WatchTable } from './watch-table.js';
 import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';
 import { parentOf, type Stamp, ZnodeTree } from './znode-tree.js';
 import type { Traits } from './zookeeper-release.js';
@@ -68,7 +68,7 @@ const NEW_SESSION = 0n;
  */
 export class StateMachine {
   readonly tree = new ZnodeTree();
-  readonly watches: Watches;
+  readonly watches: WatchTable;
   /** How this server answers where releases differ. */
   readonly traits: Traits;
   readonly sessions: SessionTable;
@@ -83,7 +83,7 @@ export class StateMachine {
     this.#options = options;
     this.zxid = options.firstZxid;
     this.traits = options.traits;
-    this.watches = new Watches(options.traits);
+    this.watches = new WatchTable(options.traits);
     this.nextSessionId = options.firstSessionId;
     this.sessions = new SessionTable(options.tickMs);
   }
@@ -157,7 +157,7 @@ export class StateMachine {
   }
 
   /** Carries out a request. `undefined`: ZooKeeper doesn't answer it. */
-  execute(client: Client, { xid, type, operation }: Request, moment: Moment): Reply | undefined {
+  execute(client: Client, { xid, type, operation }: ClientRequest, moment: Moment): ReplyParts | undefined {
     const isAuthentication = type?.name === 'auth' || type?.name === 'sasl';
     if (!isAuthentication && !this.#mayAsk(client))
       return { xid, zxid: 0n, code: ERROR_CODES.SESSION_CLOSED_REQUIRE_SASL_AUTH, isLast: true };
@@ -231,7 +231,7 @@ export class StateMachine {
     }
   }
 
-  #trigger(change: Change | undefined, { zxid }: Stamp): void {
+  #trigger(change: TreeChange | undefined, { zxid }: Stamp): void {
     if (change !== undefined) this.watches.trigger(change, zxid);
   }
 
@@ -240,7 +240,7 @@ export class StateMachine {
     xid: number,
     operation: SessionOperation | undefined,
     moment: Moment,
-  ): Reply | undefined {
+  ): ReplyParts | undefined {
     switch (operation?.kind) {
       case undefined: // Credentials that can't be read: ZooKeeper ends the connection.
         client.disconnect();
@@ -254,7 +254,7 @@ export class StateMachine {
     }
   }
 
-  #takeToken(client: Client, xid: number, { token }: SaslToken): Reply | undefined {
+  #takeToken(client: Client, xid: number, { token }: SaslToken): ReplyParts | undefined {
     const { users, required } = this.#options.security;
     if (users === undefined) return { xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(null) };
     const answer = answerToken(
@@ -280,7 +280,7 @@ export class StateMachine {
     return { xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(answer.token) };
   }
 
-  #closeByClient(client: Client, xid: number, moment: Moment): Reply | undefined {
+  #closeByClient(client: Client, xid: number, moment: Moment): ReplyParts | undefined {
     const { session } = client;
     if (session !== undefined) {
       // It keeps its connection for the answer, and its watches for the deletion of its own nodes.
@@ -306,8 +306,12 @@ export class StateMachine {
   }
 }
 
-function authenticateClient(client: Client, xid: number, { scheme, credentials }: Authentication): Reply {
-  const identity = authenticate(scheme, credentials, client.address);
+function authenticateClient(
+  client: Client,
+  xid: number,
+  { scheme, credentials }: Authentication,
+): ReplyParts {
+  const identity = provenIdentity(scheme, credentials, client.address);
   if (identity === undefined) return { xid, zxid: 0n, code: ERROR_CODES.AUTH_FAILED, isLast: true };
   const isKnown = client.identities.some(({ scheme: s, id }) => s === identity.scheme && id === identity.id);
   if (!isKnown) client.identities.push(identity);

@@ -1,10 +1,10 @@
-import type { Acl, Identity, WatchEvent } from '../protocol/records.js';
+import type { Acl, Identity, WatchNotice } from '../protocol/records.js';
 import { isAllowed } from './acl.js';
 import { parentOf, visible } from './znode-tree.js';
 import { TRAITS, type Traits } from './zookeeper-release.js';
 
 /** A change of a node, and the access lists that say which clients may learn of it. */
-export type Change =
+export type TreeChange =
   | {
       readonly kind: 'created' | 'deleted';
       readonly path: string;
@@ -14,32 +14,32 @@ export type Change =
   | { readonly kind: 'changed'; readonly path: string; readonly acl: Acls };
 type Acls = readonly Acl[];
 
-export interface Watcher {
+export interface WatchingClient {
   readonly identities: readonly Identity[]; // The identities that its client has proven.
-  notify(event: WatchEvent): void;
+  notify(event: WatchNotice): void;
 }
 
 /** The watchers of each path. Each watch ends with its first event. */
-class WatchTable {
-  readonly #byPath = new Map<string, Set<Watcher>>();
-  readonly #byWatcher = new Map<Watcher, Set<string>>();
+class WatchersByPath {
+  readonly #byPath = new Map<string, Set<WatchingClient>>();
+  readonly #byWatcher = new Map<WatchingClient, Set<string>>();
 
-  add(path: string, watcher: Watcher): void {
+  add(path: string, watcher: WatchingClient): void {
     addTo(this.#byPath, path, watcher);
     addTo(this.#byWatcher, watcher, path);
   }
 
-  remove(path: string, watcher: Watcher): boolean {
+  remove(path: string, watcher: WatchingClient): boolean {
     removeFrom(this.#byWatcher, watcher, path);
     return removeFrom(this.#byPath, path, watcher);
   }
 
-  removeAll(watcher: Watcher): void {
+  removeAll(watcher: WatchingClient): void {
     for (const path of [...(this.#byWatcher.get(watcher) ?? [])]) this.remove(path, watcher);
   }
 
   /** The watchers that get an event. Removes their watches. */
-  take({ path }: WatchEvent): Set<Watcher> {
+  take({ path }: WatchNotice): Set<WatchingClient> {
     const notified = new Set(this.#byPath.get(path));
     for (const watcher of notified) this.remove(path, watcher);
     return notified;
@@ -52,7 +52,7 @@ class WatchTable {
   }
 
   /** Every path that is watched, with its watchers. */
-  entries(): Iterable<[string, ReadonlySet<Watcher>]> {
+  entries(): Iterable<[string, ReadonlySet<WatchingClient>]> {
     return this.#byPath;
   }
 }
@@ -69,11 +69,11 @@ function removeFrom<K, V>(sets: Map<K, Set<V>>, key: K, value: V): boolean {
 }
 
 /** The two kinds of watches, and which of them each change triggers, in ZooKeeper's order. */
-export class Watches {
+export class WatchTable {
   /** Of nodes: their creation, deletion and data. */
-  readonly data = new WatchTable();
+  readonly data = new WatchersByPath();
   /** Of the lists of children. */
-  readonly children = new WatchTable();
+  readonly children = new WatchersByPath();
   readonly #traits: Traits;
 
   constructor(traits: Traits = TRAITS['3.8']) {
@@ -81,9 +81,9 @@ export class Watches {
   }
 
   /** @param zxid - of the transaction that made the change */
-  trigger(change: Change, zxid?: bigint): void {
+  trigger(change: TreeChange, zxid?: bigint): void {
     const { kind: type, path } = change;
-    const event: WatchEvent = { type, path, zxid: this.#traits.zxidInEvents ? zxid : undefined };
+    const event: WatchNotice = { type, path, zxid: this.#traits.zxidInEvents ? zxid : undefined };
     switch (change.kind) {
       case 'created':
         this.#notifyOfNode(event, change.acl);
@@ -101,18 +101,18 @@ export class Watches {
     }
   }
 
-  #notifyOfNode(event: WatchEvent, acl: Acls): Set<Watcher> {
+  #notifyOfNode(event: WatchNotice, acl: Acls): Set<WatchingClient> {
     const watchers = this.data.take(event);
     notify(watchers, event, acl);
     return watchers;
   }
 
-  #notifyOfChildren({ path, zxid }: WatchEvent, parentAcl: Acls): void {
-    const event: WatchEvent = { type: 'children', path: visible(parentOf(path)), zxid };
+  #notifyOfChildren({ path, zxid }: WatchNotice, parentAcl: Acls): void {
+    const event: WatchNotice = { type: 'children', path: visible(parentOf(path)), zxid };
     notify(this.children.take(event), event, parentAcl);
   }
 
-  removeAll(watcher: Watcher): void {
+  removeAll(watcher: WatchingClient): void {
     this.data.removeAll(watcher);
     this.children.removeAll(watcher);
   }
@@ -130,6 +130,6 @@ export class Watches {
 }
 
 /** A client that may not read a node gets no event of it either; its watch is gone all the same. */
-function notify(watchers: Iterable<Watcher>, event: WatchEvent, acl: Acls): void {
+function notify(watchers: Iterable<WatchingClient>, event: WatchNotice, acl: Acls): void {
   for (const watcher of watchers) if (isAllowed(acl, 'read', watcher.identities)) watcher.notify(event);
 }

@@ -5,13 +5,13 @@ import {
   ErrorReply,
   fail,
   NO_OWNER,
-  OP,
+  OP_CODE,
 } from '../protocol/op-codes.js';
 import type { Acl, ZnodeStat } from '../protocol/records.js';
 import { type Body, createdBody, type PartReply, partsBody, statBody } from '../protocol/replies.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from '../protocol/requests.js';
 import { type AclAuthor, requireAccess, resolveAcl } from './acl.js';
-import type { Change } from './watch-table.js';
+import type { TreeChange } from './watch-table.js';
 import {
   existing,
   parentForCreate,
@@ -45,7 +45,7 @@ export type WriteResult =
 /** A write that was carried out, and can still be undone. */
 export interface Applied {
   readonly result: WriteResult;
-  readonly change?: Change;
+  readonly change?: TreeChange;
   readonly undo: Undo;
 }
 
@@ -99,9 +99,9 @@ export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Aut
  * to every operation that includes it outside a transaction.
  */
 function asPart(create: Create, { typedCreatesInMulti }: Traits): Create {
-  if (create.opCode === OP.createTTL) return create;
-  if (create.flags === CREATE_FLAGS.container) return { ...create, opCode: OP.createContainer };
-  return typedCreatesInMulti ? create : { ...create, opCode: OP.create };
+  if (create.opCode === OP_CODE.createTTL) return create;
+  if (create.flags === CREATE_FLAGS.container) return { ...create, opCode: OP_CODE.createContainer };
+  return typedCreatesInMulti ? create : { ...create, opCode: OP_CODE.create };
 }
 
 /** Parts before the one that failed are answered with OK, parts after it with RUNTIME_INCONSISTENCY. */
@@ -116,7 +116,7 @@ function create(tree: ZnodeTree, write: Create, author: Author): Applied {
   if (!isMode(flags)) fail('BAD_ARGUMENTS');
   // Servers refuse it unless they are configured for it.
   if (asksForTimeToLive(flags)) fail('UNIMPLEMENTED');
-  if (opCode === OP.createTTL) fail('BAD_ARGUMENTS');
+  if (opCode === OP_CODE.createTTL) fail('BAD_ARGUMENTS');
   const parentPath = parentForCreate(write.path);
   const acl = resolveAcl(write.acl, author);
   const parent = existing(tree, parentPath);
@@ -144,13 +144,15 @@ function isMode(flags: number): boolean {
 
 function isUnreadable(part: NodeWrite): boolean {
   return (
-    part.kind === 'create' && part.opCode !== OP.createTTL && (!isMode(part.flags) || isMislabelled(part))
+    part.kind === 'create' &&
+    part.opCode !== OP_CODE.createTTL &&
+    (!isMode(part.flags) || isMislabelled(part))
   );
 }
 
 /** Its flags ask for a time to live, but its operation has no field for one. */
 function isMislabelled({ opCode, flags }: Create): boolean {
-  return opCode !== OP.createTTL && asksForTimeToLive(flags);
+  return opCode !== OP_CODE.createTTL && asksForTimeToLive(flags);
 }
 
 function asksForTimeToLive(flags: number): boolean {
@@ -159,7 +161,7 @@ function asksForTimeToLive(flags: number): boolean {
 
 /** A container has its own operation; its flag alone creates a plain node. */
 function ownerOf({ opCode, flags }: Create, sessionId: bigint): bigint {
-  if (opCode === OP.createContainer) return CONTAINER_OWNER;
+  if (opCode === OP_CODE.createContainer) return CONTAINER_OWNER;
   return (flags & CREATE_FLAGS.ephemeral) !== 0 ? sessionId : NO_OWNER;
 }
 
@@ -238,12 +240,12 @@ function toPart({ result }: Applied): PartReply {
   switch (result.kind) {
     case 'created':
       // A stat comes under the code of `create2`, the first operation that had one, whichever operation created the node.
-      return { opCode: result.opCode === OP.create ? OP.create : OP.create2, body };
+      return { opCode: result.opCode === OP_CODE.create ? OP_CODE.create : OP_CODE.create2, body };
     case 'stat':
-      return { opCode: OP.setData, body };
+      return { opCode: OP_CODE.setData, body };
     case 'deleted':
-      return { opCode: OP.delete, body };
+      return { opCode: OP_CODE.delete, body };
     case 'checked':
-      return { opCode: OP.check, body };
+      return { opCode: OP_CODE.check, body };
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { handleOf } from '../../../src/lease/term-handle.js';
 import { onTestFinished } from '../../support/vitest/test-end.js';
 import type { Actor } from './acting.js';

@@ -1,4 +1,4 @@
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import type { Blocking } from './block.js';
 import type { FailMessage } from './connection-thread.js';
 import type { Journal } from './history.js';

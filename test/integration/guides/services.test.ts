@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcesses } from '../../../src/cluster/run-command/process-table.js';
-import { LeaderElector } from '../../../src/election/elector.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { PostgresFence } from '../../../src/fence/postgres-fence.js';
 import { runs } from '../../../tools/environment.mjs';

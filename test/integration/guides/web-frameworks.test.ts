@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
 import { connectString, uniquePath } from '../../support/conclave/sessions.js';
 import { nextEvent } from '../../support/events.js';

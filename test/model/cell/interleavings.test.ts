@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { msUntil } from '../../../src/platform/time/machine-instant.js';
 import { RUNS_ALL } from '../../support/vitest/extent.js';
 import { type Bounds, type Cell, explore, type Rules, SHIPPED, steppedAtomics } from './interleavings.js';

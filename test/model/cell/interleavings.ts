@@ -1,4 +1,4 @@
-import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import {
   type MachineInstant,
   machineInstantIn,

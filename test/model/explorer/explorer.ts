@@ -2,7 +2,7 @@ import type { FirstSuccessor } from '../../../src/election/candidates/successor.
 import * as shippedDecide from '../../../src/election/decide.js';
 import { parseRecord, type SeenRecord, serializeRecord } from '../../../src/election/record/record.js';
 import * as shippedTransitions from '../../../src/election/term/transactions.js';
-import { afterRead, type Sign, UNSEEN } from '../../../src/lease/silence.js';
+import { afterRead, type Sign, UNSEEN } from '../../../src/lease/failure-detector.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import type { TransactionPart } from '../../../src/session/protocol/records.js';
 import { partsOf } from '../../../src/session/versioned-records.js';
@@ -323,7 +323,7 @@ class Steps {
     ] as const) {
       if (node === undefined) continue;
       const isNew = node.version !== signOf;
-      // As in FollowedRecord: a leader may act that held the record before.
+      // As in LeaderMonitor: a leader may act that held the record before.
       const sign: Sign = seenOf(node).value.state === 'unreadable' ? { name: 'gone', since: 0 } : UNSEEN;
       this.#add(index, what, { record: node, signOf: node.version, ...(isNew && { sign }) });
     }

@@ -9,9 +9,9 @@ import {
   releaseOf,
   takeoverParts,
 } from '../../../src/election/term/transactions.js';
+import { MISSING } from '../../../src/lease/failure-detector.js';
 import { HolderTransaction } from '../../../src/lease/guarded-transaction.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
-import { MISSING } from '../../../src/lease/silence.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import type { TransactionPart } from '../../../src/session/protocol/records.js';
 import { partsOf } from '../../../src/session/versioned-records.js';

@@ -1,9 +1,9 @@
 import type { CandidacyOptions } from '../../../src/election/elector-options.js';
-import { isLoss } from '../../../src/election/term/loss.js';
+import { isLoss } from '../../../src/election/term/demotion.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
-import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import type { OwnNode } from '../../../src/lease/own-node.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import type { TermHandle } from '../../../src/lease/term-handle.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../../src/platform/time/clock.js';

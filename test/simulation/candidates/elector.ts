@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { registerWithGuardian } from '../../../src/cluster/dead-children/guardian-link.js';
-import { LeaderElector } from '../../../src/election/elector.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Worker } from 'node:worker_threads';
 import type { GuardianLink } from '../../../src/cluster/dead-children/guardian-link.js';
-import { Place } from '../../../src/election/place-in-queue.js';
+import { QueuePlace } from '../../../src/election/queue-place.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import type { Server as Address, Environment } from '../../../src/platform/injected-environment.js';
@@ -131,8 +131,8 @@ for (const way of ['connect', 'takeOver'] as const) {
   });
 }
 
-const { claim } = Place.prototype;
-Place.prototype.claim = async function (step, signal) {
+const { claim } = QueuePlace.prototype;
+QueuePlace.prototype.claim = async function (step, signal) {
   const { environment } = this.contender.session;
   await claim.call(this, step, signal);
   if (step.instead === undefined || !(environment instanceof SimulatedEnvironment)) return;

@@ -1,5 +1,5 @@
 import { FIRST_THREAD_XID, LENGTH_BYTES, XID_OFFSET } from '../../../src/session/protocol/frame-layout.js';
-import { OP } from '../../../src/testing/protocol/op-codes.js';
+import { OP_CODE } from '../../../src/testing/protocol/op-codes.js';
 import { type NodeWrite, readRequest } from '../../../src/testing/protocol/requests.js';
 import { WireReader } from '../../../src/wire/jute.js';
 import type { Ledger } from '../ledger.js';
@@ -57,7 +57,7 @@ export class RepeatChecker {
     for (let end = at; at < bytes.length; at = end) {
       end = at + LENGTH_BYTES + bytes.readInt32BE(at);
       const opCode = bytes.readInt32BE(at + OP_CODE_OFFSET);
-      if (opCode !== OP.multi && opCode !== OP.delete) continue;
+      if (opCode !== OP_CODE.multi && opCode !== OP_CODE.delete) continue;
       const { xid, operation } = readRequest(new WireReader(bytes.subarray(at + LENGTH_BYTES, end)));
       const parts = operation?.kind === 'multi' ? operation.parts : [operation as NodeWrite];
       if (xid >= FIRST_THREAD_XID) this.#checkRepeat(parts);

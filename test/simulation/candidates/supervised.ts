@@ -1,6 +1,6 @@
 import type { TermLoss } from '../../../src/cluster/supervisor/cleanup-hook.js';
-import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
-import { isLoss } from '../../../src/election/term/loss.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
+import { isLoss } from '../../../src/election/term/demotion.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { CleanupFailedError, type DemotionReason } from '../../../src/errors.js';
 import { ignore } from '../../../src/platform/async/promises.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
+import { SharedLease } from '../../../src/lease/shared-lease.js';
 import type { Server as Address } from '../../../src/platform/injected-environment.js';
 import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
 import { HeldConnections } from '../../../src/session/connection-thread/held-connections.js';

@@ -1,11 +1,11 @@
-import type { WatchEvent } from '../../../src/testing/protocol/records.js';
+import type { WatchNotice } from '../../../src/testing/protocol/records.js';
 import {
-  type Reply,
+  type ReplyParts,
   writeConnectReply,
   writeEvent,
   writeReply,
 } from '../../../src/testing/protocol/replies.js';
-import { PacketSplitter, type Request } from '../../../src/testing/protocol/requests.js';
+import { type ClientRequest, PacketSplitter } from '../../../src/testing/protocol/requests.js';
 import type { Client, SessionRecord } from '../../../src/testing/state/session-table.js';
 import { WireWriter } from '../../../src/wire/jute.js';
 import type { Machine } from '../machine.js';
@@ -15,7 +15,7 @@ const writer = new WireWriter();
 
 /** A request on its way through a server: answered when it has been carried out and those before it were answered. */
 export interface Waiting {
-  readonly request: Request;
+  readonly request: ClientRequest;
   /** It was forwarded to the leader. Its outcome is known when it comes back in the log. */
   readonly isWrite: boolean;
 }
@@ -44,7 +44,7 @@ export class ServerConnection implements Client {
     return this.#wire.client.process;
   }
 
-  notify(event: WatchEvent): void {
+  notify(event: WatchNotice): void {
     this.#send(writeEvent(writer, event));
   }
 
@@ -56,7 +56,7 @@ export class ServerConnection implements Client {
     this.#send(writeConnectReply(writer, record, true));
   }
 
-  answer(reply: Reply): void {
+  answer(reply: ReplyParts): void {
     this.#send(writeReply(writer, reply));
   }
 

@@ -2,7 +2,7 @@ import { ERROR_CODES, ErrorReply } from '../../../src/testing/protocol/op-codes.
 import type { Body } from '../../../src/testing/protocol/replies.js';
 import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../src/testing/state/acl.js';
-import { type Change, Watches } from '../../../src/testing/state/watch-table.js';
+import { type TreeChange, WatchTable } from '../../../src/testing/state/watch-table.js';
 import {
   type Author,
   applyMulti,
@@ -21,7 +21,7 @@ export interface Outcome {
 }
 
 /** Called with each change that a server has applied. */
-export type OnApplied = (replica: Replica, change: Change) => void;
+export type OnApplied = (replica: Replica, change: TreeChange) => void;
 
 const IDENTITIES = [{ scheme: 'ip', id: '10.0.0.9' }] as const;
 const DONE: Outcome = { code: ERROR_CODES.OK };
@@ -33,7 +33,7 @@ const DONE: Outcome = { code: ERROR_CODES.OK };
 export class Replica {
   readonly tree = new ZnodeTree();
   readonly traits = TRAITS['3.8'];
-  readonly watches = new Watches(this.traits);
+  readonly watches = new WatchTable(this.traits);
   /** The timeouts of the sessions that live. */
   readonly sessions = new Map<bigint, number>();
   readonly #onApplied: OnApplied;
@@ -80,7 +80,7 @@ export class Replica {
     this.sessions.delete(sessionId);
   }
 
-  #announce(change: Change): void {
+  #announce(change: TreeChange): void {
     this.#onApplied(this, change);
     this.watches.trigger(change);
   }

@@ -1,11 +1,11 @@
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Timer } from '../../../src/platform/time/clock.js';
 import { ERROR_CODES, ErrorReply, XID } from '../../../src/testing/protocol/op-codes.js';
-import type { Reply } from '../../../src/testing/protocol/replies.js';
+import type { ReplyParts } from '../../../src/testing/protocol/replies.js';
 import {
+  type ClientRequest,
   type ConnectRequest,
   type ReadOperation,
-  type Request,
   readConnectRequest,
   readRequest,
   type WriteOperation,
@@ -294,7 +294,7 @@ export class Server implements Listening {
   }
 
   /** A request of a client of any server. */
-  #submit(server: number, connection: ServerConnection, request: Request): void {
+  #submit(server: number, connection: ServerConnection, request: ClientRequest): void {
     const role = this.#role as Leading;
     const { sessionId } = connection;
     const origin = { server, connection };
@@ -518,7 +518,7 @@ export class Server implements Listening {
     if (role.name === 'following') role.peering.up.send(this.#toLeader(role.peering, task));
   }
 
-  #serve(connection: ServerConnection, request: Request): void {
+  #serve(connection: ServerConnection, request: ClientRequest): void {
     const { type } = request;
     if (type === undefined || request.operation === undefined) throw new Error('no client sends that');
     this.#touch(connection.sessionId);
@@ -540,7 +540,7 @@ export class Server implements Listening {
     }
   }
 
-  #read(connection: ServerConnection, { xid, operation }: Request): Reply {
+  #read(connection: ServerConnection, { xid, operation }: ClientRequest): ReplyParts {
     const { zxid } = this.replica;
     const isPing = operation?.kind === 'ping';
     try {
@@ -569,7 +569,7 @@ export class Server implements Listening {
   #answer(
     connection: ServerConnection,
     transaction: Transaction,
-    outcome: Pick<Reply, 'code' | 'body'>,
+    outcome: Pick<ReplyParts, 'code' | 'body'>,
   ): void {
     if (transaction.kind === 'open-session') return this.#greeted(connection, true, transaction.timeoutMs);
     const asked = connection.waiting.shift();

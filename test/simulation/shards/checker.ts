@@ -1,7 +1,7 @@
 import { parseRecord } from '../../../src/election/record/record.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import type { Change } from '../../../src/testing/state/watch-table.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
+import type { TreeChange } from '../../../src/testing/state/watch-table.js';
 import type { NodeReader } from '../committed-leaders.js';
 import type { Ledger } from '../ledger.js';
 import { GROUP, type MemberProcess, noteOf } from './member-process.js';
@@ -46,7 +46,7 @@ export class ShardChecker {
   }
 
   /** A server has applied a change; the first one to do so counts. Its state is then the one right after that transaction. */
-  applied(zxid: bigint, { path, kind }: Change, read: NodeReader): void {
+  applied(zxid: bigint, { path, kind }: TreeChange, read: NodeReader): void {
     const shard = this.#notes.get(path);
     if (shard === undefined || kind !== 'changed' || zxid <= this.#zxid) return;
     this.#zxid = zxid;

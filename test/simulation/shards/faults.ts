@@ -1,5 +1,5 @@
 import { sleep } from '../../../src/platform/time/clock.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import { CLOSED_WITHIN_MS, COMMON, type FaultOf, kill } from '../disturbances.js';
 import { GROUP, type MemberProcess } from './member-process.js';
 import { FEWEST_SHARDS, MEMBERS, MOST_SHARDS, type ShardWorld } from './world.js';

@@ -5,10 +5,10 @@ import { Session } from '../../../src/session/session.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { changePins } from '../../../src/shards/pinned-shards.js';
-import { PREPARE_TIMEOUT_MS } from '../../../src/shards/planner/handovers.js';
+import { PREPARED_WAIT_MS } from '../../../src/shards/planner/handover-waits.js';
 import { resizeGroup } from '../../../src/shards/shards-of-group.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import type { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
+import type { ShardList } from '../../../src/shards/stored/shard-list.js';
 import type { Random } from '../../support/seeded-random.js';
 import { CONNECT, SILENT, type SimulatedEnvironment } from '../candidates/environment.js';
 import type { Ledger } from '../ledger.js';
@@ -224,7 +224,7 @@ export class MemberProcess {
     this.#awaited = awaited;
     this.#ready = this.#ready.filter((shard) => awaited.includes(shard));
     if (!this.#habits.prepares || this.#random.chance(0.2)) return;
-    void sleep(this.environment.clock, this.#random.spread(1, 2 * PREPARE_TIMEOUT_MS), this.#stop.signal)
+    void sleep(this.environment.clock, this.#random.spread(1, 2 * PREPARED_WAIT_MS), this.#stop.signal)
       .then(() => {
         this.#ready = [...this.#awaited];
         this.#member?.report({ ready: this.#ready });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { serializeRecord } from '../../../src/election/record/record.js';
 import { serializeOwned } from '../../../src/shards/stored/formats.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { GROUP } from './member-process.js';
 import { wronglyPublished } from './publications.js';
 

@@ -1,8 +1,8 @@
 import { parseRecord } from '../../../src/election/record/record.js';
 import { parseEntry } from '../../../src/queue/names-and-order.js';
 import { parseOwned } from '../../../src/shards/stored/formats.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import type { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
+import type { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { GROUP } from './member-process.js';
 
 interface Node {

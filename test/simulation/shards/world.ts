@@ -1,10 +1,10 @@
-import { takeoverDelayMs } from '../../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
 import { parseLockEntry } from '../../../src/queue/names-and-order.js';
-import { PREPARE_TIMEOUT_MS } from '../../../src/shards/planner/handovers.js';
+import { PREPARED_WAIT_MS } from '../../../src/shards/planner/handover-waits.js';
 import { plan } from '../../../src/shards/planner/plan.js';
 import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
-import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/group-paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import type { Random } from '../../support/seeded-random.js';
 import { Ensemble } from '../model/ensemble.js';
 import type { Route } from '../network.js';
@@ -60,7 +60,7 @@ export class ShardWorld extends SimulatedWorld {
     const bounds = { tickMs, syncLimit, sessionTimeoutMs, delayMs, hasPriorities: true, losesData: false };
     // The planner may have failed, and then a member. The others wait for each of them, and then its shards move.
     this.recoveryBoundMs =
-      recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARE_TIMEOUT_MS;
+      recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARED_WAIT_MS;
     this.hosts = Array.from({ length: MEMBERS }, (_, index) => {
       const routes = this.newRoutes();
       return { index, routes, process: this.#newProcess(index, routes) };

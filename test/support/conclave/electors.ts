@@ -1,5 +1,5 @@
-import { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { queueOf } from '../../../src/queue/names-and-order.js';
 import type { Session } from '../../../src/session/session.js';

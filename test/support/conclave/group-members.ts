@@ -1,11 +1,11 @@
 import { expect, onTestFinished, vi } from 'vitest';
-import { takeoverDelayMs } from '../../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember, type GroupMemberOptions } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { parsePlan } from '../../../src/shards/stored/formats.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { recordShards } from './shard-recorder.js';
 

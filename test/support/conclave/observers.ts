@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import type { Candidate } from '../../../src/election/candidates/candidate.js';
-import type { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import type { LeaderElector } from '../../../src/election/leader-elector.js';
 import { ElectionObserver } from '../../../src/election/observer/observer.js';
 import type { NodeData } from '../../../src/session/protocol/records.js';
 import type { Session } from '../../../src/session/session.js';
-import type { SessionSource } from '../../../src/session/successive-sessions.js';
+import type { SessionSource } from '../../../src/session/session-source.js';
 import { lead } from './electors.js';
 
 /** An elector that leads. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { eventAfter } from '../events.js';

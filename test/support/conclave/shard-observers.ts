@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest';
 import type { Session } from '../../../src/session/session.js';
 import { ShardObserver } from '../../../src/shards/observer/observer.js';
 import { serializeMember, serializeOwned } from '../../../src/shards/stored/formats.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 
 type Wait = <T>(promise: Promise<T>) => Promise<T>;
 

@@ -6,7 +6,7 @@ import { joinGroup, leaveGroup } from '../../../src/shards/members/join-and-leav
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { ShardOwner } from '../../../src/shards/ownership/shard-owner.js';
 import { prepareGroup } from '../../../src/shards/shards-of-group.js';
-import { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import type { EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { PERMISSION, setAcl, world } from '../wire/operations.js';

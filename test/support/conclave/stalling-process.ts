@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { LeaderElector } from '../../../src/election/elector.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../events.js';

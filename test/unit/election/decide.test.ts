@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decide, type Known, type KnownRecord, rankOf } from '../../../src/election/decide.js';
 import type { ElectionRecord, ReadRecord, SeenRecord } from '../../../src/election/record/record.js';
-import { type Beating, type Sign, UNSEEN } from '../../../src/lease/silence.js';
+import { type Beating, type Sign, UNSEEN } from '../../../src/lease/failure-detector.js';
 
 const nodeOf = (number: number) => `_c_01234567-89ab-cdef-0123-456789abcdef-lock-000000000${number}`;
 const [FIRST, SECOND, OWN, LAST] = [nodeOf(1), nodeOf(2), nodeOf(3), nodeOf(4)] as [

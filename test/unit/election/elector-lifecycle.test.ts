@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../../src/election/elector.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { deferred } from '../../../src/platform/async/promises.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { publicStateOf } from '../../../src/election/elector-state.js';
+import type { Demotion } from '../../../src/election/term/demotion.js';
 import type { ElectedTerm } from '../../../src/election/term/elected-term.js';
-import type { Demotion } from '../../../src/election/term/loss.js';
 
 describe('what an application sees of the state of an elector', () => {
   const term = {} as ElectedTerm;

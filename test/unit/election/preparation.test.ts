@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Advertisement } from '../../../src/election/advertised-data.js';
+import { Advertisement } from '../../../src/election/advertisement.js';
 import { preparedOf } from '../../../src/election/candidates/candidate.js';
 import { Preparation, type PreparationHost } from '../../../src/election/preparation.js';
 import { deferred, ignore } from '../../../src/platform/async/promises.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../../src/election/elector.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { parseRecord } from '../../../src/election/record/record.js';
 import { RejoinBackoff } from '../../../src/election/rejoin-backoff.js';
 import type { DemotionReason } from '../../../src/errors.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from '../../../src/errors.js';
-import { isCutOff, isDue, nodeNameOf, parseLastRun, serializeLastRun } from '../../../src/jobs/firing.js';
+import { isCutOff, isDue, jobNodeNameOf, parseLastRun, serializeLastRun } from '../../../src/jobs/firing.js';
 
 const AT = Date.UTC(2026, 10, 21, 3);
 
@@ -57,11 +57,11 @@ describe("a task's last run", () => {
     ['..', '%2E%2E'],
     ['nächtlich', 'n%C3%A4chtlich'],
   ])('is on its own node, whatever the name of the job: %s', (task, node) => {
-    expect(nodeNameOf(task)).toBe(node);
+    expect(jobNodeNameOf(task)).toBe(node);
   });
 
   it('has no node if the name of the job has half a surrogate pair, and the error says so', () => {
-    expect(() => nodeNameOf('a\ud83d')).toThrow(InvalidOptionError);
-    expect(() => nodeNameOf('a\ud83d')).toThrow(/job is .*surrogate pair/s);
+    expect(() => jobNodeNameOf('a\ud83d')).toThrow(InvalidOptionError);
+    expect(() => jobNodeNameOf('a\ud83d')).toThrow(/job is .*surrogate pair/s);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { Validity } from '../../../src/lease/validity.js';
 import { leaseStart } from '../../../src/platform/time/clock.js';
 import type { ProvenNode } from '../../../src/session/keep-alive/heartbeat-batch.js';

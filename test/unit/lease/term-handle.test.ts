@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, ShardEndedError, TermEndedError } from '../../../src/errors.js';
-import { LeaseCell, SharedLease } from '../../../src/lease/lease-in-shared-memory.js';
+import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { handleOf, heldTerm, type TermHandle } from '../../../src/lease/term-handle.js';
 
 function lasting() {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/supervisor-options.js';
-import { LeaderElector } from '../../../src/election/elector.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
 import { LeaderJobs } from '../../../src/jobs/leader-jobs.js';
 import type { Meter, Tracer } from '../../../src/metrics/export/open-telemetry.js';

@@ -1,6 +1,6 @@
 import { SetMetadata } from '@nestjs/common';
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderJob } from '../../../src/nestjs/leader-job.js';
 import { LeaderOnly } from '../../../src/nestjs/leader-only.js';
 import { InjectSupervisor, supervisorToken } from '../../../src/nestjs/tokens.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ignore } from '../../../src/platform/async/promises.js';
-import { authenticate, type Shown } from '../../../src/session/authentication.js';
+import { authenticate, type ShownCredentials } from '../../../src/session/authentication.js';
 import type { SaslMechanism } from '../../../src/session/sasl/mechanism.js';
 
 const digest = (user: string) => ({ scheme: 'digest', credentials: `${user}:pw` });
@@ -21,7 +21,7 @@ function connect(host = 'zk1') {
     send: ({ name }: { name: string }) => ask(name, reply(null)),
     ping: () => ask('ping', reply(undefined)),
   };
-  const begin = (shown: Shown) => authenticate(connection as never, shown);
+  const begin = (shown: ShownCredentials) => authenticate(connection as never, shown);
   const answer = async () => {
     answers.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));

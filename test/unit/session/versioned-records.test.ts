@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { BadVersionError, NoNodeError, ZooKeeperError } from '../../../src/errors.js';
 import type { Session } from '../../../src/session/session.js';
 import {
-  type Change,
   MOST_PARTS,
+  type RecordWrite,
   readEach,
   release,
   type Seen,
@@ -28,8 +28,8 @@ async function setUp(count = 2) {
     const seen = await clock.advanceUntil(readEach(session, paths, textOf));
     return seen as Seen<string>[];
   };
-  const changesOf = async (text = 'next', more: Partial<Change> = {}) =>
-    (await read()).map(({ version, connection }, at): Change => {
+  const changesOf = async (text = 'next', more: Partial<RecordWrite> = {}) =>
+    (await read()).map(({ version, connection }, at): RecordWrite => {
       return { path: paths[at] as string, data: Buffer.from(text), version, connection, ...more };
     });
   const by: Sender & { isOwn: (data: Buffer) => boolean } = {
@@ -38,11 +38,11 @@ async function setUp(count = 2) {
     isOwn: (data) => textOf(data) === 'mine',
   };
   const texts = () => paths.map((path) => server.data(path)?.toString());
-  const swapped = async (changes: readonly Change[]) => {
+  const swapped = async (changes: readonly RecordWrite[]) => {
     const outcomes = await clock.advanceUntil(swap(session, changes, by));
     return [...outcomes.values()].map(({ kind }) => kind);
   };
-  const released = async (changes: readonly Change[]) => {
+  const released = async (changes: readonly RecordWrite[]) => {
     const outcomes = await clock.advanceUntil(release(session, changes, by));
     return [...outcomes.values()].map(({ kind }) => kind);
   };
@@ -93,7 +93,7 @@ describe('a write of records', () => {
     const { changesOf, write, swapped, texts, paths } = await setUp(4);
     const changes = await changesOf();
     await write(paths[1] as string, 'theirs');
-    changes[2] = { ...(changes[2] as Change), parts: [{ kind: 'check', path: '/missing' }] };
+    changes[2] = { ...(changes[2] as RecordWrite), parts: [{ kind: 'check', path: '/missing' }] };
     expect(await swapped(changes)).toEqual(['written', 'stale', 'stale', 'written']);
     expect(texts()).toEqual(['next', 'theirs', 'mine', 'next']);
   });

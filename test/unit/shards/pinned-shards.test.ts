@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
 import { changePins, moveShard, readPins } from '../../../src/shards/pinned-shards.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../support/conclave/group-members.js';
 
 async function setUp() {

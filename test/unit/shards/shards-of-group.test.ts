@@ -4,8 +4,8 @@ import { deferred } from '../../../src/platform/async/promises.js';
 import { ShardObserver } from '../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { resizeGroup, untilGivenBack } from '../../../src/shards/shards-of-group.js';
-import { GroupPaths } from '../../../src/shards/stored/paths.js';
-import { ShardList } from '../../../src/shards/stored/shard-names.js';
+import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
+import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import {
   A_WHILE_MS,
   DELAY_MS,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LeaderElector } from '../../../src/election/elector.js';
+import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { ConnectionLossError, InvalidOptionError, NodeExistsError } from '../../../src/errors.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { Session } from '../../../src/session/session.js';

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { DashboardState, ServerView } from '../../api.js';
-import type { Scheme } from '../browser/color-scheme-and-title.js';
+import type { Scheme } from '../browser/scheme-choice.js';
 import { type Headline, headlineOf } from '../model/alarms.js';
 import { countText, durationText, timeText } from '../model/format.js';
 import { useIsDark, usePage } from './page-context.js';

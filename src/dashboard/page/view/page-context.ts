@@ -2,8 +2,8 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useReducer } from 'preact/hooks';
 import type { GroupView } from '../../api.js';
 import type { Action } from '../browser/actions.js';
-import type { SchemeChoice, Ticker } from '../browser/color-scheme-and-title.js';
 import type { PageStore } from '../browser/page-store.js';
+import type { SchemeChoice, Ticker } from '../browser/scheme-choice.js';
 
 /** The objects that all parts of the page use. */
 export interface Page {

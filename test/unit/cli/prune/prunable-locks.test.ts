@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decideLock, furtherLocks } from '../../../../src/cli/prune/prunable-locks.js';
 import type { ReadFamily } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
-import { serializeSeats } from '../../../../src/queue/seat-count-node.js';
+import { serializeSeats } from '../../../../src/queue/agreed-number.js';
 
 const NO_DATA = Buffer.alloc(0);
 const CONTENDER = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000002';

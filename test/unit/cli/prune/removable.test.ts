@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decide, type ElectionNodes } from '../../../../src/cli/prune/removable.js';
-import type { ReadNode } from '../../../../src/cli/prune/walk.js';
+import { type ElectionNodes, pruneDecisionOf } from '../../../../src/cli/prune/removable.js';
+import type { VisitedNode } from '../../../../src/cli/prune/walk.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { serializeLastRun } from '../../../../src/jobs/firing.js';
-import { takeoverDelayMs } from '../../../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
 
 const HOUR_MS = 3_600_000;
 const NOW = 1000 * HOUR_MS;
@@ -17,7 +17,7 @@ function node(
   path: string,
   data: Buffer,
   { ageMs = 10 * HOUR_MS, version = 5, numChildren = 0 } = {},
-): ReadNode {
+): VisitedNode {
   const stat = {
     czxid: 1n,
     mzxid: 2n,
@@ -41,7 +41,7 @@ const noData = Buffer.alloc(0);
 
 describe('an election that is pruned', () => {
   it('is deleted at the version that was read', () => {
-    expect(decide(election(), ANY_AGE)).toEqual({
+    expect(pruneDecisionOf(election(), ANY_AGE)).toEqual({
       kind: 'removable',
       term: 12,
       changedAtMs: NOW - 10 * HOUR_MS,
@@ -52,7 +52,7 @@ describe('an election that is pruned', () => {
   });
 
   it('loses its record alone if it has other nodes below it and was named', () => {
-    expect(decide(election({ children: ['nested'] }), { ...ANY_AGE, isNamed: true })).toMatchObject({
+    expect(pruneDecisionOf(election({ children: ['nested'] }), { ...ANY_AGE, isNamed: true })).toMatchObject({
       kind: 'removable',
       isFolder: true,
       parts: [{ kind: 'set', path: '/e', version: 7, data: noData }],
@@ -61,7 +61,7 @@ describe('an election that is pruned', () => {
 
   it('waits out the lease of a leader that ended uncleanly, as a candidate does', () => {
     const held = election({ election: node('/e', serializeRecord(HELD)) });
-    expect(decide(held, ANY_AGE)).toMatchObject({
+    expect(pruneDecisionOf(held, ANY_AGE)).toMatchObject({
       kind: 'removable',
       waitMs: takeoverDelayMs(2000),
       term: 3,
@@ -74,7 +74,7 @@ describe('an election that is pruned', () => {
       children: ['cron'],
       runLog: { parent: node('/e/cron', noData, { version: 0 }), tasks: [task(2 * HOUR_MS)] },
     });
-    expect(decide(nodes, ANY_AGE)).toEqual({
+    expect(pruneDecisionOf(nodes, ANY_AGE)).toEqual({
       kind: 'removable',
       term: 3,
       isFolder: false,
@@ -126,19 +126,21 @@ describe('an election that is pruned', () => {
       'a job ran less than an hour ago',
     ],
   ])('is kept with %s', (_what, nodes, reason) => {
-    expect(decide(nodes, ANY_AGE)).toMatchObject({ kind: 'kept', reason });
+    expect(pruneDecisionOf(nodes, ANY_AGE)).toMatchObject({ kind: 'kept', reason });
   });
 
   it('is as old as its newest change', () => {
     const nodes = election({ runLog: { parent: node('/e/cron', noData), tasks: [task(3 * HOUR_MS)] } });
-    expect(decide(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS }).kind).toBe('removable');
-    expect(decide(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS + 1 })).toMatchObject({
+    expect(pruneDecisionOf(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS }).kind).toBe('removable');
+    expect(pruneDecisionOf(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS + 1 })).toMatchObject({
       kind: 'kept',
       reason: 'it was changed 3h ago',
     });
     // The servers' clock may be ahead.
     const early = election({ election: node('/e', serializeRecord(VACANT), { ageMs: -HOUR_MS }) });
-    expect(decide(early, { nowMs: NOW, olderThanMs: 1 })).toMatchObject({ reason: 'it was changed 0ms ago' });
+    expect(pruneDecisionOf(early, { nowMs: NOW, olderThanMs: 1 })).toMatchObject({
+      reason: 'it was changed 0ms ago',
+    });
   });
 
   it('is never removed with a child that is not deleted with it', () => {
@@ -152,7 +154,7 @@ describe('an election that is pruned', () => {
           children,
           runLog: has('cron') ? { parent: node('/e/cron', noData), tasks: [] } : undefined,
         });
-        const decision = decide(nodes, { nowMs: NOW, olderThanMs });
+        const decision = pruneDecisionOf(nodes, { nowMs: NOW, olderThanMs });
         if (decision.kind === 'kept') return;
         const deleted = decision.parts.map((part) => part.path);
         for (const name of children) expect(deleted).toContain(`/e/${name}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
 import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/supervisor-options.js';
 import { ShardSupervisor } from '../../../../src/shards/supervisor/shard-supervisor.js';
 import { nextEvent } from '../../../../src/testing/index.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
+import { LeaderElector } from '../../../../src/election/leader-elector.js';
 import { deferred } from '../../../../src/platform/async/promises.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 

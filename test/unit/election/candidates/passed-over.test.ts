@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isPassedOver } from '../../../../src/election/candidates/passed-over.js';
-import { LeaderElector } from '../../../../src/election/elector.js';
-import { takeoverDelayMs } from '../../../../src/lease/silence.js';
+import { LeaderElector } from '../../../../src/election/leader-elector.js';
+import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';

@@ -14,11 +14,11 @@ import {
   encodeRequest,
   Responder,
 } from '../../../../src/metrics/collectors/worker-metrics.js';
-import { Measurements, type Snapshot } from '../../../../src/metrics/model/measurements.js';
+import { Measurements, type MetricsSnapshot } from '../../../../src/metrics/model/measurements.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { settle } from '../../../support/waiting.mjs';
 
-const SNAPSHOT: Snapshot = new Map([['conclave_leader', [{ labels: { id: 'one' }, value: 1 }]]]);
+const SNAPSHOT: MetricsSnapshot = new Map([['conclave_leader', [{ labels: { id: 'one' }, value: 1 }]]]);
 
 /** A worker that answers as the test tells it to. */
 class Worker extends EventEmitter {
@@ -99,7 +99,7 @@ class Channel extends EventEmitter {
   }
 }
 
-const ofOne = (id: string): { own(): Promise<Snapshot> } => ({
+const ofOne = (id: string): { own(): Promise<MetricsSnapshot> } => ({
   own: async () => new Map([['conclave_leader', [{ labels: { election: '/a', id }, value: 1 }]]]),
 });
 

@@ -6,16 +6,16 @@ import {
   type HistogramValue,
   keyOf,
   Measurements,
+  type MetricsSnapshot,
   merged,
   type Series,
-  type Snapshot,
   withLabel,
 } from '../../../../src/metrics/model/measurements.js';
 
 const A = { election: '/a', id: 'one' };
 const B = { election: '/a', id: 'two' };
-const snapshot = (name: FamilyName, ...series: Series[]): Snapshot => new Map([[name, series]]);
-const valuesOf = (of: Snapshot, name: FamilyName) => (of.get(name) ?? []).map(({ value }) => value);
+const snapshot = (name: FamilyName, ...series: Series[]): MetricsSnapshot => new Map([[name, series]]);
+const valuesOf = (of: MetricsSnapshot, name: FamilyName) => (of.get(name) ?? []).map(({ value }) => value);
 
 const labels = fc.dictionary(fc.constantFrom('election', 'id', 'code'), fc.string(), { maxKeys: 3 });
 

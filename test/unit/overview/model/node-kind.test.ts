@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
 import { serializeRecord } from '../../../../src/election/record/record.js';
 import { furtherNames, kindOf, type NodeKind } from '../../../../src/overview/model/node-kind.js';
+import { serializeSeats } from '../../../../src/queue/agreed-number.js';
 import { entryPrefix, type Purpose } from '../../../../src/queue/names-and-order.js';
-import { serializeSeats } from '../../../../src/queue/seat-count-node.js';
-import { ShardList } from '../../../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 
 const UUID = '01234567-89ab-4def-8123-456789abcdef';
 const CANDIDATE = `${entryPrefix(candidateUuid(UUID, 0, 2000))}0000000001`;

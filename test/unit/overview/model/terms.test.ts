@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Beginning, ReadRecord } from '../../../../src/election/record/record.js';
-import { takeoverDelayMs } from '../../../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
 import { endOf, type RecordFacts, Terms } from '../../../../src/overview/model/terms.js';
 
 const LEASE_MS = 1000;

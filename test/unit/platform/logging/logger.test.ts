@@ -12,7 +12,7 @@ import {
   warnOfSetup,
   withFields,
 } from '../../../../src/platform/logging/logger.js';
-import { formatLine } from '../../../../src/platform/logging/standard-error.js';
+import { formatLine } from '../../../../src/platform/logging/lossy-output.js';
 
 const TIME = new Date('2026-05-04T03:02:01.000Z');
 

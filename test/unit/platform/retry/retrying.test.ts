@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../../src/testing/index.js';
 
 describe('a try to join the election', () => {

@@ -6,10 +6,10 @@ import {
   type Given,
   type GivenHeartbeat,
   type GivenNode,
+  HeartbeatRepeater,
   type HeldNode,
   pingsEveryMs,
   type RepeatAnswer,
-  Repeater,
   repeatsEveryMs,
 } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
 import {
@@ -89,7 +89,7 @@ function setUp() {
   const extended: { lease: SharedArrayBuffer; sentAt: MachineInstant }[] = [];
   const took: number[] = [];
   const repeated: RepeatAnswer[] = [];
-  const repeater = new Repeater({
+  const repeater = new HeartbeatRepeater({
     now: () => time.ms,
     instant: () => ({ monotonicMs: time.ms }),
     write: (bytes) => void toServer.push({ xid: bytes.readInt32BE(4), bytes, at: time.ms, by: 'thread' }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { OperationTimeoutError } from '../../../../src/errors.js';
 import type { Connection } from '../../../../src/session/connection/connection.js';
 import { Outbox } from '../../../../src/session/connection/outbox.js';
-import type { Outcome } from '../../../../src/session/connection/reply.js';
+import type { ReplyReceiver } from '../../../../src/session/connection/reply.js';
 import { existsRequest } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { instantAt } from '../../../support/lease-instant.js';
@@ -21,8 +21,8 @@ function setUp() {
   };
   /** Connects the outbox, and returns the requests that it sends from now on, for the test to answer. */
   const connect = () => {
-    const sent: Outcome<unknown>[] = [];
-    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
+    const sent: ReplyReceiver<unknown>[] = [];
+    const dispatch = (_: unknown, outcome: ReplyReceiver<unknown>) => {
       sent.push(outcome);
     };
     outbox.open({ dispatch } as unknown as Connection);
@@ -78,7 +78,7 @@ describe('operations that the server does not answer', () => {
 
   it('leave nothing behind when the answer comes while they are written', async () => {
     const { clock, outbox } = setUp();
-    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
+    const dispatch = (_: unknown, outcome: ReplyReceiver<unknown>) => {
       outcome.resolve({ value: undefined, zxid: 1n, sentAt: instantAt(0) });
     };
     outbox.open({ dispatch } as unknown as Connection);

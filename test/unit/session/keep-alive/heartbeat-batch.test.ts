@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
 import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
 import {
-  ProofBatch,
+  HeartbeatBatch,
   type ProvenNode,
   type RaisedVersion,
 } from '../../../../src/session/keep-alive/heartbeat-batch.js';
@@ -50,11 +50,11 @@ class Node implements ProvenNode {
 
 const raising = (path: string) =>
   new Node(path, new Version({ kind: 'set', path: `${path}-h`, data: Buffer.alloc(0) }));
-const batchesOf = (nodes: readonly Node[]) => ProofBatch.of(nodes);
+const batchesOf = (nodes: readonly Node[]) => HeartbeatBatch.of(nodes);
 const onlyBatchOf = (nodes: readonly Node[]) => {
   const batches = batchesOf(nodes);
   expect(batches).toHaveLength(1);
-  return batches[0] as ProofBatch;
+  return batches[0] as HeartbeatBatch;
 };
 const result = (version: number): PartResult => ({ stat: { version } as Stat });
 const noNode = () => new NoNodeError(-101, 'NO_NODE', 'multi[check]', '/a');

@@ -9,7 +9,7 @@ import { GroupMember, type GroupMemberListener } from '../../../../src/shards/gr
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
 import { prepareGroup } from '../../../../src/shards/shards-of-group.js';
-import { ShardList } from '../../../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

@@ -4,7 +4,7 @@ import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-c
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { ReportWriter } from '../../../../src/shards/members/report-writer.js';
 import { type MemberReport, NO_REPORT, parseReport } from '../../../../src/shards/stored/formats.js';
-import { ShardList } from '../../../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 

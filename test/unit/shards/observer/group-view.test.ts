@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GroupView } from '../../../../src/shards/observer/group-view.js';
-import { ShardList } from '../../../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 
 const member = (id: string) => ({ id, weight: 1 });
 

@@ -7,7 +7,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../../../src/errors.js';
-import { takeoverDelayMs } from '../../../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
 import { ShardObserver } from '../../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
 import { shardOf } from '../../../../src/shards/shard-of.js';

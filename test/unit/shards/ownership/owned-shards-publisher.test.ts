@@ -7,7 +7,7 @@ import {
   ZooKeeperError,
 } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
-import { Publisher } from '../../../../src/shards/ownership/owned-shards-publisher.js';
+import { OwnedShardsPublisher } from '../../../../src/shards/ownership/owned-shards-publisher.js';
 import { parseOwned } from '../../../../src/shards/stored/formats.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
@@ -22,7 +22,7 @@ async function setUp() {
   const lost = new LazyAbortController<Error>();
   const errors: unknown[] = [];
   const owned: number[] = [];
-  const publisher = new Publisher({
+  const publisher = new OwnedShardsPublisher({
     ...{ session, lost, path: PATH },
     numbers: () => owned,
     onError: (error) => errors.push(error),

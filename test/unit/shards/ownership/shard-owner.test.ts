@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { takeoverDelayMs } from '../../../../src/lease/silence.js';
+import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
 import type { TransactionPart } from '../../../../src/session/protocol/records.js';
 import type { Session } from '../../../../src/session/session.js';
 import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';

@@ -7,7 +7,7 @@ import type { MemberWatch, SeenMember } from '../../../../src/shards/members/mem
 import type { SeenShard, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
 import { Planner, SETTLE_MS } from '../../../../src/shards/planner/planner.js';
 import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
-import { ShardList } from '../../../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import type { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import {
   A_WHILE_MS,

@@ -17,7 +17,7 @@ import {
   serializePlan,
   serializeReport,
 } from '../../../../src/shards/stored/formats.js';
-import { ShardList } from '../../../../src/shards/stored/shard-names.js';
+import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 
 const NAMES = { list: ShardList.of(['eu', 'us', 'asia']), version: 7 };
 

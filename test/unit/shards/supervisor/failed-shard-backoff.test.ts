@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Refusals } from '../../../../src/shards/supervisor/failed-shard-backoff.js';
+import { FailedShardBackoff } from '../../../../src/shards/supervisor/failed-shard-backoff.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 function setUp(random = 1) {
   const clock = new TestClock();
   const changes: string[][] = [];
-  const refusals: Refusals = new Refusals({ clock, random: () => random }, () =>
+  const refusals: FailedShardBackoff = new FailedShardBackoff({ clock, random: () => random }, () =>
     changes.push(refusals.shards),
   );
   return { clock, refusals, changes };

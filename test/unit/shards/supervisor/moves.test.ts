@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ShardFailedError } from '../../../../src/errors.js';
-import { MOST_CALLS } from '../../../../src/shards/supervisor/prepare-hook-calls.js';
+import { MOST_CALLS } from '../../../../src/shards/supervisor/preparations.js';
 import { A_WHILE_MS } from '../../../support/conclave/group-members.js';
 import { type SupervisedMember, startSupervisors } from '../../../support/conclave/shard-supervisors.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
-import { LeaderElector } from '../../../../src/election/elector.js';
+import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
+import { LeaderElector } from '../../../../src/election/leader-elector.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../../../src/errors.js';
 import { Session } from '../../../../src/session/session.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
+import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
 import { InvalidOptionError } from '../../../../src/errors.js';
 import { type EventSource, nextEvent, recordEvents, until } from '../../../../src/testing/index.js';
 

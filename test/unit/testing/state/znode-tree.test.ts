@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ErrorReply, OP } from '../../../../src/testing/protocol/op-codes.js';
+import { ErrorReply, OP_CODE } from '../../../../src/testing/protocol/op-codes.js';
 import type { NodeWrite } from '../../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../../src/testing/state/acl.js';
 import { SessionTable } from '../../../../src/testing/state/session-table.js';
@@ -16,7 +16,7 @@ const write: fc.Arbitrary<NodeWrite> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.tuple(path, data, fc.constantFrom(0, 0, 1, 2, 3)).map(([at, bytes, flags]): NodeWrite => {
-      return { kind: 'create', opCode: OP.create, path: at, data: bytes, acl: OPEN_ACL, flags };
+      return { kind: 'create', opCode: OP_CODE.create, path: at, data: bytes, acl: OPEN_ACL, flags };
     }),
   },
   fc
@@ -86,7 +86,7 @@ function attempt(tree: ZnodeTree, each: NodeWrite, by: Author): void {
 
 describe('the counter of sequential nodes', () => {
   const sequential = (at: string): NodeWrite => {
-    return { kind: 'create', opCode: OP.create, path: at, data: null, acl: OPEN_ACL, flags: 2 };
+    return { kind: 'create', opCode: OP_CODE.create, path: at, data: null, acl: OPEN_ACL, flags: 2 };
   };
   const created = (tree: ZnodeTree, at: string) => {
     const { result } = applyWrite(tree, sequential(at), author(1));

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { GroupView } from '../../../api.js';
 import { groupTone } from '../../model/alarms.js';
-import { memberStyle } from '../../model/colors.js';
 import { countText, numberText, shortened, timeText, visibleText } from '../../model/format.js';
+import { memberStyle } from '../../model/member-slots.js';
 import { ownedCounts } from '../../model/shard-grid.js';
 import { useIsDark, usePage } from '../page-context.js';
 import { ShardCanvas } from '../parts/shard-canvas.js';

@@ -1,0 +1,128 @@
+import type { OverviewState } from '../../overview/model/views.js';
+import { printable } from '../../platform/printable.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
+import { LiveScreen } from '../process/live-screen.js';
+import { printError } from '../process/output.js';
+import { itemJson, type ShownItem } from './shown-item.js';
+import { cutToWidth } from './text-table.js';
+
+/** What is watched, at one moment. */
+export interface ShownOverview extends Pick<OverviewState, 'connected' | 'limits'> {
+  readonly items: readonly ShownItem[];
+}
+
+/** Shows what is watched, whenever it may have changed. */
+export interface Presentation {
+  show(shown: ShownOverview): void;
+  /** Shows an error after which the presentation goes on. */
+  report(message: string): void;
+  end(): void;
+}
+
+const REDRAW_MS = 1000; // The ages on the page grow even if nothing else changes.
+const UNNAMED_SIZE = { columns: 80, rows: 24 }; // For a terminal that doesn't tell its size.
+
+/** Redraws a page in the terminal. */
+export class LivePage implements Presentation {
+  readonly #clock: Clock;
+  readonly #page: (items: readonly ShownItem[], nowMs: number, width: number) => string[];
+  readonly #stdout = process.stdout;
+  readonly #screen: LiveScreen;
+  #shown: ShownOverview | undefined;
+  #timer: Timer | undefined;
+  /** The last error, shown on the page: a line on standard error would stand in the middle of it. */
+  #problem: string | undefined;
+
+  /** @param page - the lines, of which each is cut to the terminal's width */
+  constructor(clock: Clock, page: (items: readonly ShownItem[], nowMs: number, width: number) => string[]) {
+    this.#clock = clock;
+    this.#page = page;
+    const stdout = this.#stdout;
+    this.#screen = new LiveScreen({
+      get rows() {
+        return stdout.rows || UNNAMED_SIZE.rows;
+      },
+      write: (text) => stdout.write(text),
+    });
+    stdout.on('resize', this.#draw);
+    process.on('exit', this.#leave); // Gives the terminal back at any end of the process.
+  }
+
+  show(shown: ShownOverview): void {
+    this.#shown = shown;
+    this.#draw();
+  }
+
+  report(message: string): void {
+    this.#problem = message;
+    this.#draw();
+  }
+
+  readonly #draw = () => {
+    if (this.#shown === undefined) return;
+    this.#timer?.clear();
+    this.#timer = this.#clock.after(REDRAW_MS, this.#draw);
+    const width = this.#stdout.columns || UNNAMED_SIZE.columns;
+    const nowMs = this.#clock.date().getTime();
+    const problem = this.#problem === undefined ? [] : [this.#problem];
+    const lines = [...this.#page(this.#shown.items, nowMs, width), ...notesOf(this.#shown), ...problem];
+    this.#screen.draw(lines.map((line) => cutToWidth(printable(line), width)));
+  };
+
+  readonly #leave = () => this.#screen.end();
+
+  end(): void {
+    this.#timer?.clear();
+    this.#stdout.off('resize', this.#draw);
+    process.off('exit', this.#leave);
+    this.#leave();
+  }
+}
+
+/** The notes below a page: what the overview doesn't show, and whether the page may be old. */
+export function notesOf({ connected, limits = [] }: ShownOverview): string[] {
+  return connected ? [...limits] : [...limits, 'not connected to a server: this page may be out of date'];
+}
+
+/** Prints a line for each path now, and one whenever that line has changed. */
+export class ChangeLines implements Presentation {
+  readonly #print: (line: string) => void;
+  readonly #isJson: boolean;
+  #items = new Map<string, ShownItem>();
+  #isConnected = true;
+
+  constructor(print: (line: string) => void, isJson: boolean) {
+    this.#print = print;
+    this.#isJson = isJson;
+  }
+
+  show({ items, connected }: ShownOverview): void {
+    if (!connected) {
+      // A program that reads the lines must not take the last leader for the present one.
+      if (this.#isConnected) this.#print(this.#isJson ? '{"connected":false}' : 'not connected to a server');
+      this.#isConnected = false;
+      this.#items.clear();
+      return;
+    }
+    this.#isConnected = true;
+    const before = this.#items;
+    this.#items = new Map(items.map((item) => [item.path, item]));
+    for (const item of before.values()) if (!this.#items.has(item.path)) this.#removed(item);
+    for (const item of items)
+      if (item.line !== before.get(item.path)?.line)
+        this.#print(this.#isJson ? JSON.stringify(itemJson(item)) : item.line);
+  }
+
+  report(message: string): void {
+    printError(message);
+  }
+
+  #removed({ path, kind }: ShownItem): void {
+    const facts = { state: 'removed' };
+    this.#print(this.#isJson ? JSON.stringify(itemJson({ path, kind, facts })) : `${path}  removed`);
+  }
+
+  end(): void {
+    // The printed lines stay.
+  }
+}
