@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { entriesOf, exportedFrom } from './exported.mjs';
+import { problemsWithSizes, sizes, sizesTableOf } from './sizes.mjs';
 
 /**
  * The names that users of a package have: `conclave Session`, `SessionOptions.leaseMs`, `dashboard`.
@@ -140,6 +141,15 @@ export function counts(folder) {
         const surface = surfaceOf(folder);
         console.log(tableOf(surface));
         const problems = problemsWith(surface, readFileSync(join(ROOT, PAGE), 'utf8'));
+        if (problems.length > 0) throw new Error(problems.join('\n'));
+      },
+    },
+    {
+      name: 'there is no more to read than there may be',
+      check: async () => {
+        const all = sizes();
+        console.log(sizesTableOf(all));
+        const problems = problemsWithSizes(all);
         if (problems.length > 0) throw new Error(problems.join('\n'));
       },
     },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { MOST, pageOf, problemsWith, surfaceOf, tableOf } from './counts.mjs';
+import { linesOfCode, problemsWithSizes, sizesTableOf } from './sizes.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-counts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -95,5 +96,20 @@ describe('counts', () => {
       commands: Array.from({ length: MOST.commands + 1 }, (_, i) => `command-${i}`),
     };
     expect(problemsWith(many, pageOf(many))).toEqual(['11 commands: expected at most 10']);
+  });
+});
+
+describe('sizes', () => {
+  it('count lines of code without blank lines and comments', () => {
+    expect(linesOfCode('/** What it\n * does. */\nconst a = 1; // one\n\n  // nothing\nconst b = 2;\n')).toBe(
+      2,
+    );
+  });
+
+  it('are printed with their limits, and reported above them', () => {
+    const size = { what: 'lines', now: 11, most: 10, aim: 5 };
+    expect(sizesTableOf([size])).toContain('| lines | 11 | 10 | 5 |');
+    expect(problemsWithSizes([size])).toEqual(['11 lines: expected at most 10']);
+    expect(problemsWithSizes([{ ...size, now: 10 }])).toEqual([]);
   });
 });
