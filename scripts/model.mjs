@@ -4,16 +4,13 @@
  * Then asks Z3 whether the invariant of an election holds, for any number of candidates and terms.
  *
  * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs only the searches of the named variants or models, and
- * prints the steps by which each of them fails. `npm run model -- --record` runs the smaller searches of `npm test`, and records their
- * findings, so that `npm test` runs a search again only if its model has changed. The exit code is 0 only if the models hold, with every state visited and every
+ * prints the steps by which each of them fails. The exit code is 0 only if the models hold, with every state visited and every
  * statement reached, and if every variant has the expected result.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { INDUCTION } from '../test/model/induction/questions.mjs';
-import { recordAnswers } from '../test/model/induction/recorded.mjs';
 import { isAsExpected } from '../test/model/questions.mjs';
-import { record } from '../test/model/recorded.mjs';
 import { MODELS } from '../test/model/searches.mjs';
 import { findSpin, search } from '../tools/spin/search.mjs';
 import { findZ3, solve } from '../tools/z3/solve.mjs';
@@ -28,13 +25,12 @@ const HELP = `Searches the states of the models, and of variants that must fail.
   npm run model                  all searches, and the questions for Z3
   npm run model -- ${PROOF}     the questions for Z3
   npm run model -- NAME …        only these, with the steps by which each of them fails
-  npm run model -- --record      the smaller searches of npm test; records their findings for it, and Z3's answers
 
 Models and variants: ${known.join(', ')}`;
 
 const { values, positionals: names } = parseArgs({
   allowPositionals: true,
-  options: { help: { type: 'boolean' }, record: { type: 'boolean' } },
+  options: { help: { type: 'boolean' } },
 });
 if (values.help) {
   console.log(HELP);
@@ -47,9 +43,8 @@ if (unknown.length > 0)
 const began = performance.now();
 const asksZ3 = names.length === 0 || names.includes(PROOF);
 const unproved = asksZ3 ? await prove() : [];
-if (values.record && asksZ3 && unproved.length === 0) recordAnswers();
 const asked = MODELS.flatMap((model) =>
-  (values.record ? model.quick : model.all)
+  model.all
     .filter(({ name }) => names.length === 0 || names.includes(name))
     .map((question) => ({ model, question })),
 );
@@ -67,7 +62,6 @@ const unexpected = answers
   .map(([{ name, property }]) => `${name}, ${property}`);
 const wrong = [...unproved, ...unexpected];
 const seconds = ((performance.now() - began) / 1000).toFixed(0);
-if (values.record && unexpected.length === 0 && names.length === 0) record(results);
 if (wrong.length === 0)
   console.log(`\nEverything had the expected result (${answers.length} searches), in ${seconds} s.`);
 else console.log(`\nNOT the expected result: ${wrong.join('; ')}.`);

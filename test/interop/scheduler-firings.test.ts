@@ -3,7 +3,7 @@ import { SCHEDULES } from '../fixtures/schedules.mjs';
 import { tallyFirings } from '../support/conclave/scheduled-service.js';
 import { concurrently } from '../support/vitest/test-end.js';
 
-// By hand, thirty-two of each: SOAK_ROUNDS=30 CONCLAVE_TESTS=foreign npx vitest run --project behaviour test/interop/scheduler-firings.test.ts
+// By hand, thirty-two of each: SOAK_ROUNDS=30 npx vitest run --project foreign test/interop/scheduler-firings.test.ts
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 2);
 /** In half of the services the odd clock is ahead, in the others it is behind. */
 const SERVICES = Math.min(4, ROUNDS);

@@ -37,6 +37,7 @@ export function externalEnsemble() {
  * @param {readonly Machine[]} [options.machines] where each server runs
  * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] returns the port by
  *   which one server of an ensemble reaches a port of another server. With it a test can put a proxy in between
+ * @param {boolean} [options.embedded] whether the embedded server takes the place of a single server without settings of its own
  */
 export async function startZooKeeper({
   servers = 1,
@@ -47,14 +48,15 @@ export async function startZooKeeper({
   javaOptions = [],
   machines = [],
   route = async (link) => link.port,
+  embedded = prefersEmbedded(),
 } = {}) {
   const isPlain =
     servers === 1 && Object.keys(settings).length + javaOptions.length === 0 && jaas === undefined;
-  if (prefersEmbedded() && isPlain) return startEmbedded({ port: port ?? (await freePort()), tickMs });
-  if (prefersEmbedded())
+  if (embedded && isPlain) return startEmbedded({ port: port ?? (await freePort()), tickMs });
+  if (embedded)
     throw new Error(
       'CONCLAVE_TEST_SERVER is embedded, but a real server was asked for: several, or one with settings of its own. ' +
-        'vitest.config.ts says which test files such a run leaves out.',
+        'test/support/vitest/groups.mjs says which test files need one.',
     );
   const classPath = await findClassPath();
   const root = await mkdtemp(join(tmpdir(), 'conclave-zookeeper-'));
@@ -144,12 +146,14 @@ async function startEmbedded(place) {
 }
 
 /**
- * The ensemble that `ZOOKEEPER` names, or else a new server. `stop` stops only a server that was started here.
+ * The ensemble that `ZOOKEEPER` names, or else a new server, as when the embedded one is asked for. `stop` stops only a server that was
+ * started here.
  *
  * @param {Parameters<typeof startZooKeeper>[0]} [options]
  */
 export async function useZooKeeper(options) {
   const connectString = externalEnsemble();
-  if (connectString === undefined) return { ...(await startZooKeeper(options)), external: false };
+  if (connectString === undefined || options?.embedded)
+    return { ...(await startZooKeeper(options)), external: false };
   return { servers: [], connectString, external: true, stop: async () => undefined };
 }

@@ -1,5 +1,5 @@
 /**
- * How much `npm test` does of what has no natural end: storms, simulated hours, searches, mutants. `npm run test:all` sets the variable.
- * Both run every test; CONTRIBUTING.md says what is shorter in `npm test`.
+ * How much is done of what has no natural end: storms, simulated hours. `npm run test:all` sets the variable; CONTRIBUTING.md says what is
+ * shorter without it.
  */
 export const RUNS_ALL = process.env.CONCLAVE_TESTS === 'all';
