@@ -4,7 +4,7 @@ import { withTerm } from '../lease/current-term.js';
 import { isEndOf } from '../lease/open-work.js';
 import { type Deferred, deferred } from '../platform/async/promises.js';
 import { runOutside } from '../platform/async/work-context.js';
-import type { Logger } from '../platform/logging/logger.js';
+import { type Logger, withFields } from '../platform/logging/logger.js';
 import { sleep } from '../platform/time/clock.js';
 import { dateAt } from '../platform/time/timers.js';
 import { isCutOff, type LastRun, MOST_ATTEMPTS } from './firing.js';
@@ -80,6 +80,7 @@ export class Job<T> {
   readonly #work: (run: JobRun) => T | PromiseLike<T>;
   readonly #options: ResolvedJobOptions;
   readonly #context: JobContext;
+  readonly #logger: Logger;
   /** In their order. */
   #waiting: readonly Firing<T>[] = [];
   /** Whether {@link #runAll} is under way. */
@@ -98,6 +99,7 @@ export class Job<T> {
     this.#work = work;
     this.#options = options;
     this.#context = context;
+    this.#logger = withFields(context.logger, { job: name });
   }
 
   /** The scheduler's call. Resolves when the firing has run here, or doesn't run here. */
@@ -137,9 +139,8 @@ export class Job<T> {
       throw new InvalidOptionError('scheduledFor', told, 'a function that returns a valid Date');
     if (scheduledFor !== undefined) return told.getTime();
     if (!isFar(told.getTime(), this.#now(), this.#lateMs)) return toSecond(told.getTime());
-    const { logger } = this.#context;
-    logger.error(
-      { job: this.#name, at: told },
+    this.#logger.error(
+      { at: told },
       'skipping a firing of a job: the time that its scheduler told is far from now',
     );
     this.#tell('refused');
@@ -175,9 +176,8 @@ export class Job<T> {
   }
 
   #superseded({ at }: Firing<T>): void {
-    const { logger } = this.#context;
-    logger.warn(
-      { job: this.#name, at: dateAt(at), runningSince: this.#running?.since },
+    this.#logger.warn(
+      { at: dateAt(at), runningSince: this.#running?.since },
       'skipping a firing of a job: another one waits already, or has the same time',
     );
     this.#tell('superseded');
@@ -208,7 +208,7 @@ export class Job<T> {
 
   /** Finds the last run, and in a new term what earlier terms have left. `undefined` if that fails. */
   async #prepare(term: Term): Promise<(Leader & { readonly last: LastRun | undefined }) | undefined> {
-    const { leadership, log, logger } = this.#context;
+    const { leadership, log } = this.#context;
     try {
       const leader = { term, session: await sessionOf(leadership, term) };
       const last = await log.lastRun(this.#name, leader);
@@ -218,10 +218,7 @@ export class Job<T> {
       return { ...leader, last: await log.lastRun(this.#name, leader) };
     } catch (error) {
       if (term.isHeld())
-        logger.error(
-          { job: this.#name, err: error },
-          'no firing of a job is run now: its record could not be read',
-        );
+        this.#logger.error({ err: error }, 'no firing of a job is run now: its record could not be read');
       return undefined;
     }
   }
@@ -252,10 +249,10 @@ export class Job<T> {
 
   async #recover({ at, attempts = 1 }: LastRun, leader: Leader): Promise<void> {
     if (attempts < MOST_ATTEMPTS) return this.#add({ at, kind: 'cut off', attempts: attempts + 1 });
-    const { log, logger } = this.#context;
+    const { log } = this.#context;
     await log.end(this.#name, leader);
-    logger.error(
-      { job: this.#name, at: dateAt(at), attempts },
+    this.#logger.error(
+      { at: dateAt(at), attempts },
       'a run of a job is not repeated again: each process that began it has ended during the run',
     );
     this.#tell('refused');
@@ -265,11 +262,7 @@ export class Job<T> {
     try {
       return past.next().value ?? undefined;
     } catch (error) {
-      const { logger } = this.#context;
-      logger.error(
-        { job: this.#name, err: error },
-        'next() of a job failed: missed firings may not be found',
-      );
+      this.#logger.error({ err: error }, 'next() of a job failed: missed firings may not be found');
       return undefined;
     }
   }
@@ -283,8 +276,7 @@ export class Job<T> {
       const due = this.#isDueNow(firing, last);
       if (due === 'due' || due === 'due, against a wrong clock') return firing;
       if (due === 'too late') {
-        const { logger } = this.#context;
-        logger.warn({ job: this.#name, at: dateAt(firing.at) }, 'skipping a firing of a job: it is too late');
+        this.#logger.warn({ at: dateAt(firing.at) }, 'skipping a firing of a job: it is too late');
         this.#tell('too late');
       } else if (firing.kind === 'live' && firing.at === last?.at && this.#hasRun(last))
         this.#superseded(firing);
@@ -309,9 +301,8 @@ export class Job<T> {
       this.#settle(firing, leader.term, outcome);
     } catch (error) {
       if (!leader.term.isHeld()) return this.#add(firing); // It wasn't begun. The next term of this process may run it.
-      const { job, at } = { job: this.#name, at: dateAt(firing.at) };
-      this.#context.logger.error(
-        { job, at, err: error },
+      this.#logger.error(
+        { at: dateAt(firing.at), err: error },
         'a firing of a job is not run: it could not be noted',
       );
       this.#tell('refused');
@@ -344,9 +335,8 @@ export class Job<T> {
     this.#running = running;
     const { maxRunMs } = this.#options;
     const onOver = () => {
-      const { logger } = this.#context;
-      logger.error(
-        { job: this.#name, at: dateAt(at), maxRunMs },
+      this.#logger.error(
+        { at: dateAt(at), maxRunMs },
         'aborting the signal of a job: its run takes longer than maxRunMs',
       );
     };
@@ -368,11 +358,7 @@ export class Job<T> {
       await this.#context.log.end(this.#name, leader, isCutOff);
     } catch (error) {
       if (isCutOff) return; // The term is lost, and the note before says what the next leader must know.
-      const { logger } = this.#context;
-      logger.warn(
-        { job: this.#name, err: error },
-        'the end of a run was not noted: the next leader repeats the run',
-      );
+      this.#logger.warn({ err: error }, 'the end of a run was not noted: the next leader repeats the run');
     }
   }
 
@@ -381,12 +367,11 @@ export class Job<T> {
     if ('value' in outcome) return call?.resolve(outcome.value);
     const { error } = outcome;
     if (isEndOf(term.signal, error)) {
-      const { logger } = this.#context;
-      logger.warn({ job: this.#name, at: dateAt(at) }, 'a run of a job was cut off by the end of the term');
+      this.#logger.warn({ at: dateAt(at) }, 'a run of a job was cut off by the end of the term');
       return call?.resolve(undefined);
     }
     if (call !== undefined) return call.reject(error);
-    this.#context.logger.error({ job: this.#name, at: dateAt(at), err: error }, 'a job failed');
+    this.#logger.error({ at: dateAt(at), err: error }, 'a job failed');
   }
 
   /** The calls needn't wait for the next term. Their firings do. */
