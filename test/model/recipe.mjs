@@ -40,8 +40,6 @@ const VARIANTS = [
     'TERMS_RISE',
     "a former leader begins to act after its lease wasn't waited out",
   ),
-  breaksPromise(SMALL, 'LEASE_FROM_REPLY', 'ONE_ACTS', 'a lease counts from the reply, not from the sending'),
-  breaksPromise(SMALL, 'EARLY_RELEASE', 'ONE_ACTS', 'a term is given back before its work has settled'),
   deadlocks(SMALL, 'BLIND_CLAIM', 'a claim without a reply is taken for a failure'),
   breaksPromise(
     SMALL,
@@ -52,7 +50,6 @@ const VARIANTS = [
   breaksPromise(SMALL, 'UNREAD_CLAIM', 'RECORD_IS_OURS', 'a version is claimed that may be held'),
   breaksPromise(SMALL, 'NO_CHECK', 'NOTHING_HELD', "the release doesn't depend on the successor's node"),
   breaksPromise(SMALL, 'PLAIN_LEAVE', 'NOTHING_HELD', 'a candidate leaves without the check of the record'),
-  breaksPromise(SMALL, 'RECORD_IS_LEASE', 'ONE_ACTS', 'a record that was handed over is taken for a lease'),
   deadlocks(SMALL, 'NO_MARK', "only the deletion of the leader's node tells of any handover"),
   deadlocks(SMALL, 'MARK_LATER', 'the mark is written after the release, in a transaction of its own'),
   breaksPromise(

@@ -116,8 +116,8 @@ hidden byte n, w; /* used only within a step */
 #define isGhost(node) (by[node] > N)
 
 /*
- * A leader's lease counts from the sending of its newest committed check of its node, so the node existed at that time. A
- * candidate outlasts the lease if it sees that the node is gone, and then waits for longer than a lease. In this model the wait
+ * A leader's lease counts from the sending of its newest committed proof, so the node existed and the record named the leader at that
+ * time. A candidate outlasts the lease if it sees that the node is gone, and then waits for longer than a lease. In this model the wait
  * ends when the lease has ended. That is enough because a candidate has one node at a time.
  */
 #define maySpend(i, node) (lease[i] && own[i] == (node))
@@ -220,9 +220,8 @@ inline commitClaim()
 
 /*
  * The record names the successor. If the successor isn't the first of the others, the same transaction marks the successor's node.
- * The handover begins no lease. But an earlier heartbeat of the successor may have begun a lease that still lasts.
+ * The handover begins no lease.
  */
-#define knows(i) (own[i] == successor[me])
 #ifdef MARK_LATER
 #define marksLater leads[me]
 #else
@@ -235,19 +234,13 @@ inline handOver()
 	holder = successor[me];
 	term++;
 	raiseVersion();
-	printf("candidate %d hands over to node %d: term %d\n", me, successor[me], term);
 #ifndef NO_MARK
 	if
 	:: !inTurn[me] && !marksLater -> setMark(successor[me], term)
 	:: else
 	fi;
 #endif
-	if
-	:: knows(1) -> lease[1] = true
-	:: knows(2) -> lease[2] = true
-	:: knows(3) -> lease[3] = true
-	:: true
-	fi
+	printf("candidate %d hands over to node %d: term %d\n", me, successor[me], term)
 }
 
 /*
@@ -270,9 +263,7 @@ inline commitRelease()
 		printf("candidate %d releases: version %d\n", me, version)
 	:: else
 	fi;
-#ifndef EARLY_RELEASE
 	leads[me] = false; /* The work has settled before the release. */
-#endif
 	remove(own[me])
 }
 
@@ -413,6 +404,9 @@ inline takeTurn()
 #else
 #define isMarked (mark == own[me])
 #endif
+
+/* The servers carry out a proof only while its sender's node is there and the record has the version of its term. */
+#define isProvable (exists(own[me]) && version == seen)
 
 /* If the record hasn't changed since the candidate read it, the candidate doesn't hold the term. */
 #ifdef PLAIN_LEAVE
@@ -688,14 +682,11 @@ marked:
 
 #endif
 handed:
-	/* The record gives no lease. The candidate's own heartbeat does. */
+	/* The record gives no lease. The candidate's own proof does, which the servers carry out only at the version of the record that it names. */
 	if
-#ifdef RECORD_IS_LEASE
-	:: lease[me] = true
-#else
 	:: lease[me]
-	:: d_step { !lease[me] && exists(own[me]) -> lease[me] = true; printf("candidate %d has a lease\n", me) }
-#endif
+	:: d_step { !lease[me] && isProvable -> lease[me] = true; printf("candidate %d has a lease\n", me) }
+	:: exists(own[me]) && version != seen -> goto queue
 	orStop /* The candidate gives the term back. */
 	orTheEnd
 	fi;
@@ -705,9 +696,6 @@ elected:
 	atomic {
 		leads[me] = true;
 		printf("candidate %d leads term %d\n", me, claimed);
-#ifdef LEASE_FROM_REPLY
-		lease[me] = true;
-#endif
 		promise(NODE_IS_OURS, !isGhost(own[me]));
 		if
 		:: lease[me] ->
@@ -742,7 +730,7 @@ leading:
 	:: atomic {
 			exists(own[me]) && !isRefused ->
 			commitRelease();
-#if !defined(EARLY_RELEASE) && !defined(MARK_LATER)
+#ifndef MARK_LATER
 			standAgainOrNot()
 #endif
 		}
@@ -755,9 +743,6 @@ leading:
 	:: !exists(successor[me]) || inTurn[me]
 	orTheEnd
 	fi;
-	atomic { standAgainOrNot() }
-#endif
-#ifdef EARLY_RELEASE
 	atomic { standAgainOrNot() }
 #endif
 
@@ -827,8 +812,8 @@ end:
 	/* A claim that was under way is carried out, or a handover in its place. */
 	:: d_step { underWay[me] && exists(own[me]) && successor[me] == 0 -> carryOutClaim() }
 	:: atomic { underWay[me] && exists(own[me]) && successor[me] != 0 && !isRefused -> handOver() }
-	/* As long as the node is there, heartbeats make the lease last. */
-	:: d_step { lease[me] && !exists(own[me]) -> lease[me] = false; printf("the lease of candidate %d ends\n", me) }
+	/* As long as the node is there and the record names it, proofs make the lease last. */
+	:: d_step { lease[me] && !(exists(own[me]) && held && holder == own[me]) -> lease[me] = false; printf("the lease of candidate %d ends\n", me) }
 	od
 }
 

@@ -35,7 +35,6 @@ const VARIANTS = [
   breaksInTime('REPEATS_NOTHING', 'KEPT', 'no thread repeats heartbeats'),
   breaksInTime('NO_BOUND', 'TAKEN_OVER', 'repeats go on for as long as the process lives'),
   breaksInTime('RAISED_BY_OTHERS', 'TAKEN_OVER', 'other threads raise the counter as well'),
-  breaksInTime('REPEATS_WAITING', 'NOT_IDLE', 'heartbeats are repeated for a candidate that waits'),
   breaksInTime(
     'REPEATS_UNBEGUN',
     'NOT_IDLE',
@@ -50,7 +49,7 @@ const VARIANTS = [
 /** The rules of the other variants serve what happens in time: without them two candidates never act at once either. */
 const HOLD_TOO = [
   holdsToo(SLOW, 'NO_BOUND', 'repeats go on for as long as the process lives'),
-  holdsToo(SLOW, 'REPEATS_WAITING', 'heartbeats are repeated for a candidate that waits'),
+  holdsToo(SLOW, 'REPEATS_UNBEGUN', 'heartbeats are repeated for a term that has not begun in the main thread'),
   holdsToo(SLOW, 'REPEATS_RELEASED', 'heartbeats are repeated after the release was written'),
   holdsToo(SLOW, 'ENDS_WITH_TERM', 'repeats end with the term, though its work settles'),
   holdsToo(

@@ -4,8 +4,9 @@
  * and src/session/connection-thread/README.md has the argument.
  *
  * There are two candidates, and the servers carry a request out at any time after its sending, or never. The steps, the record and the
- * simplifications are those of proof.pml: a lease begins with the sending of a transaction that raised a version, no version has a number,
- * and a committed proof gives its lease at once. New is that a process has several threads:
+ * simplifications are those of proof.pml: only a candidate that the record names sends proofs, which check the record at the version of the
+ * term, a lease begins with the sending of a proof or of a claim, no version has a number, and a committed proof gives its lease at once.
+ * New is that a process has several threads:
  * - The main thread may stand still between any two of its steps, for any time. It does all but the repeats.
  * - The thread repeats heartbeats. It may do so whether or not the main thread stands still, as long as the rules let it.
  * - Other threads act by the cell of a term. They read it at any time, and they go on while the main thread stands still.
@@ -145,7 +146,8 @@ inline checkActs()
 #define isFree(i) (does[i] == WAITS && own[i] && holder != (i) && claim[i] == 0)
 #define takesOver(i) (held && holder == other(i) && look[i] == VERSION)
 #define isOutlasted(i) (left[i] == 0 && (takesOver(i) || look[i] == NO_NODE))
-#define mayProve(i) (own[i] && beats[i])
+#define mayRaise(i) (own[i] && beats[i])
+#define mayProve(i) (mayRaise(i) && holder == (i))
 
 /* The heartbeat node has a newer version, or is gone. What the other has observed leads to no claim that is carried out. */
 inline outdate(i)
@@ -176,13 +178,15 @@ inline removeNodes(i)
 	back[i] = false
 }
 
-/* The servers refuse the claims that were sent for the former record. The end of its holder is of no use any more. */
+/* The servers refuse the claims, proofs and repeats that were sent for the former record. The end of its holder is of no use any more. */
 inline writeRecord(next)
 {
 	held = (next != 0);
 	holder = next;
 	for (w : 1 .. N) {
 		claim[w] = 0;
+		proof[w] = 0;
+		again[w] = 0;
 		if
 		:: look[w] == NO_NODE -> look[w] = 0; left[w] = 0
 		:: else
@@ -308,8 +312,6 @@ end:
 /* For what the thread repeats the newest heartbeat. */
 #if defined(REPEATS_NOTHING)
 #define isRepeatedFor(i) false
-#elif defined(REPEATS_WAITING)
-#define isRepeatedFor(i) (does[i] <= SETTLES)
 #elif defined(REPEATS_UNBEGUN)
 #define isRepeatedFor(i) (does[i] == LEADS || does[i] == SETTLES || (does[i] == WAITS && holder == (i)))
 #elif defined(REPEATS_CLAIM)
@@ -329,7 +331,7 @@ end:
 #define hasTurned(i) (unmoved(i) < STALL)
 #endif
 #ifdef REPEATS_CREATION
-#define isOfUse(i) own[i]
+#define isOfUse(i) (own[i] && holder == (i))
 #else
 #define isOfUse(i) mayProve(i)
 #endif
@@ -407,7 +409,7 @@ end:
 	:: d_step { reply[me] -> reply[me] = false; getLease(me, LEASE); printf("the reply to a repeat of candidate %d arrives\n", me) }
 #endif
 #ifdef REPEATS_CREATION
-	:: d_step { again[me] != 0 && own[me] && !beats[me] ->
+	:: d_step { again[me] != 0 && isOfUse(me) && !beats[me] ->
 			printf("the servers make the heartbeat node of candidate %d again\n", me);
 			beats[me] = true;
 			setRaised(me, false);
@@ -416,7 +418,7 @@ end:
 			again[me] = 0
 		}
 #endif
-	:: d_step { claim[me] != 0 && mayProve(me) && (!takesOver(me) || own[holder]) ->
+	:: d_step { claim[me] != 0 && mayRaise(me) && (!takesOver(me) || own[holder]) ->
 			endTerm();
 			printf("the servers carry out the claim of candidate %d\n", me);
 			raise(me);
@@ -449,7 +451,7 @@ end:
 
 	/* A session ends, a stranger deletes a node, or the servers lose the newest write of a heartbeat node. */
 	:: d_step { faults > 0 && own[me] -> faults--; removeNodes(me); printf("the nodes of candidate %d go\n", me) }
-	:: d_step { faults > 0 && mayProve(me) ->
+	:: d_step { faults > 0 && mayRaise(me) ->
 			faults--;
 #ifdef REPEATS_CREATION
 			if
@@ -462,7 +464,7 @@ end:
 			beats[me] = false;
 			printf("the heartbeat node of candidate %d goes\n", me)
 		}
-	:: d_step { faults > 0 && mayProve(me) && !back[me] && look[other(me)] == VERSION ->
+	:: d_step { faults > 0 && mayRaise(me) && !back[me] && look[other(me)] == VERSION ->
 			faults--;
 			back[me] = true;
 			claim[other(me)] = 0;
