@@ -108,6 +108,7 @@ export class LockChecker {
 
   /** Call this also whenever a lease may have got longer. */
   check(): void {
+    if (this.#holdings.some(isOver)) this.#holdings = this.#holdings.filter((each) => !isOver(each));
     if (this.#holdings.length < 2) return;
     const acting = this.#holdings.filter(isCurrent);
     for (const queue of new Set(acting.map((each) => each.queue)))
@@ -172,9 +173,13 @@ function entryOf({ path }: GrantHold): QueueEntry | undefined {
   return parseLockEntry(path.slice(path.lastIndexOf('/') + 1));
 }
 
+/** Whether it never holds again. */
+function isOver({ candidate, hold }: Holding): boolean {
+  return candidate.isDead || hold.signal.aborted;
+}
+
 /** Whether its process may act, whether or not it runs: looked at from outside, without asking. */
-function isCurrent({ candidate, hold }: Holding): boolean {
-  return (
-    !candidate.isDead && !hold.signal.aborted && candidate.environment.clock.watched(() => hold.node.isHeld())
-  );
+function isCurrent(holding: Holding): boolean {
+  const { candidate, hold } = holding;
+  return !isOver(holding) && candidate.environment.clock.watched(() => hold.node.isHeld());
 }

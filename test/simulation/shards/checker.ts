@@ -14,6 +14,8 @@ export class ShardChecker {
   readonly #newest = new Map<string, Pick<OwnedShard, 'token' | 'number'>>();
   readonly #notes: ReadonlyMap<string, string>;
   readonly #paths = new GroupPaths(GROUP);
+  /** The shards for which a member acts. */
+  readonly #acting = new Set<string>();
   #zxid = 0n;
 
   constructor(ledger: Ledger, members: () => readonly MemberProcess[], shards: readonly string[]) {
@@ -23,9 +25,20 @@ export class ShardChecker {
     this.#notes = new Map(shards.map((shard) => [noteOf(shard), shard]));
   }
 
-  /** Checks that no two members act at once for one shard. */
+  /** Checks that no two members act at once for one shard. Called at each heartbeat: it asks each member once, and makes no lists. */
   checkActing(): void {
+    this.#acting.clear();
     const members = this.#members();
+    let areTwo = false;
+    const note = (shard: string) => {
+      areTwo ||= this.#acting.has(shard);
+      this.#acting.add(shard);
+    };
+    for (const each of members) each.forEachActing(note);
+    if (areTwo) this.#nameOwners(members);
+  }
+
+  #nameOwners(members: readonly MemberProcess[]): void {
     for (const shard of this.#shards) {
       const acting = members.filter((each) => each.actsFor(shard));
       if (acting.length < 2) continue;

@@ -91,6 +91,14 @@ export class MemberProcess {
     return !this.isDead && this.environment.clock.watched(() => owned?.seemsHeld === true);
   }
 
+  /** Calls `each` with the shards for which it acts. */
+  forEachActing(each: (shard: string) => void): void {
+    if (this.isDead || this.#shards.size === 0) return;
+    this.environment.clock.watched(() => {
+      for (const [shard, owned] of this.#shards) if (owned.seemsHeld) each(shard);
+    });
+  }
+
   /** Whether its work for a shard goes on though it has to give the shard back. */
   get isOverrunning(): boolean {
     return this.#overrunning > 0 && !this.isDead;
