@@ -2,7 +2,10 @@
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { hashOfCompiled } from './core-hash.js';
+import { entered, type FinishedWorld, HoursFile, nextSeed, progress, reserved } from './hours.js';
 import { RULES, type Rules } from './rules.js';
 import { type Report, type Run, simulate } from './run.js';
 import { Tally } from './tally.js';
@@ -14,12 +17,13 @@ const HELP = `npm run simulate -- [options]
 
   --seed N       replay the world of this seed, and say what was seen
   --hours H      simulate H hours, in worlds of one or two each (default 10)
-  --from N       the first seed; each world has the next one (default: by the time of day)
+  --from N       the first seed; each world has the next one (default: the ledger's next)
   --rules R      ${RULES.join(', ')} (default shipped)
   --faults F     ${FAULT_RATES.join(', ')} (default few); or shards: a world with a group of shards
   --workers N    how many processes (default: one for each processor)
 
-Seeds that violate the shipped rules are written to FAILING_SEEDS, if that is set.`;
+Seeds that violate the shipped rules are written to FAILING_SEEDS, if that is set. The hours by the shipped rules are entered into the ledger
+HOURS, if that is set, while the run lasts: by what was simulated, and each seed once. The hours of worlds with a violation aren't.`;
 
 /** Nearly all garbage of a world is recent: with a larger young generation less is copied. */
 const WORKER_OPTIONS = ['--max-semi-space-size=64'];
@@ -29,6 +33,9 @@ const WORKER_OPTIONS = ['--max-semi-space-size=64'];
  * thousands of worlds a worker had 5 GB, and took three times as long.
  */
 const WORLDS_OF_A_WORKER = 300;
+
+const HOUR_MS = 3_600_000;
+const TOLD_EVERY_MS = 30_000;
 
 /** The messages to a worker and from it. */
 type Answer = Omit<Report, 'counts' | 'longest'> & {
@@ -70,9 +77,52 @@ async function replay(run: Run): Promise<void> {
   process.exitCode = report.violations.length > 0 ? 1 : 0;
 }
 
+/** The entries of a run in the ledger. */
+class Entries {
+  readonly #file: HoursFile;
+  readonly #core = hashOfCompiled(join(dirname(import.meta.filename), 'run.js'));
+  readonly #faults: Run['faultRate'];
+  #worlds: FinishedWorld[] = [];
+
+  constructor(path: string, faults: Run['faultRate']) {
+    this.#file = new HoursFile(path);
+    this.#faults = faults;
+  }
+
+  /** @param given - the first seed, if the run has to begin there. @returns the first seed of so many that no other run takes */
+  async reserve(given: number | undefined, count: number): Promise<number> {
+    let first = given ?? 0;
+    await this.#file.change((all) => {
+      first = given ?? nextSeed(all, this.#faults);
+      return reserved(all, this.#subject, first + count);
+    });
+    return first;
+  }
+
+  note({ run: { seed }, simulatedMs, violations }: Pick<Report, 'run' | 'simulatedMs' | 'violations'>): void {
+    this.#worlds.push({ seed, hours: simulatedMs / HOUR_MS, isClean: violations.length === 0 });
+  }
+
+  /** Writes what was noted since the last call. */
+  async enter(): Promise<void> {
+    const worlds = this.#worlds;
+    this.#worlds = [];
+    if (worlds.length === 0) return;
+    await this.#file.change((all) => entered(all, this.#subject, worlds, process.env.COMMIT ?? ''));
+  }
+
+  describe(): string {
+    return [`core ${this.#core}`, ...progress(this.#file.read(), this.#core)].join('\n');
+  }
+
+  get #subject() {
+    return { core: this.#core, faults: this.#faults };
+  }
+}
+
 /** Hands out one world after the other, and adds up the results. */
 async function runMany(
-  first: number,
+  from: number | undefined,
   hours: number,
   rules: Rules,
   faultRate: Run['faultRate'],
@@ -80,16 +130,23 @@ async function runMany(
 ) {
   const tally = new Tally();
   const failing: Run[] = [];
-  let next = first;
+  const { HOURS: ledger } = process.env;
+  const entries = ledger === undefined || rules !== 'shipped' ? undefined : new Entries(ledger, faultRate);
+  // Each world has an hour at least.
+  const first = await entries?.reserve(from, Math.ceil(hours) + workers);
+  let next = first ?? from ?? Math.floor(Date.now() / 1000);
+  console.log(`from seed ${next}`);
   let toldAt = Date.now();
   const take = ({ counts, longest, ...rest }: Answer) => {
     tally.add({ ...rest, counts: new Map(counts), longest: new Map(longest) });
+    entries?.note(rest);
     if (rest.violations.length > 0) failing.push(rest.run);
     if (rest.violations.length > 0 && rules === 'shipped')
       console.log(`seed ${rest.run.seed} --faults ${faultRate}: ${rest.violations[0]?.kind}`);
-    if (Date.now() - toldAt < 30_000) return;
+    if (Date.now() - toldAt < TOLD_EVERY_MS) return;
     toldAt = Date.now();
     console.log(tally.summary());
+    void entries?.enter();
   };
   /** Resolves when the worker has done its share. */
   const employ = () =>
@@ -112,9 +169,11 @@ async function runMany(
     while (tally.hours < hours) await employ();
   };
   await Promise.all(Array.from({ length: workers }, work));
+  await entries?.enter();
   console.log(tally.describe());
   for (const run of failing) console.log(`seed ${run.seed} --rules ${rules} --faults ${faultRate}`);
   if (rules === 'shipped') keep(failing);
+  if (entries !== undefined) console.log(entries.describe());
   process.exitCode = rules === 'shipped' && failing.length > 0 ? 1 : 0;
 }
 
@@ -144,7 +203,7 @@ async function main(): Promise<void> {
   const faultRate = oneOf('faults', values.faults, WORLDS);
   if (values.seed !== undefined)
     return await replay({ seed: wholeNumber('seed', values.seed, 0), hours: 1, rules, faultRate });
-  const from = wholeNumber('from', values.from, Math.floor(Date.now() / 1000));
+  const from = values.from === undefined ? undefined : wholeNumber('from', values.from, 0);
   const workers = wholeNumber('workers', values.workers, availableParallelism());
   await runMany(from, wholeNumber('hours', values.hours, 10), rules, faultRate, workers);
 }
