@@ -22,8 +22,6 @@ import { claimOf, emptyingOf, handoverOf, takeoverParts } from './term/transacti
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {
   readonly options: Pick<ResolvedElectorOptions, 'id' | 'logger'>;
-  /** See `KnownRecord`. A claim that is carried out leaves nothing in doubt. */
-  placeLost: boolean;
   /** See `WaitListener`. */
   onTakeoverWait(): void;
 }
@@ -62,12 +60,11 @@ export class ClaimSender {
       return abortableLate(session.clock, claiming, leaseMs, signal);
     };
     const outcome = await this.#swap(claimOf(this.#writable(over), held, ending), signal, commit);
-    if (outcome.kind === 'written') {
-      this.#host.placeLost = false;
-      this.#record.learn({ value: { state: 'held', ...held }, ...outcome });
-    } else if (outcome.kind === 'refused' && ending.length > 0 && isNoAuth(outcome.error)) {
-      this.#reportProtected();
-    } else this.#notWritten(outcome, over);
+    const isProtected =
+      outcome.kind === 'refused' && isNoAuth(outcome.error) && outcome.error.path !== session.absolute(queue);
+    if (outcome.kind === 'written') this.#record.learn({ value: { state: 'held', ...held }, ...outcome });
+    else if (isProtected && ending.length > 0) this.#reportProtected();
+    else this.#notWritten(outcome, over);
   }
 
   /**

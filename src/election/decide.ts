@@ -11,10 +11,10 @@ export interface KnownRecord {
   /** Whether the servers refuse to let this candidate delete the holder's nodes. */
   readonly isProtected: boolean;
   /**
-   * Whether another client deleted a place of this candidate. Then a record without a term may be a new one: another client may have
-   * deleted the election, with its record, while a candidate led, and the election was created again.
+   * Whether the candidate has had another place in this election before. Then a record without a term may be a new one: another client may
+   * have deleted the election, with its record, while a candidate led, and the election was created again.
    */
-  readonly placeLost: boolean;
+  readonly hadPlace: boolean;
   /**
    * When the servers refused a claim over this very record, or the first proof of a term by it, by the session's clock. A server that shows it nevertheless has lost writes, or
    * has kept what the others have lost.
@@ -100,7 +100,7 @@ export function decide(of: KnownRecord, known: Known): Step {
     return unlessRefused(of, known, { do: 'lead', record: record as SeenRecord<HeldRecord> });
   }
   if (ahead === undefined) return { do: 'wait' };
-  if (isVacant(value, of.placeLost))
+  if (isVacant(value, of.hadPlace))
     return ahead.position === 0 ? claim(of, record, known) : { do: 'wait', behind: ahead.nearest };
   if (value.state === 'unreadable' && !value.isEmpty && ahead.position === 0)
     return unlessRefused(of, known, { do: 'empty', over: record });
@@ -118,8 +118,8 @@ export function decide(of: KnownRecord, known: Known): Step {
 }
 
 /** Whether no candidate can hold a term by that record. */
-export function isVacant(record: ReadRecord, placeLost: boolean): boolean {
-  return record.state === 'vacant' && !(record.term === 0 && placeLost);
+export function isVacant(record: ReadRecord, hadPlace: boolean): boolean {
+  return record.state === 'vacant' && !(record.term === 0 && hadPlace);
 }
 
 /**

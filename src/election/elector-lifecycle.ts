@@ -24,6 +24,7 @@ import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
 import { type CampaignHost, campaign } from './campaign.js';
+import { CandidateMemory } from './candidate-memory.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import {
@@ -34,7 +35,6 @@ import {
 } from './elector-state.js';
 import { Preparation } from './preparation.js';
 import type { QueuePlace } from './queue-place.js';
-import { RejoinBackoff } from './rejoin-backoff.js';
 import { Demotion, isLoss, lossOf } from './term/demotion.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
 import type { GivenTerm } from './term/release.js';
@@ -50,13 +50,10 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   readonly clock: Clock;
   readonly path: string;
   readonly options: ResolvedElectorOptions;
-  /** Since the last claim. See `KnownRecord`. */
-  placeLost = false;
-  longestLeaseMs = 0;
   isRepeated = true;
   readonly advertisement: Advertisement;
   readonly stopping: StopWithTimeout;
-  rejoinBackoff: RejoinBackoff;
+  memory: CandidateMemory;
   readonly report: ElectorPort['report'];
   readonly #port: ElectorPort;
   readonly #stop = new LazyAbortController();
@@ -82,7 +79,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.path = path;
     this.options = options;
     this.advertisement = new Advertisement(options.id, options.data, options.prepare !== undefined);
-    this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
+    this.memory = new CandidateMemory(session.environment, options.logger);
     this.stopping = new StopWithTimeout(this);
     this.report = port.report;
     this.#port = port;
@@ -164,6 +161,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
 
   onPlace(place: QueuePlace | undefined): void {
     this.#place = place;
+    if (place === undefined) this.memory.hadPlace = true;
     this.#preparation?.end();
     const { prepare } = this.options;
     this.#preparation = place && prepare && new Preparation(prepare, place, this);
@@ -214,7 +212,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
       if (!this.#stop.aborted && !place.node.isGone && this.#hasConnectionOf(claim))
-        this.rejoinBackoff.termLostAtOnce();
+        this.memory.backoff.termLostAtOnce();
       return undefined;
     }
     const { lead, logger } = this.options;
@@ -239,7 +237,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     });
     place.handleRequests(); // Requests may have come since the claim.
     await ended.promise;
-    this.rejoinBackoff.termEnded({
+    this.memory.backoff.termEnded({
       reason: term.endedFor,
       lastedMs: this.clock.now() - term.beganAt,
       leaseMs: this.session.leaseMs,
@@ -248,7 +246,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     await this.#untilSettled(term, place);
     const tookMs = this.clock.now() - term.beganAt;
     const wasFruitless = term.endedFor === 'finished' || isLoss(this.#endReason(term));
-    this.rejoinBackoff.note(wasFruitless && tookMs < this.session.leaseMs);
+    this.memory.backoff.note(wasFruitless && tookMs < this.session.leaseMs);
     return term.ending.successor;
   }
 
@@ -359,15 +357,15 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
       return false;
     }
     // The session has reported a node that it can't read. Other nodes were deleted by another client.
-    if (isPlaceLost) this.placeLost = true;
+    if (isPlaceLost) this.memory.hadPlace = true;
     else this.report(error instanceof Error ? error : new Error(describe(error)));
-    this.rejoinBackoff.note(!isPlaceLost || this.clock.now() - this.#joinsAt < this.session.leaseMs);
+    this.memory.backoff.note(!isPlaceLost || this.clock.now() - this.#joinsAt < this.session.leaseMs);
     await this.#coolDown();
     return true;
   }
 
   async #coolDown(): Promise<void> {
-    const ms = this.rejoinBackoff.pauseMs();
+    const ms = this.memory.backoff.pauseMs();
     if (ms <= 0) return;
     this.#become({ name: 'joining' });
     const { controller, unsubscribe } = anyAbort(this.#stop, this.session.ended);

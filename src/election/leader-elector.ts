@@ -208,9 +208,9 @@ export class LeaderElector<T = undefined> extends ReportingEmitter<LeaderElector
     this.#lifecycle.isRepeated = false;
   }
 
-  /** Has the elector use the back-off of a candidate that outlives it. Call it before `start()`. @internal */
-  useBackoff(backoff: ElectorLifecycle['rejoinBackoff']): void {
-    this.#lifecycle.rejoinBackoff = backoff;
+  /** Has the elector use what a candidate that outlives it knows. Call it before `start()`. @internal */
+  useMemory(memory: ElectorLifecycle['memory']): void {
+    this.#lifecycle.memory = memory;
   }
 
   /**

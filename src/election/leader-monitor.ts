@@ -20,7 +20,7 @@ import { type HeldRecord, parseRecord, type SeenRecord } from './record/record.j
 export interface LeaderMonitorHost {
   readonly contender: Contender;
   /** See {@link KnownRecord}. */
-  readonly placeLost: boolean;
+  readonly hadPlace: boolean;
   /** A leader of the election may have a lease of this length, in milliseconds. */
   noteLease(leaseMs: number): void;
   /** The holder that this record names has sent a heartbeat since the candidate follows it: its process lives. */
@@ -61,11 +61,12 @@ export class LeaderMonitor implements AccompanyingReads {
   constructor(host: LeaderMonitorHost, first?: SeenRecord) {
     this.host = host;
     this.#changedAt = this.#session.clock.now();
-    if (first !== undefined) this.learn(first);
+    // Of an unreadable record only `look` finds out how long the leases of its leader may be.
+    if (first !== undefined && first.value.state !== 'unreadable') this.learn(first);
   }
 
   get known(): KnownRecord {
-    const { placeLost } = this.host;
+    const { hadPlace } = this.host;
     // Over another connection the record may come from a restored backup, and have its version by another candidate's claim.
     const record = this.#record?.connection === this.#session.connectionNumber ? this.#record : undefined;
     const refusedAt = this.#refused?.zxid === record?.zxid ? this.#refused?.at : undefined;
@@ -73,7 +74,7 @@ export class LeaderMonitor implements AccompanyingReads {
       record,
       holder: this.#holder,
       isProtected: this.#isProtected,
-      placeLost,
+      hadPlace,
       refusedAt,
     };
   }
@@ -132,7 +133,7 @@ export class LeaderMonitor implements AccompanyingReads {
     this.#record = seen;
     if (value.state === 'held') this.host.noteLease(value.leaseMs);
     // A leader may hold it that acts on its lease.
-    if (value.state !== 'held' && !isVacant(value, this.known.placeLost) && this.#holder === UNSEEN)
+    if (value.state !== 'held' && !isVacant(value, this.known.hadPlace) && this.#holder === UNSEEN)
       this.#holder = { name: 'gone', since: this.#session.clock.now() };
     this.host.changed();
   }

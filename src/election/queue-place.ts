@@ -10,6 +10,7 @@ import { awaitTurn } from '../queue/turn-wait.js';
 import { ifThere, isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
+import type { CandidateMemory } from './candidate-memory.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
 import { NextLeaderWatch } from './candidates/next-leader-watch.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
@@ -42,8 +43,7 @@ export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost 
   readonly path: string;
   readonly options: ResolvedElectorOptions;
   readonly advertisement: Advertisement;
-  /** See {@link Known}. It outlasts the place. */
-  longestLeaseMs: number;
+  readonly memory: CandidateMemory;
   /** Whether a thread may repeat the heartbeats of its terms. */
   readonly isRepeated: boolean;
   /** Waits until a place has been left, or until the elector has waited long enough for the servers. */
@@ -126,14 +126,15 @@ export class QueuePlace implements LeaderMonitorHost {
     return this.#host.advertisement.publish(this.#host.session, this.node, signal);
   }
 
-  /** See {@link ClaimsHost}. */
-  get placeLost(): boolean {
-    return this.#host.placeLost;
+  /** See {@link KnownRecord}. */
+  get hadPlace(): boolean {
+    return this.#host.memory.hadPlace;
   }
 
   /** See {@link LeaderMonitorHost}. */
   noteLease(leaseMs: number): void {
-    if (leaseMs > this.#host.longestLeaseMs) this.#host.longestLeaseMs = leaseMs;
+    const { memory } = this.#host;
+    if (leaseMs > memory.longestLeaseMs) memory.longestLeaseMs = leaseMs;
   }
 
   /** See {@link LeaderMonitorHost}. */
@@ -242,7 +243,7 @@ export class QueuePlace implements LeaderMonitorHost {
     const known: Known = {
       now: session.clock.now(),
       own: { node: entry.node, leaseMs: session.leaseMs },
-      longestLeaseMs: this.#host.longestLeaseMs,
+      longestLeaseMs: this.#host.memory.longestLeaseMs,
       ahead: this.#ahead,
       leastDelayMs: takeoverDelayMs,
     };

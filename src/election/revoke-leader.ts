@@ -4,6 +4,7 @@ import { abortable } from '../platform/async/promises.js';
 import { checkId, checkInstance, checkMs, checkOptions, checkPath, checkSignal } from '../platform/checks.js';
 import { parseEntry } from '../queue/names-and-order.js';
 import { untilFound } from '../session/observers/followed-node.js';
+import type { NodeData } from '../session/protocol/records.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
 import { leaseOf } from './candidates/candidate-uuid.js';
@@ -84,8 +85,9 @@ export async function revokeThat(
   const node = `${path}/${leader.node}`;
   const entry = parseEntry(leader.node);
   const isCandidate = entry !== undefined && leaseOf(entry) !== undefined; // Its name shows that, whatever its data are.
-  if ((await abortable(writeRequest(session, node, request, isCandidate), signal)) === 'written')
-    await untilGone(session, node, leader, request, signal);
+  const write = () => writeRequest(session, node, request, isCandidate);
+  if ((await abortable(write(), signal)) === 'written')
+    await untilGone(session, node, leader, { request, write }, signal);
   return leader;
 }
 
@@ -104,7 +106,7 @@ async function untilGone(
   session: Session,
   node: string,
   leader: Candidate,
-  request: StepDownRequest,
+  { request, write }: { readonly request: StepDownRequest; readonly write: () => Promise<unknown> },
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const controller = new AbortController();
@@ -113,17 +115,26 @@ async function untilGone(
     controller.abort(new RevocationRefusedError(leader.id, false)),
   );
   try {
-    const refusal = await untilFound(
-      session,
-      node,
-      ({ data }) => refusalIn(data, leader, request),
-      controller.signal,
-    );
+    const answered = ({ data }: NodeData) => {
+      if (isOverwritten(data, request)) write().catch((error: unknown) => controller.abort(error));
+      return refusalIn(data, leader, request);
+    };
+    const refusal = await untilFound(session, node, answered, controller.signal);
     if (refusal !== undefined) throw refusal;
   } finally {
     timer.clear();
     unsubscribe?.();
   }
+}
+
+/**
+ * Whether the node has room for the request again: it carries one at a time. Another client has written a request before the leader read this
+ * one, and the leader has refused that; or another client has overwritten the node.
+ */
+function isOverwritten(data: Buffer, { key }: StepDownRequest): boolean {
+  const other = parseRequest(data);
+  if (other === undefined) return true;
+  return other.kind === 'step-down' && other.key !== key && other.refused === true;
 }
 
 /** What the leader has answered to that request, if it has refused it. */

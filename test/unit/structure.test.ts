@@ -63,7 +63,6 @@ const OTHERWISE_NAMED: Readonly<Record<string, string>> = {
   'overview/with-one-session.ts': 'a reading by one session',
   'session/observers/observer-lifecycle.ts': 'what observers have in common',
   'shards/observer/observer.ts': 'the observer of a group',
-  'shards/planner/wake-up-node.ts': 'a node that wakes the planner',
   'overview/reading/periodic-reads.ts': 'two kinds of reads by the clock',
   'overview/reading/queue-reading.ts': 'the parts of reading a queue',
   'platform/collections/lists-and-sets.ts': 'small collections',

@@ -1,4 +1,5 @@
 import { NextLeaderWatch } from '../../election/candidates/next-leader-watch.js';
+import { readRecord } from '../../election/record/read-record.js';
 import { releaseTerm } from '../../election/term/release.js';
 import type { ReleasableClaim } from '../../election/term/term.js';
 import { NodeLostError, SessionExpiredError } from '../../errors.js';
@@ -6,6 +7,7 @@ import { OwnNode, RecordLostError } from '../../lease/own-node.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { parseEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import type { ConnectSource } from '../../session/connection/server-list.js';
+import { ifThere } from '../../session/operations.js';
 import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import { isOutdated } from '../../session/versioned-records.js';
@@ -43,10 +45,11 @@ const LONGEST_WAIT_MS = 600_000;
  */
 export async function cleanUpSession(
   servers: ConnectSource,
-  { credentials, timeoutMs, claims, members }: OpenSession,
+  { credentials, timeoutMs, claims, waits, members }: OpenSession,
   options: Omit<SessionOptions, 'signal'>,
 ): Promise<SessionCleanup> {
-  const outcome = { terms: claims.length, members: members.length };
+  let terms = claims.length;
+  const outcome = { members: members.length };
   const waitMs = Math.min(timeoutMs, LONGEST_WAIT_MS);
   try {
     const resolved = { ...options, sessionTimeoutMs: waitMs, connectTimeoutMs: waitMs };
@@ -55,18 +58,30 @@ export async function cleanUpSession(
     try {
       const inTime = (act: (signal: AbortSignal) => Promise<void>) => within(session, waitMs, act);
       const burials = Promise.all(members.map((member) => inTime((signal) => bury(session, member, signal))));
-      const releases = claims.map((claim) => inTime((signal) => giveBack(session, claim, burials, signal)));
+      const release = (claim: ReleasableClaim, signal: AbortSignal) =>
+        giveBack(session, claim, burials, signal);
+      const releases = [
+        ...claims.map((claim) => inTime((signal) => release(claim, signal))),
+        ...waits.map((election) =>
+          inTime(async (signal) => {
+            const handed = await handedOver(session, election, signal);
+            if (handed === undefined) return;
+            terms++;
+            await release(handed, signal);
+          }),
+        ),
+      ];
       const failures = [...(await burials), ...(await Promise.all(releases))];
       const cause = failures.find((each) => each !== undefined && !isEnded(each));
-      return { ...outcome, clean: failures.every((each) => each === undefined), cause };
+      return { ...outcome, terms, clean: failures.every((each) => each === undefined), cause };
     } finally {
       await session.close();
     }
   } catch (cause) {
     // The servers don't know the session: its own process has closed it, or it has expired.
     if (cause instanceof SessionExpiredError)
-      return { ...outcome, clean: claims.length + members.length === 0 };
-    return { ...outcome, clean: false, cause };
+      return { ...outcome, terms, clean: claims.length + members.length === 0 };
+    return { ...outcome, terms, clean: false, cause };
   }
 }
 
@@ -125,6 +140,20 @@ async function giveBack(
   if (stat !== undefined && !session.owns(stat)) throw wrong(`${claim.node} belongs to another session`);
   await burials;
   await abortable(releaseTerm(holder, { ...claim, connection: undefined }, next, successor), signal);
+}
+
+/** The term of that election which was handed over to a candidate of this session; `undefined` if none was. */
+async function handedOver(
+  session: Session,
+  election: string,
+  signal: AbortSignal,
+): Promise<ReleasableClaim | undefined> {
+  const seen = await ifThere(readRecord(session, election, signal));
+  if (seen?.value.state !== 'held') return undefined;
+  const node = `${election}/${seen.value.node}`;
+  const stat = await session.retryUntilAnswered(() => session.exists(node), signal);
+  if (stat === undefined || !session.owns(stat)) return undefined;
+  return { record: election, version: seen.version, term: seen.value.term, node };
 }
 
 async function bury(session: Session, member: ReportedMember, signal: AbortSignal): Promise<void> {

@@ -12,6 +12,8 @@ export interface OpenSession {
   readonly timeoutMs: number;
   /** The terms that were led with it, as far as its process reported them. Don't rely on the report. */
   readonly claims: readonly ReleasableClaim[];
+  /** The elections in which it waited: it may have been handed a term that its process could no longer report. Don't rely on the report. */
+  readonly waits: readonly string[];
   /** The groups of shards that it was a member of, as far as its process reported them. Don't rely on the report. */
   readonly members: readonly ReportedMember[];
 }
@@ -24,6 +26,7 @@ export function openSessionOf(session: Session, term?: Term): OpenSession {
     credentials: session.credentials,
     timeoutMs: session.sessionTimeoutMs,
     claims: claim === undefined ? [] : [absoluteClaim(session, claim)],
+    waits: [],
     members: [],
   };
 }
@@ -105,7 +108,8 @@ export class GuardedProcess {
     return [...this.#sessions.values()].map(({ opened, claims, members }) => {
       const { session, credentials, timeoutMs } = opened;
       const led = [...claims.values()].filter((claim) => claim !== undefined);
-      return { session, credentials, timeoutMs, claims: led, members: [...members.values()] };
+      const waits = [...claims].flatMap(([election, claim]) => (claim === undefined ? [election] : []));
+      return { session, credentials, timeoutMs, claims: led, waits, members: [...members.values()] };
     });
   }
 }

@@ -1,9 +1,9 @@
 /** Imports more than 20 modules: most of them type its public methods. `supervision-loop.ts` has what they control. */
 
+import { CandidateMemory } from '../../election/candidate-memory.js';
 import type { Candidate } from '../../election/candidates/candidate.js';
 import type { LeaderElector } from '../../election/leader-elector.js';
 import { ElectionReader, readElection } from '../../election/record/election-reader.js';
-import { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
@@ -69,7 +69,7 @@ export class ElectionSupervisor<T = undefined>
   readonly id: string;
   #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
   readonly #loop: SupervisionLoop<TermLoss, SupervisedElector>;
-  readonly #backoff: RejoinBackoff; // Of all its electors, one after the other.
+  readonly #memory: CandidateMemory; // Of all its electors, one after the other.
   readonly #stopping: StopWithTimeout;
   #shutdown: SignalShutdown<{ term: Term | undefined }> | undefined;
 
@@ -81,16 +81,16 @@ export class ElectionSupervisor<T = undefined>
     const report = (thrown: unknown) => this.report(thrown);
     const emit: EmitEvent = (event, ...args) => this.emit(event, ...args);
     const port = { emit, report, beforeRelease: () => this.#shutdown?.cleanUp() };
-    this.#backoff = new RejoinBackoff(this.#options.environment, this.#options.logger);
+    this.#memory = new CandidateMemory(this.#options.environment, this.#options.logger);
     this.#loop = new SupervisionLoop(this.#options, {
       ...port,
       participate: (session) => {
-        const pauses = { cooldown: this.#loop.cooldown, backoff: this.#backoff };
-        const candidacy = new SupervisedElector(session, this.#options, pauses, port);
+        const lasting = { cooldown: this.#loop.cooldown, memory: this.#memory };
+        const candidacy = new SupervisedElector(session, this.#options, lasting, port);
         this.note('candidacy', candidacy);
         return candidacy;
       },
-      onSettled: () => this.#loop.cooldown.notBefore(this.#backoff.notBeforeMs),
+      onSettled: () => this.#loop.cooldown.notBefore(this.#memory.backoff.notBeforeMs),
       onCleaned: () => this.emit('cleaned'),
       onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
@@ -133,7 +133,7 @@ export class ElectionSupervisor<T = undefined>
     const now = this.#options.environment.clock.now();
     return healthOf(this.#loop.state, {
       now,
-      coolUntil: Math.max(this.#loop.cooldown.untilMs, this.#backoff.notBeforeMs),
+      coolUntil: Math.max(this.#loop.cooldown.untilMs, this.#memory.backoff.notBeforeMs),
     });
   }
 

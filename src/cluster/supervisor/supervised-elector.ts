@@ -1,5 +1,5 @@
+import type { CandidateMemory } from '../../election/candidate-memory.js';
 import { LeaderElector } from '../../election/leader-elector.js';
-import type { RejoinBackoff } from '../../election/rejoin-backoff.js';
 import type { Term } from '../../election/term/term.js';
 import { SessionExpiredError, type StopWait } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
@@ -20,10 +20,10 @@ export interface CandidacyPort {
   beforeRelease(): Promise<void> | undefined;
 }
 
-/** How long the candidate stays out of the election after what it has lost. Both outlive a candidacy. */
-export interface Pauses {
+/** What outlives a candidacy. */
+export interface Lasting {
   readonly cooldown: LostTermCooldown;
-  readonly backoff: RejoinBackoff;
+  readonly memory: CandidateMemory;
 }
 
 /** One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was lost. */
@@ -36,12 +36,12 @@ export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy
   constructor(
     session: Session,
     { path, id, candidacy, guardian, logger }: ResolvedSupervisorOptions,
-    { cooldown, backoff }: Pauses,
+    { cooldown, memory }: Lasting,
     port: CandidacyPort,
   ) {
     this.session = session;
     this.elector = new LeaderElector(session, path, { ...candidacy, id, logger });
-    this.elector.useBackoff(backoff);
+    this.elector.useMemory(memory);
     if (guardian) registerWithGuardian(session, this.elector);
     this.#relay(cooldown, port);
     this.elector.beforeRelease(async (term, lostFor) => {

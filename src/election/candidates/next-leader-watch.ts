@@ -67,7 +67,7 @@ export class NextLeaderWatch implements Watcher {
    */
   async find(refused?: Successor): Promise<Successor | undefined> {
     const { session, node, entry } = this.#leader;
-    if (session.state.name !== 'connected' || node.isGone) return undefined;
+    if (node.isGone) return undefined;
     let successor: Successor | undefined;
     const searching = async () => {
       if (refused?.isFirst === false) successor = await this.search.again(refused.node);

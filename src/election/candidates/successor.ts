@@ -1,6 +1,5 @@
 import type { QueueEntry } from '../../queue/names-and-order.js';
 import type { NodeData } from '../../session/protocol/records.js';
-import { parseRequest } from '../requests/candidate-request.js';
 import { candidateIdOf } from './candidate.js';
 import { leaseOf } from './candidate-uuid.js';
 
@@ -37,11 +36,11 @@ export function firstSuccessor(entry: QueueEntry): FirstSuccessor | undefined {
 
 const LONGEST_DATA_BYTES = 100_000; // A candidate advertises 16 KiB at most. Much longer data couldn't be written with a mark.
 
-/** Any other candidate as a successor; also `undefined` for one that leads or has led, since a node leads only once. */
+/** Any other candidate as a successor. */
 export function markedSuccessor(entry: QueueEntry, { data, stat }: NodeData): MarkedSuccessor | undefined {
   if (data.length > LONGEST_DATA_BYTES) return undefined;
   const leaseMs = leaseOf(entry);
   const id = candidateIdOf(data);
-  if (leaseMs === undefined || id === undefined || parseRequest(data)?.kind === 'lead') return undefined;
+  if (leaseMs === undefined || id === undefined) return undefined;
   return { isFirst: false, id, node: entry.node, leaseMs, data, version: stat.version, czxid: stat.czxid };
 }

@@ -1,5 +1,5 @@
 import { type DemotionReason, SessionExpiredError } from '../../errors.js';
-import { isRefusal } from '../../lease/own-node.js';
+import { isRefusal, RecordLostError } from '../../lease/own-node.js';
 import type { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, whenSettled } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
@@ -37,7 +37,8 @@ export function lossOf(
   if (session.aborted) return session.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
   if (isLoss(reason)) return reason;
   if (!lost.aborted) return 'lease-expired';
-  return isRefusal(lost.reason) ? 'refused' : 'node-deleted';
+  if (isRefusal(lost.reason)) return 'refused';
+  return lost.reason instanceof RecordLostError ? 'record-overwritten' : 'node-deleted';
 }
 
 /**

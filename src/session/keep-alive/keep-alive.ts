@@ -302,8 +302,9 @@ export class KeepAlive {
     } catch (error) {
       batch.refused(error, (node) => this.remove(node));
       this.#batches = undefined;
-      // Nodes that were removed meanwhile may be gone as well. That isn't a loss.
-      const left = HeartbeatBatch.of(batch.nodes.filter((node) => this.has(node)));
+      // Nodes that were removed meanwhile may be gone as well. That isn't a loss. The servers say which part they refuse first, so each node
+      // that is left has a request of its own: however many are gone, the others are confirmed with the second round trip.
+      const left = batch.nodes.filter((node) => this.has(node)).flatMap((node) => HeartbeatBatch.of([node]));
       await Promise.all(left.map((each) => this.#confirm(each, connection)));
     }
   }

@@ -306,7 +306,7 @@ class Steps {
       leastDelayMs: 0,
     };
     const seen = record && seenOf(record);
-    const of = { record: seen, holder: sign, isProtected: false, placeLost: false };
+    const of = { record: seen, holder: sign, isProtected: false, hadPlace: false };
     const step = this.#rules.decide(of, known);
     if (step.do === 'look') this.#look(index, candidate);
     else if (step.do === 'claim') this.#claim(index, step);

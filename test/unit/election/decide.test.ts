@@ -33,7 +33,7 @@ function decided(record: ReadRecord | undefined, of: Partial<KnownRecord> = {}, 
     ...known,
   };
   const read = record && seen(record);
-  return decide({ record: read, holder: UNSEEN, isProtected: false, placeLost: false, ...of }, all);
+  return decide({ record: read, holder: UNSEEN, isProtected: false, hadPlace: false, ...of }, all);
 }
 
 describe('a candidate', () => {
@@ -101,7 +101,7 @@ describe('the first in the queue', () => {
     const waits = { do: 'wait', ms: 1.03 * 8000 + 50 };
     const known = { longestLeaseMs: 8000 };
     expect(decided({ state: 'unreadable', isEmpty: true }, { holder }, known)).toEqual(waits);
-    expect(decided({ state: 'vacant', term: 0 }, { holder, placeLost: true }, known)).toEqual(waits);
+    expect(decided({ state: 'vacant', term: 0 }, { holder, hadPlace: true }, known)).toEqual(waits);
     expect(decided(held(FIRST), { holder }, known)).toEqual({ do: 'wait', ms: DELAY_MS });
   });
 
@@ -109,8 +109,8 @@ describe('the first in the queue', () => {
     const record = { state: 'vacant', term: 0 } as const;
     const holder = { name: 'gone', since: NOW } as const;
     expect(decided(record)).toMatchObject({ do: 'claim' });
-    expect(decided(record, { placeLost: true, holder })).toEqual({ do: 'wait', ms: DELAY_MS });
-    expect(decided({ ...record, term: 1 }, { placeLost: true, holder })).toMatchObject({ do: 'claim' });
+    expect(decided(record, { hadPlace: true, holder })).toEqual({ do: 'wait', ms: DELAY_MS });
+    expect(decided({ ...record, term: 1 }, { hadPlace: true, holder })).toMatchObject({ do: 'claim' });
   });
 
   it('waits for a leader behind it, to which the term was handed over', () => {

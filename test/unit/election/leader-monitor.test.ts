@@ -28,7 +28,7 @@ async function setUp() {
   const leases: number[] = [];
   const host = {
     contender,
-    placeLost: false,
+    hadPlace: false,
     holderLives: () => undefined,
     noteLease: (leaseMs: number) => void leases.push(leaseMs),
     changed: () => undefined,

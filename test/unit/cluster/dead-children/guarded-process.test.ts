@@ -29,7 +29,7 @@ describe('what a guardian knows of a process', () => {
     const known = afterReceiving(opened, waits, leads);
     expect(known.role).toBe('leading');
     expect(known.openSessions()).toEqual([
-      { session: '0x7', credentials, timeoutMs: 6000, claims: [claim], members: [] },
+      { session: '0x7', credentials, timeoutMs: 6000, claims: [claim], waits: [], members: [] },
     ]);
   });
 
