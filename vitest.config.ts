@@ -61,6 +61,7 @@ export default defineConfig({
       },
       project('servers', { ...together, ...waiting }),
       project('secured', waiting),
+      project('processes', { ...together, ...waiting }),
       project('databases', { ...together, ...waiting }),
       project('foreign', { ...together, ...waiting }),
       project('hazards', busy),
