@@ -16,7 +16,7 @@ import {
   stopAndReplace,
   type WeighedFault,
 } from './disturbances.js';
-import { STALL_FAULTS } from './stall-faults.js';
+import { STALL_FAULTS, silenceAfterLateReply } from './stall-faults.js';
 import { overwriteRecord, TAKEOVER_FAULTS } from './takeover-faults.js';
 import type { FaultRate, Host, ObserverHost, World } from './world.js';
 
@@ -295,7 +295,8 @@ const LONGEST_MS = 60_000;
 
 /** Some fault, for some time. */
 export function begin(world: World): void {
-  const { faults: random, ledger } = world;
+  const { faults: random, ledger, lateReplies } = world;
+  if (lateReplies?.chance(0.3) === true) silenceAfterLateReply(world, lateReplies);
   const possible = BY_WEIGHT[world.faultRate];
   let picked = random.pick(possible);
   while (picked[3]?.(world) === false) picked = random.pick(possible);

@@ -1,11 +1,12 @@
 import type { MachineInstant } from '../../src/platform/time/machine-instant.js';
-import type { Random } from '../support/seeded-random.js';
+import { Random } from '../support/seeded-random.js';
 import type { Candidate } from './candidates/candidate.js';
 import { repeatedForMs } from './candidates/repeat-checker.js';
 import { ask, type WeighedFault } from './disturbances.js';
 import { rankOfFirstToFollow, untilReplaced } from './drills.js';
 import { WORST_DRIFT } from './model/ensemble.js';
 import { silentBoundMs } from './recovery.js';
+import { HELD_BACK_FOR_MS } from './takeover-faults.js';
 import type { Host, World } from './world.js';
 
 /** The clocks of the processes run at rates within 1 %. */
@@ -52,6 +53,35 @@ function stallAgain(world: World, host: Host, random: Random, most: number): voi
 
 function someThread(world: World, random: Random) {
   return (leading(world) ?? random.pick(world.hosts)).candidate.environment.thread;
+}
+
+/** Chance for late replies, in a stream of its own: the other faults of a world are the same with them and without. */
+const STREAM = 6;
+const SHARE_OF_WORLDS = 0.25;
+
+/** Chance for the late replies in the world of that seed; `undefined` if it has none. */
+export function lateRepliesOf(seed: number): Random | undefined {
+  const random = new Random(seed, STREAM);
+  return random.chance(SHARE_OF_WORLDS) ? random : undefined;
+}
+
+/**
+ * A leader's heartbeat is committed, and the reply comes late. What it sends after that doesn't arrive. A lease that counted from the reply
+ * would be longer by the time for which the reply was under way.
+ */
+export function silenceAfterLateReply(world: World, random: Random): void {
+  const routes = leading(world)?.routes;
+  if (routes === undefined) return;
+  world.ledger.count('leaders silenced behind a late reply');
+  const [there, back] = [routes.map((each) => each.there), routes.map((each) => each.back)];
+  for (const link of back) link.cut();
+  world.later(random.between(0.5, 0.95) * world.leaseMs, () => {
+    for (const link of there) link.cut();
+    for (const link of back) link.heal(HELD_BACK_FOR_MS);
+    world.later(random.between(1, 2.5) * world.leaseMs, () => {
+      for (const link of there) link.heal();
+    });
+  });
 }
 
 export const STALL_FAULTS: readonly WeighedFault[] = [

@@ -23,7 +23,7 @@ type TakeoverFault = (world: World, random: Random) => void;
 
 const DELAYED_HEARTBEATS = 12;
 /** In these, held-back packets arrive soon. */
-const HELD_BACK_FOR_MS = 5;
+export const HELD_BACK_FOR_MS = 5;
 
 /** The ways in which a process falls silent: it stands still, nothing comes from it or to it, or it is gone with its machine. */
 const SILENCES = ['frozen', 'frozen', 'cut off', 'cut off', 'gone'] as const;

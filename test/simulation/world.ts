@@ -20,7 +20,7 @@ import type { Route } from './network.js';
 import { recoveryBoundMs, servedBoundMs, staleBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Place, SimulatedWorld } from './simulated-world.js';
-import { checkKept } from './stall-faults.js';
+import { checkKept, lateRepliesOf } from './stall-faults.js';
 
 const CANDIDATES = 3;
 
@@ -88,6 +88,8 @@ export class World extends SimulatedWorld {
   readonly surroundings: Surroundings;
   /** For how long main threads may stand still; `undefined` if no thread repeats heartbeats. */
   readonly maxStallMs: number | undefined;
+  /** Chance for late replies, in a world that has them. */
+  readonly lateReplies: Random | undefined;
   /** How long it may take from the end of all faults until there is a leader. */
   readonly recoveryBoundMs: number;
   readonly #kind: 'supervised' | 'elector' | 'curator';
@@ -114,6 +116,7 @@ export class World extends SimulatedWorld {
   constructor(seed: number, rules: Rules, faultRate: FaultRate) {
     super(seed);
     this.faultRate = faultRate;
+    this.lateReplies = faultRate === 'stalls' ? lateRepliesOf(seed) : undefined;
     const { setup } = this;
     const tickMs = setup.pick(faultRate === 'few' ? [2000] : [1000, 2000]);
     const syncLimit = setup.pick([5, 5, 10]);

@@ -1,13 +1,16 @@
 import { expect, it } from 'vitest';
 import { OwnNode } from '../../src/lease/own-node.js';
 import { LeaseCell, SharedLease } from '../../src/lease/shared-lease.js';
+import { machineInstantIn } from '../../src/platform/time/machine-instant.js';
 import {
   type Given,
   HeartbeatRepeater,
   type HeldNode,
 } from '../../src/session/connection-thread/heartbeat-repeater.js';
 import { StallWatch } from '../../src/session/connection-thread/stall-watch.js';
+import { SimulatedThread } from './candidates/thread.js';
 import { simulate } from './run.js';
+import { lateRepliesOf } from './stall-faults.js';
 import { findEach, replace } from './wrong.js';
 
 it('the simulation of stalled main threads finds nothing wrong', async () => {
@@ -93,6 +96,23 @@ findEach([
     found: /^repeat: .* behind its release$/,
     faultRate: 'stalls',
     make: () => giveInstead((given) => ({ ...given, released: [] })),
+  },
+  {
+    what: 'a thread whose leases count from the replies',
+    hint: 27,
+    found: /^two leaders: /,
+    faultRate: 'stalls',
+    canShow: (seed) => lateRepliesOf(seed) !== undefined,
+    make: () =>
+      replace(
+        SimulatedThread.prototype,
+        'proved',
+        (right) =>
+          function (this: SimulatedThread, lease) {
+            const now = machineInstantIn(() => 0, this.machine.sources);
+            right.call(this, lease, now);
+          },
+      ),
   },
   {
     what: 'a thread whose heartbeats check the node, and raise no version',

@@ -4,6 +4,7 @@ import type { GuardianLink } from '../../../src/cluster/dead-children/guardian-l
 import { QueuePlace } from '../../../src/election/queue-place.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
+import { ignore } from '../../../src/platform/async/promises.js';
 import type { Server as Address, Environment } from '../../../src/platform/injected-environment.js';
 import type { Logger } from '../../../src/platform/logging/logger.js';
 import { isLater, type LeaseInstant } from '../../../src/platform/time/clock.js';
@@ -114,19 +115,21 @@ export class SimulatedEnvironment implements Environment {
 
 // ---- what is looked at from outside, and nothing is changed by it ----
 
-for (const way of ['connect', 'takeOver'] as const) {
-  const open = Session[way] as (...how: unknown[]) => Promise<Session>;
+for (const way of ['connect', 'open', 'takeOver'] as const) {
+  const begin = Session[way] as (...how: unknown[]) => Promise<Session>;
+  const note = (session: Session) => {
+    const { environment } = session;
+    if (!(environment instanceof SimulatedEnvironment)) return;
+    environment.sessions.add(session);
+    const { clock } = environment;
+    environment.sessionOpenedAt = clock.watched(() => clock.wallTimeOf(clock.now()));
+    onAbort(session.ended, () => environment.sessions.delete(session));
+  };
   Object.assign(Session, {
-    [way]: async (...how: unknown[]) => {
-      const session = await open.apply(Session, how);
-      const { environment } = session;
-      if (environment instanceof SimulatedEnvironment) {
-        environment.sessions.add(session);
-        const { clock } = environment;
-        environment.sessionOpenedAt = clock.watched(() => clock.wallTimeOf(clock.now()));
-        onAbort(session.ended, () => environment.sessions.delete(session));
-      }
-      return session;
+    [way]: (...how: unknown[]) => {
+      const beginning = begin.apply(Session, how);
+      beginning.then(note, ignore);
+      return beginning;
     },
   });
 }
