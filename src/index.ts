@@ -31,7 +31,7 @@ export type { ElectorState, LeaderElectorEvents } from './election/elector-state
 export { LeaderElector } from './election/leader-elector.js';
 export type { ElectionObserverOptions } from './election/observer/observer.js';
 export { ElectionObserver } from './election/observer/observer.js';
-export type { ElectionObserverEvents } from './election/observer/observer-state.js';
+export type { ElectionObserverEvents } from './election/observer/observer.js';
 export { type RevocationOptions, revokeLeader } from './election/revoke-leader.js';
 export type { Term } from './election/term/term.js';
 export {

@@ -1,4 +1,4 @@
-import { abortable, deferred } from '../platform/async/promises.js';
+import type { ReadingListener, SessionReading } from '../session/observers/observer.js';
 import type { Session } from '../session/session.js';
 import type { OverviewModel } from './model/overview-model.js';
 import type { ServerClock } from './model/server-clock.js';
@@ -8,17 +8,24 @@ import { Tree } from './reading/tree.js';
 /**
  * Everything that an overview reads with one session: the tree below its root and, while the overview is attended, heartbeats and servers.
  */
-export class SessionReading {
+export class OverviewReading implements SessionReading {
   readonly session: Session;
+  readonly listener: ReadingListener<void>;
   readonly #model: OverviewModel;
   readonly #serverClock: ServerClock;
   readonly #tree: Tree;
-  readonly #failed = deferred<never>();
   #polls: readonly { stop(): void }[] = [];
   readonly #unsubscribe: () => void;
 
-  constructor(session: Session, root: string, model: OverviewModel, serverClock: ServerClock) {
+  constructor(
+    session: Session,
+    root: string,
+    model: OverviewModel,
+    serverClock: ServerClock,
+    listener: ReadingListener<void>,
+  ) {
     this.session = session;
+    this.listener = listener;
     this.#model = model;
     this.#serverClock = serverClock;
     model.begin();
@@ -28,11 +35,6 @@ export class SessionReading {
     session.on('suspended', onSuspended).on('resumed', onResumed);
     this.#unsubscribe = () => session.off('suspended', onSuspended).off('resumed', onResumed);
     model.connected(session.state.name === 'connected');
-  }
-
-  /** Called when reading has failed and has to begin anew. */
-  fail(error: unknown): void {
-    this.#failed.reject(error);
   }
 
   /** Begins or ends the reading of heartbeats and servers. */
@@ -52,14 +54,9 @@ export class SessionReading {
     this.#polls = [heartbeats, new ServerPoll(session, (servers) => model.polled(servers))];
   }
 
-  /** Reads until `ended` aborts. @throws its reason, or why reading has failed */
-  async run(ended: AbortSignal): Promise<void> {
-    try {
-      await abortable(this.#failed.promise, ended);
-    } finally {
-      this.#unsubscribe();
-      this.attend(false);
-      this.#tree.stop();
-    }
+  stop(): void {
+    this.#unsubscribe();
+    this.attend(false);
+    this.#tree.stop();
   }
 }

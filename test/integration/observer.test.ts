@@ -83,10 +83,10 @@ function untilExpired(id: string): Promise<void> {
 /** Starts an observer, and records the paths that it reads. */
 async function observeReads(session: Session, path: string) {
   const asked: string[] = [];
-  const getData = session.getData.bind(session);
-  session.getData = (node, options) => {
+  const readAndWatch = session.readAndWatch.bind(session);
+  session.readAndWatch = (node, watcher) => {
     asked.push(node);
-    return getData(node, options);
+    return readAndWatch(node, watcher);
   };
   session.getChildren = () => Promise.reject(new Error('the list is not needed'));
   return { asked, ...(await observe(session, path)) };

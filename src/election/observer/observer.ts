@@ -1,26 +1,28 @@
-import { EnsembleResetError } from '../../errors.js';
-import type { StartOptions } from '../../platform/async/start-with-signal.js';
 import { checkOptions, checkPath } from '../../platform/checks.js';
-import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { type Logger, withFields } from '../../platform/logging/logger.js';
-import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
+import type { Logger } from '../../platform/logging/logger.js';
+import type { Reporting } from '../../platform/logging/reporting-emitter.js';
+import type { EventNames } from '../../platform/safe-emitter.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
-import { ObserverLife } from '../../session/observers/observer-lifecycle.js';
+import { Observer, type ReadingListener } from '../../session/observers/observer.js';
 import { type ObserverSource, resolveSource } from '../../session/observers/observer-sessions.js';
 import type { Session } from '../../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { Candidate } from '../candidates/candidate.js';
-import { LeaderWatch } from './leader-watch.js';
-import {
-  type ElectionObserverEvents,
-  lastReadOf,
-  OBSERVER_EVENTS,
-  type ObserverState,
-  type Seeing,
-  seeing,
-} from './observer-state.js';
+import { isSameLeader, type LeaderSnapshot, leaderOf } from '../record/read-at-once.js';
+import { LeaderReading } from './leader-reading.js';
+
+/** The events of an `ElectionObserver`. They inform, a moment late: no code may act on them as if it led. */
+export interface ElectionObserverEvents {
+  /** Another candidate leads, the leader advertises something else, or (`undefined`) no leader is known. */
+  change(leader: Candidate | undefined): void;
+  /** Something went wrong: a server refused, and the observer tries again; or a listener threw. */
+  error(error: Error): void;
+}
+
+/** @internal */
+export const OBSERVER_EVENTS: EventNames<ElectionObserverEvents> = { change: true, error: true };
 
 /** How many changes wait for the consumer of an iterator that doesn't keep up. */
 const LONGEST_QUEUE = 1000;
@@ -53,15 +55,13 @@ const LONGEST_QUEUE = 1000;
  * ```
  */
 export class ElectionObserver
-  extends ReportingEmitter<ElectionObserverEvents>
+  extends Observer<LeaderSnapshot, Candidate | undefined, ElectionObserverEvents>
   implements AsyncIterable<Candidate | undefined>
 {
   /** The election's path. */
   readonly path: string;
-  readonly #logger: Logger;
-  readonly #life: ObserverLife;
-  readonly #iterators = new Set<DropOldestQueue<Candidate | undefined>>();
-  #state: ObserverState = { name: 'unread' };
+  /** What was read last, while the observer sees. */
+  #seen: { readonly snapshot: LeaderSnapshot; readonly leader: Candidate | undefined } | undefined;
 
   /**
    * @param session - a session, which is left open; a connect string, or a function that gives one; or a supervisor
@@ -72,49 +72,14 @@ export class ElectionObserver
     path: string,
     options?: ElectionObserverOptions,
   ) {
-    super();
-    this.path = checkPath('path', path);
-    const { logger, ...source } = resolveObserverOptions(session, options, (error) => this.report(error));
-    this.#logger = withFields(logger, { election: path });
-    this.#life = new ObserverLife(source, {
-      follow: (each, ended) => this.#follow(each, ended),
-      onBlind: () => this.#loseSight(),
-      onStopped: () => this.#become({ name: 'stopped' }),
-      onError: (error) => this.report(error),
-    });
+    const election = checkPath('path', path);
+    super((onError) => resolveObserverOptions(session, options, onError), { election }, LONGEST_QUEUE);
+    this.path = path;
   }
 
   /** The leader that the last `change` reported. `undefined` if none is known, before `start` and after `stop`. */
   get leader(): Candidate | undefined {
-    return this.#state.name === 'seeing' ? this.#state.leader : undefined;
-  }
-
-  /**
-   * Begins to observe. Resolves after the first read, also if there is no such election; with a connect string or a supervisor, however
-   * long it takes until there is a session. A second call returns the promise of the first one. Handle its rejection, as with any promise.
-   * A rejection because the observer was stopped needn't be handled.
-   *
-   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
-   * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
-   * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
-   * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
-   * @throws ZooKeeperError if a server refuses, for lack of permission for example; the observer then stops
-   */
-  start(options?: StartOptions): Promise<void> {
-    return this.#life.start(options);
-  }
-
-  /**
-   * Stops observing: no event comes after it, and its iterators end. Resolves when its own sessions are closed, after
-   * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
-   */
-  stop(): Promise<void> {
-    return this.#life.stop();
-  }
-
-  /** Stops it, for `await using`: the same as `stop()`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
+    return this.isSeeing ? this.#seen?.leader : undefined;
   }
 
   /**
@@ -124,67 +89,40 @@ export class ElectionObserver
   // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.
   [Symbol.asyncIterator](): AsyncIterator<Candidate | undefined, undefined> &
     AsyncIterable<Candidate | undefined> {
-    const iterator = new DropOldestQueue<Candidate | undefined>(LONGEST_QUEUE, () =>
-      this.#iterators.delete(iterator),
-    );
-    if (this.#state.name === 'stopped') iterator.end();
-    else this.#iterators.add(iterator);
-    if (lastReadOf(this.#state) !== undefined) iterator.push(this.leader);
-    return iterator;
+    return this.iterate();
   }
 
-  #follow(session: Session, ended: AbortSignal): Promise<void> {
-    const watch = new LeaderWatch(
-      session,
-      {
-        path: this.path,
-        state: () => this.#state,
-        onRead: (snapshot) => this.#see(seeing(this.#state, snapshot)),
-        onBlind: () => this.#loseSight(),
-        onError: (error) => this.report(error),
-      },
-      ended,
-    );
-    return watch.run();
+  /** @internal */
+  protected override read(session: Session, listener: ReadingListener<LeaderSnapshot>): LeaderReading {
+    return new LeaderReading(session, this.path, listener);
   }
 
-  #see(next: Seeing): void {
-    const before = lastReadOf(this.#state)?.recordZxid ?? 0n;
-    // The server had caught up before it said so: the record did go back, so the ensemble has lost its data.
-    if (next.recordZxid < before) this.report(new EnsembleResetError(before, next.recordZxid));
-    this.#become(next);
+  /** @internal A leader who is still the same stays the same object: it isn't reported again. */
+  protected override see(snapshot: LeaderSnapshot): boolean {
+    const former = this.#seen;
+    const isSame = former !== undefined && isSameLeader(former.snapshot, snapshot);
+    const leader = isSame ? former.leader : leaderOf(snapshot);
+    this.#seen = { snapshot, leader };
+    if (leader === former?.leader) return false;
+    this.tell(leader);
+    return true;
   }
 
-  #loseSight(): void {
-    if (this.#state.name !== 'seeing') return;
-    const { snapshot, recordZxid } = this.#state;
-    this.#become({ name: 'blind', snapshot, recordZxid });
+  /** @internal */
+  protected override loseSight(): void {
+    const former = this.#seen?.leader;
+    this.#seen = undefined;
+    if (former !== undefined) this.tell(undefined);
   }
 
-  /** The only place that writes the state; reports the leader if it is another one. */
-  #become(next: Exclude<ObserverState, { name: 'unread' }>): void {
-    const { leader: former, state: previous } = { leader: this.leader, state: this.#state };
-    if (previous.name === 'stopped') return;
-    this.#state = next;
-    switch (next.name) {
-      case 'stopped':
-        for (const iterator of this.#iterators) iterator.end();
-        this.#iterators.clear();
-        return;
-      case 'seeing':
-      case 'blind': {
-        this.#life.hasRead();
-        const { leader } = this;
-        if (leader === former && previous.name !== 'unread') return;
-        for (const iterator of this.#iterators) iterator.push(leader);
-        if (leader !== former) this.emit('change', leader);
-      }
-    }
+  /** @internal */
+  protected override get shown(): Candidate | undefined {
+    return this.leader;
   }
 
   /** @internal */
   protected override get reporting(): Reporting<ElectionObserverEvents> {
-    return { events: OBSERVER_EVENTS, logger: this.#logger, message: 'something went wrong in the observer' };
+    return { events: OBSERVER_EVENTS, logger: this.logger, message: 'something went wrong in the observer' };
   }
 }
 

@@ -38,7 +38,7 @@ export class GroupFollower {
     const { session } = reading;
     const failed = (error: unknown) => this.#failed(error);
     this.#group = new GroupReading(session, this.#paths, {
-      onView: (view) => void this.#read(view), // Never rejects.
+      onRead: (view) => void this.#read(view), // Never rejects.
       onRefused: failed,
       onFailed: failed,
     });

@@ -96,6 +96,13 @@ export class FollowedNode<T> implements Watcher {
     return this.#state.name === 'reading' || this.#state.name === 'pausing';
   }
 
+  /** Reads it again, unless that is about to happen: the answer shows what was reported before it. */
+  again(): void {
+    microtask(() => {
+      if (this.#state.name === 'watching') this.#readAt(this.#state.againAtMs);
+    });
+  }
+
   stop(): void {
     const state = this.#leave();
     const mayBeWatched = state.name === 'watching' || state.name === 'reading';

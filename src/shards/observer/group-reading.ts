@@ -2,6 +2,7 @@ import { NoNodeError } from '../../errors.js';
 import { nextTick } from '../../platform/time/timers.js';
 import { queueOf } from '../../queue/names-and-order.js';
 import { DATA, FollowedNode, type FollowedNodeListener } from '../../session/observers/followed-node.js';
+import type { ReadingListener } from '../../session/observers/observer.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -9,15 +10,6 @@ import { parseMember, parseOwned } from '../stored/formats.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import { ShardList } from '../stored/shard-list.js';
 import { GroupView } from './group-view.js';
-
-export interface GroupReadingListener {
-  /** The view may have changed: after the first read of all, and then once for what comes within a turn of the event loop. */
-  onView(view: GroupView): void;
-  /** A server refuses to show one member, which is left out. Called once. */
-  onRefused(error: unknown): void;
-  /** A server refuses, or the session has ended. The reading is of no use any more. */
-  onFailed(error: unknown): void;
-}
 
 /** The first reads of one member, and the watch of its publication. */
 interface Followed {
@@ -33,7 +25,7 @@ interface Followed {
 export class GroupReading {
   readonly #session: Session;
   readonly #paths: GroupPaths;
-  readonly #listener: GroupReadingListener;
+  readonly #listener: ReadingListener<GroupView>;
   readonly #view = new GroupView();
   readonly #group: FollowedNode<NodeData>;
   readonly #queue: FollowedNode<NodeData>;
@@ -48,7 +40,7 @@ export class GroupReading {
   #hasRefused = false;
   #hasStopped = false;
 
-  constructor(session: Session, paths: GroupPaths, listener: GroupReadingListener) {
+  constructor(session: Session, paths: GroupPaths, listener: ReadingListener<GroupView>) {
     this.#session = session;
     this.#paths = paths;
     this.#listener = listener;
@@ -177,9 +169,10 @@ export class GroupReading {
   #changed(): void {
     if (this.#isReportDue) return;
     this.#isReportDue = true;
+    // Once for what comes within a turn of the event loop.
     nextTick(() => {
       this.#isReportDue = false;
-      if (!this.#hasStopped && this.#hasReadAll()) this.#listener.onView(this.#view);
+      if (!this.#hasStopped && this.#hasReadAll()) this.#listener.onRead(this.#view);
     });
   }
 

@@ -1,22 +1,19 @@
 import { InvalidStateError } from '../../errors.js';
-import { abortable } from '../../platform/async/promises.js';
-import type { StartOptions } from '../../platform/async/start-with-signal.js';
 import { checkOptions, checkPath } from '../../platform/checks.js';
-import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { type Logger, withFields } from '../../platform/logging/logger.js';
-import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
+import type { Logger } from '../../platform/logging/logger.js';
+import type { Reporting } from '../../platform/logging/reporting-emitter.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
-import { ObserverLife } from '../../session/observers/observer-lifecycle.js';
+import { Observer, type ReadingListener } from '../../session/observers/observer.js';
 import { type ObserverSource, resolveSource } from '../../session/observers/observer-sessions.js';
 import type { Session } from '../../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
-import { EnsembleHistory, type SessionSource } from '../../session/session-source.js';
+import type { SessionSource } from '../../session/session-source.js';
 import { shardOf } from '../shard-of.js';
 import { GroupPaths } from '../stored/group-paths.js';
+import { GroupReading } from './group-reading.js';
 import type { GroupView, ShardMember } from './group-view.js';
-import { GroupWatch } from './group-watch.js';
 
 /** Options of a `ShardObserver`. */
 export interface ShardObserverOptions {
@@ -43,20 +40,6 @@ export function resolveShardObserverOptions(
   );
   return resolveSource(from, options, { onError, supervisor: 'a supervisor' });
 }
-
-/**
- * What an observer sees.
- *
- * - `unread`: nothing was read yet: `start()` hasn't resolved.
- * - `seeing`: `view` has who owns what, by the last reads.
- * - `blind`: it can no longer read: it has no session, or no server for a session timeout, or a server refuses.
- * - `stopped`: final.
- *
- * unread → seeing ⇄ blind; any → stopped.
- */
-export type ShardObserverState =
-  | { readonly name: 'unread' | 'blind' | 'stopped' }
-  | { readonly name: 'seeing'; readonly view: GroupView };
 
 /** The events of a `ShardObserver`. They inform, a moment late: no code may act on them as if it owned a shard. */
 export interface ShardObserverEvents {
@@ -105,15 +88,15 @@ const NO_OWNERS: Owners = new Map();
  * console.log(observer.ownerOf('order-17')?.data ?? 'no owner is known');
  * ```
  */
-export class ShardObserver extends ReportingEmitter<ShardObserverEvents> implements AsyncIterable<Owners> {
+export class ShardObserver
+  extends Observer<GroupView, Owners, ShardObserverEvents>
+  implements AsyncIterable<Owners>
+{
   /** The group's path. */
   readonly path: string;
   readonly #paths: GroupPaths;
-  readonly #logger: Logger;
-  readonly #life: ObserverLife;
-  readonly #history = new EnsembleHistory();
-  readonly #iterators = new Set<DropOldestQueue<Owners>>();
-  #state: ShardObserverState = { name: 'unread' };
+  /** What was read last, while the observer sees. */
+  #seen: GroupView | undefined;
 
   /**
    * @param session - a session, which is left open; a connect string, or a function that gives one; or a supervisor
@@ -125,19 +108,10 @@ export class ShardObserver extends ReportingEmitter<ShardObserverEvents> impleme
     path: string,
     options?: ShardObserverOptions,
   ) {
-    super();
-    this.path = checkPath('path', path);
+    const group = checkPath('path', path);
+    super((onError) => resolveShardObserverOptions(session, options, onError), { group }, 1);
+    this.path = path;
     this.#paths = new GroupPaths(path);
-    const { logger, ...source } = resolveShardObserverOptions(session, options, (error) =>
-      this.report(error),
-    );
-    this.#logger = withFields(logger, { group: path });
-    this.#life = new ObserverLife(source, {
-      follow: (each, ended) => this.#follow(each, ended),
-      onBlind: () => this.#loseSight(),
-      onStopped: () => this.#stopped(),
-      onError: (error) => this.report(error),
-    });
   }
 
   /**
@@ -183,112 +157,49 @@ export class ShardObserver extends ReportingEmitter<ShardObserverEvents> impleme
   }
 
   /**
-   * Begins to observe. Resolves after the first read, also if there is no such group; with a connect string or a supervisor, however long
-   * it takes until there is a session. A second call returns the promise of the first one. Handle its rejection, as with any promise. A
-   * rejection because the observer was stopped needn't be handled.
-   *
-   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
-   * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
-   * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
-   * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
-   * @throws ZooKeeperError if a server refuses, for lack of permission for example; the observer then stops
-   */
-  start(options?: StartOptions): Promise<void> {
-    return this.#life.start(options);
-  }
-
-  /**
-   * Stops observing: no event comes after it, and its iterators end. Resolves when its own sessions are closed, after
-   * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
-   */
-  stop(): Promise<void> {
-    return this.#life.stop();
-  }
-
-  /** Stops it, for `await using`: the same as `stop()`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
-
-  /**
    * Gives each iterator the present owners as soon as the first read is done, then all owners after every change. It ends without an error
    * when the observer does, after the owners that still wait. A consumer that doesn't keep up gets only the newest ones.
    */
   // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.
   [Symbol.asyncIterator](): AsyncIterator<ReadonlyMap<string, ShardMember>, undefined> &
     AsyncIterable<ReadonlyMap<string, ShardMember>> {
-    const iterator = new DropOldestQueue<Owners>(1, () => this.#iterators.delete(iterator));
-    if (this.#state.name === 'stopped') iterator.end();
-    else this.#iterators.add(iterator);
-    if (this.#hasRead) iterator.push(this.owners);
-    return iterator;
-  }
-
-  get #hasRead(): boolean {
-    return this.#state.name === 'seeing' || this.#state.name === 'blind';
+    return this.iterate();
   }
 
   get #view(): GroupView | undefined {
-    return this.#state.name === 'seeing' ? this.#state.view : undefined;
+    return this.isSeeing ? this.#seen : undefined;
   }
 
-  async #follow(session: Session, ended: AbortSignal): Promise<void> {
-    // A server that is behind has caught up by then: nothing older is shown than with the session before.
-    const reset = await abortable(this.#history.follow(session), this.#life.stopped);
-    if (reset !== undefined) this.report(reset);
-    const watch = new GroupWatch(
-      session,
-      {
-        paths: this.#paths,
-        hasRead: () => this.#hasRead,
-        onView: (view) => this.#see(view),
-        onBlind: () => this.#loseSight(),
-        onError: (error) => this.report(error),
-      },
-      ended,
-    );
-    await watch.run();
+  /** @internal */
+  protected override read(session: Session, listener: ReadingListener<GroupView>): GroupReading {
+    return new GroupReading(session, this.#paths, listener);
   }
 
-  #see(view: GroupView): void {
-    if (this.#state.name === 'stopped') return;
+  /** @internal */
+  protected override see(view: GroupView): boolean {
     const changes = view.settle();
-    const isFirst = this.#state.name === 'unread';
-    if (view !== this.#view) this.#become({ name: 'seeing', view });
-    this.#life.hasRead();
-    this.#tell(changes, isFirst);
+    this.#seen = view;
+    if (changes.size > 0) this.tell(changes);
+    return changes.size > 0;
   }
 
-  #loseSight(): void {
-    if (this.#state.name !== 'seeing') return;
-    const { owners } = this;
-    this.#become({ name: 'blind' });
-    this.#tell(new Map([...owners.keys()].map((shard) => [shard, undefined])), false);
+  /** @internal */
+  protected override loseSight(): void {
+    const owned = [...(this.#seen?.owners.keys() ?? [])];
+    this.#seen = undefined;
+    if (owned.length > 0) this.tell(new Map(owned.map((shard) => [shard, undefined])));
   }
 
-  /** @param isFirst - the first read: iterators wait for it, whatever it has shown */
-  #tell(changes: ReadonlyMap<string, ShardMember | undefined>, isFirst: boolean): void {
-    if (changes.size === 0 && !isFirst) return;
-    for (const iterator of this.#iterators) iterator.push(this.owners);
-    if (changes.size > 0) this.emit('change', changes);
-  }
-
-  #stopped(): void {
-    this.#become({ name: 'stopped' });
-    for (const iterator of this.#iterators) iterator.end();
-    this.#iterators.clear();
-  }
-
-  /** The only place that writes the state. */
-  #become(next: ShardObserverState): void {
-    if (this.#state.name !== 'stopped') this.#state = next;
+  /** @internal */
+  protected override get shown(): Owners {
+    return this.owners;
   }
 
   /** @internal */
   protected override get reporting(): Reporting<ShardObserverEvents> {
     return {
       events: SHARD_OBSERVER_EVENTS,
-      logger: this.#logger,
+      logger: this.logger,
       message: 'something went wrong in the observer',
     };
   }
