@@ -29,9 +29,8 @@ export type { Candidate } from './election/candidates/candidate.js';
 export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';
 export type { ElectorState, LeaderElectorEvents } from './election/elector-state.js';
 export { LeaderElector } from './election/leader-elector.js';
-export type { ElectionObserverOptions } from './election/observer/observer.js';
+export type { ElectionObserverEvents, ElectionObserverOptions } from './election/observer/observer.js';
 export { ElectionObserver } from './election/observer/observer.js';
-export type { ElectionObserverEvents } from './election/observer/observer.js';
 export { type RevocationOptions, revokeLeader } from './election/revoke-leader.js';
 export type { Term } from './election/term/term.js';
 export {

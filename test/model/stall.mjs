@@ -49,7 +49,11 @@ const VARIANTS = [
 /** The rules of the other variants serve what happens in time: without them two candidates never act at once either. */
 const HOLD_TOO = [
   holdsToo(SLOW, 'NO_BOUND', 'repeats go on for as long as the process lives'),
-  holdsToo(SLOW, 'REPEATS_UNBEGUN', 'heartbeats are repeated for a term that has not begun in the main thread'),
+  holdsToo(
+    SLOW,
+    'REPEATS_UNBEGUN',
+    'heartbeats are repeated for a term that has not begun in the main thread',
+  ),
   holdsToo(SLOW, 'REPEATS_RELEASED', 'heartbeats are repeated after the release was written'),
   holdsToo(SLOW, 'ENDS_WITH_TERM', 'repeats end with the term, though its work settles'),
   holdsToo(

@@ -1,5 +1,5 @@
 import { heartbeatNodeOf, queueOf } from '../../queue/names-and-order.js';
-import { ifThere, type ReadOptions } from '../../session/operations.js';
+import { ifThere } from '../../session/operations.js';
 import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from '../candidates/candidate.js';
@@ -37,17 +37,13 @@ export class ElectionReader {
     return leaderOf(await this.snapshot());
   }
 
-  /**
-   * The record and its holder's node. It takes two reads at most, whatever the number of candidates.
-   * @param watch - reports the next change of a node that was read. If the election is missing, nothing is watched
-   */
-  async snapshot(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
-    const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
-    const election = await readNode(this.#path);
-    const held = election === undefined ? undefined : holderOf(election);
+  /** The record and its holder's node. It takes two reads at most, whatever the number of candidates. */
+  async snapshot(): Promise<LeaderSnapshot> {
+    const election = await this.record();
+    const held = election && holderOf(election);
     return snapshotOf(
       election,
-      held === undefined ? undefined : await readNode(`${this.#path}/${held.entry.node}`),
+      held && (await this.#read(() => this.#session.getData(`${this.#path}/${held.entry.node}`))),
     );
   }
 
@@ -60,17 +56,9 @@ export class ElectionReader {
     return (await this.#session.retryUntilAnswered(() => this.#session.exists(path)))?.modifiedAtMs;
   }
 
-  /**
-   * Brings the server up to date: after it, a read shows at least the state that any client has read before. It commits
-   * a write, and then the server has everything that was committed earlier. It needs no permission but to read.
-   */
-  async catchUp(signal: AbortSignal): Promise<void> {
-    await this.#read(() => this.#session.commit([{ kind: 'check', path: this.#path }]), signal);
-  }
-
   /** `undefined` for a node that doesn't exist. */
-  #read<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
-    return ifThere(this.#session.retryUntilAnswered(operation, signal));
+  #read<T>(operation: () => Promise<T>): Promise<T | undefined> {
+    return ifThere(this.#session.retryUntilAnswered(operation));
   }
 }
 

@@ -4,24 +4,15 @@ import { hasSession, type NodeData } from '../../session/protocol/records.js';
 import { type Candidate, parseCandidate } from '../candidates/candidate.js';
 import { parseRecord } from './record.js';
 
-/**
- * What one read of an election shows: its record, and the node of the candidate that the record names. It has the zxids of the transactions
- * that wrote the two. Zxids rise over the ensemble's whole life, even if nodes are deleted and created anew.
- */
+/** What one read of an election shows: its record, and the node of the candidate that the record names. */
 export type LeaderSnapshot =
   /** There is no such election. */
   | { readonly kind: 'missing' }
   /** The record names no candidate: the last term ended cleanly, there was no term yet, or the record can't be read. */
-  | { readonly kind: 'vacant'; readonly recordZxid: bigint }
+  | { readonly kind: 'vacant' }
   /** The record names a candidate whose node is gone: its term ended uncleanly, and no candidate has claimed the next one yet. */
-  | { readonly kind: 'gone'; readonly recordZxid: bigint }
-  | {
-      readonly kind: 'led';
-      readonly recordZxid: bigint;
-      readonly nodeZxid: bigint;
-      readonly term: number;
-      readonly leader: Candidate;
-    };
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'led'; readonly term: number; readonly leader: Candidate };
 
 /** The queue entry that the record names. Only a read of its node shows whether it leads. */
 export function holderOf(election: NodeData): { term: number; entry: QueueEntry } | undefined {
@@ -40,31 +31,16 @@ export function holderOf(election: NodeData): { term: number; entry: QueueEntry 
  */
 export function snapshotOf(election: NodeData | undefined, holder: NodeData | undefined): LeaderSnapshot {
   if (election === undefined) return { kind: 'missing' };
-  const recordZxid = election.stat.mzxid;
   const held = holderOf(election);
-  if (held === undefined) return { kind: 'vacant', recordZxid };
-  if (holder === undefined || !hasSession(holder.stat)) return { kind: 'gone', recordZxid };
+  if (held === undefined) return { kind: 'vacant' };
+  if (holder === undefined || !hasSession(holder.stat)) return { kind: 'gone' };
   // The leader's position is 0 wherever its node is in the queue: the term may have been handed over to it out of turn.
   const leader = parseCandidate(held.entry, 0, holder.data);
-  return { kind: 'led', recordZxid, nodeZxid: holder.stat.mzxid, term: held.term, leader };
+  return { kind: 'led', term: held.term, leader };
 }
 
 export function leaderOf(snapshot: LeaderSnapshot): Candidate | undefined {
   return snapshot.kind === 'led' ? snapshot.leader : undefined;
-}
-
-/**
- * Whether `now` may show an older state than `before`, which was read earlier: the answer may be another server's,
- * which is behind. A missing election has no zxid. So if one read shows it and the other doesn't, it isn't known
- * whether the election was deleted or just created.
- */
-export function isInDoubt(now: LeaderSnapshot, before: LeaderSnapshot | undefined): boolean {
-  if (before === undefined) return false;
-  if (now.kind === 'missing' || before.kind === 'missing') return now.kind !== before.kind;
-  if (now.recordZxid !== before.recordZxid) return now.recordZxid < before.recordZxid;
-  // The same record has the same holder. The data of the holder's node only get newer, and in the end the node is gone for good.
-  if (before.kind === 'gone') return now.kind !== 'gone';
-  return now.kind === 'led' && before.kind === 'led' && now.nodeZxid < before.nodeZxid;
 }
 
 /** Whether both show no leader, or both show the same node with the same term and the same advertised data. */
