@@ -35,7 +35,7 @@ const WITHOUT_SERVER: readonly string[] = ['model', 'searches', 'simulation', 'm
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   for (const find of PROGRAMS[project.name as Group] ?? []) await install(find);
   if (WITHOUT_SERVER.includes(project.name)) return undefined;
-  const asked = project.config.env.CONCLAVE_TEST_SERVER ?? process.env.CONCLAVE_TEST_SERVER;
+  const asked = project.config.env?.CONCLAVE_TEST_SERVER ?? process.env.CONCLAVE_TEST_SERVER;
   const embedded = asked === 'embedded';
   // All groups with a real server share one.
   const place = embedded ? project : project.vitest.getRootProject();
