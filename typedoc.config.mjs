@@ -35,7 +35,7 @@ export default {
   // Names that only shorten a declaration; callers never need them.
   intentionallyNotExported: [
     'Owners',
-    'Access',
+    'VisitorAccess',
     'Visitor',
     'FLAGS',
     'ERROR_CODES',
