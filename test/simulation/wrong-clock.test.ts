@@ -47,7 +47,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a wait by a clock that trusts an uptime in whole seconds',
-    hint: 8,
+    hint: 46,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     canShow: hasWholeSeconds,

@@ -116,7 +116,7 @@ const TWO_LEADERS = /^two leaders: /;
 const WRONG: readonly Wrong[] = [
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 62,
+    hint: 63,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -152,7 +152,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the newest heartbeat, though the claim came after it',
-    hint: 46,
+    hint: 49,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromHeartbeats,
@@ -169,7 +169,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes whatever version the heartbeat node has',
-    hint: 107,
+    hint: 118,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
