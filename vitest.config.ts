@@ -79,6 +79,8 @@ export default defineConfig({
         exclude: runsAll || writesPictures ? [] : LONG_IN_BROWSER,
         ...patient,
         ...besideStorms,
+        // Beside another page, replicas with the default lease lose it.
+        maxWorkers: 1,
       }),
       // One test runs all mutants, in CI at low priority.
       project('mutants', { testTimeout: 1_200_000, ...besideStorms }),
