@@ -1,6 +1,4 @@
-import type { Environment } from '../platform/injected-environment.js';
-import type { Logger } from '../platform/logging/logger.js';
-import { RejoinBackoff } from './rejoin-backoff.js';
+import type { LostTermBackoff } from './lost-term-backoff.js';
 
 /** What a candidate knows of its election from the places in the queue that it has had. It outlasts them, and the candidate's sessions. */
 export class CandidateMemory {
@@ -8,9 +6,9 @@ export class CandidateMemory {
   hadPlace = false;
   /** The longest lease that a leader of the election may have, as far as the candidate has seen, in milliseconds. */
   longestLeaseMs = 0;
-  readonly backoff: RejoinBackoff;
+  readonly backoff: LostTermBackoff;
 
-  constructor(environment: Pick<Environment, 'clock' | 'random'>, logger: Logger) {
-    this.backoff = new RejoinBackoff(environment, logger);
+  constructor(backoff: LostTermBackoff) {
+    this.backoff = backoff;
   }
 }

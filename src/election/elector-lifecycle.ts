@@ -33,6 +33,7 @@ import {
   electorHoldUpOf,
   type LifecycleState,
 } from './elector-state.js';
+import { LostTermBackoff } from './lost-term-backoff.js';
 import { Preparation } from './preparation.js';
 import type { QueuePlace } from './queue-place.js';
 import { Demotion, isLoss, lossOf } from './term/demotion.js';
@@ -79,7 +80,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.path = path;
     this.options = options;
     this.advertisement = new Advertisement(options.id, options.data, options.prepare !== undefined);
-    this.memory = new CandidateMemory(session.environment, options.logger);
+    this.memory = new CandidateMemory(new LostTermBackoff(session.environment, options.logger));
     this.stopping = new StopWithTimeout(this);
     this.report = port.report;
     this.#port = port;
@@ -211,8 +212,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   async lead(place: QueuePlace, claim: Claim): Promise<MarkedSuccessor | undefined> {
     // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
-      if (!this.#stop.aborted && !place.node.isGone && this.#hasConnectionOf(claim))
-        this.memory.backoff.termLostAtOnce();
+      if (!this.#stop.aborted) this.#noteEnd(claim, place.node.isGone ? 'node-deleted' : 'lease-expired', 0);
       return undefined;
     }
     const { lead, logger } = this.options;
@@ -237,12 +237,8 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     });
     place.handleRequests(); // Requests may have come since the claim.
     await ended.promise;
-    this.memory.backoff.termEnded({
-      reason: term.endedFor,
-      lastedMs: this.clock.now() - term.beganAt,
-      leaseMs: this.session.leaseMs,
-      hasConnection: this.#hasConnectionOf(claim),
-    });
+    // If the reason is still asked for, the node is gone.
+    this.#noteEnd(claim, term.endedFor ?? 'node-deleted', this.clock.now() - term.beganAt);
     await this.#untilSettled(term, place);
     const tookMs = this.clock.now() - term.beganAt;
     const wasFruitless = term.endedFor === 'finished' || isLoss(this.#endReason(term));
@@ -250,9 +246,10 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     return term.ending.successor;
   }
 
-  /** Whether the session has had one connection since the claim. */
-  #hasConnectionOf({ connection }: Claim): boolean {
-    return connection !== undefined && connection === this.session.connectionNumber;
+  #noteEnd({ connection }: Claim, reason: DemotionReason, lastedMs: number): void {
+    const { leaseMs, connectionNumber } = this.session;
+    const hasConnection = connection !== undefined && connection === connectionNumber;
+    this.memory.backoff.termEnded({ reason, lastedMs, leaseMs, hasConnection });
   }
 
   /** Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done. */

@@ -970,11 +970,11 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/elector-lifecycle.ts',
-        from: 'return connection !== undefined && connection === this.session.connectionNumber;',
-        to: 'return connection === undefined || connection > 0;',
+        from: 'const hasConnection = connection !== undefined && connection === connectionNumber;',
+        to: 'const hasConnection = connection === undefined || connection > 0;',
       },
     ],
-    file: 'unit/election/rejoin-backoff.test.ts',
+    file: 'unit/election/lost-term-backoff.test.ts',
     test: 'a supervisor > with default options leads again within 10 s when its server restarts three times, each time soon after it was elected',
   },
   {
@@ -984,11 +984,11 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/elector-lifecycle.ts',
-        from: 'return connection !== undefined && connection === this.session.connectionNumber;',
-        to: 'return connection === this.session.connectionNumber && connection === undefined;',
+        from: 'const hasConnection = connection !== undefined && connection === connectionNumber;',
+        to: 'const hasConnection = connection === connectionNumber && connection === undefined;',
       },
     ],
-    file: 'unit/election/rejoin-backoff.test.ts',
+    file: 'unit/election/lost-term-backoff.test.ts',
     test: 'an election whose leases replies can not keep > has at most one term in 5 s',
   },
   {

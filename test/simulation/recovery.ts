@@ -1,5 +1,4 @@
-import { cooldownAfter } from '../../src/cluster/supervisor/lost-term-cooldown.js';
-import { LONGEST_COOLDOWN_MS } from '../../src/election/rejoin-backoff.js';
+import { LONGEST_COOLDOWN_MS } from '../../src/election/lost-term-backoff.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { WAIT_FOR_PREPARED_MS } from './candidates/candidate.js';
 import type { EnsembleTimes } from './model/ensemble.js';
@@ -21,8 +20,6 @@ const HELD_BACK_MS = 3000;
 const DIALING_MS = 1000 + 3 * 1000;
 /** `close` of a session that can't reach a server, and the longest pause of a supervisor that tries again and again. */
 const RESTARTING_MS = 1500 + 5000;
-/** How long a supervisor or an elector that has lost one term after the other stays out, from the end of the last term. */
-const COOLING_MS = Math.max(cooldownAfter(Number.MAX_SAFE_INTEGER, 1), LONGEST_COOLDOWN_MS);
 /** The requests of a claim, the start of a process that takes a dead one's place, and one look at the world. */
 const SMALL_THINGS_MS = 1500;
 /** The clocks of the servers and of the candidates run at rates within 1 %. */
@@ -59,7 +56,8 @@ export function recoveryBoundMs({
   const handoverMs = hasPriorities ? delayMs : 0;
   return (
     HELD_BACK_MS +
-    DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, COOLING_MS, givenUpMs) + DIALING_MS) +
+    DRIFT *
+      (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, LONGEST_COOLDOWN_MS, givenUpMs) + DIALING_MS) +
     DRIFT * (delayMs + handoverMs) +
     SMALL_THINGS_MS
   );

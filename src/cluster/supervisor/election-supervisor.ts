@@ -81,16 +81,13 @@ export class ElectionSupervisor<T = undefined>
     const report = (thrown: unknown) => this.report(thrown);
     const emit: EmitEvent = (event, ...args) => this.emit(event, ...args);
     const port = { emit, report, beforeRelease: () => this.#shutdown?.cleanUp() };
-    this.#memory = new CandidateMemory(this.#options.environment, this.#options.logger);
     this.#loop = new SupervisionLoop(this.#options, {
       ...port,
       participate: (session) => {
-        const lasting = { cooldown: this.#loop.cooldown, memory: this.#memory };
-        const candidacy = new SupervisedElector(session, this.#options, lasting, port);
+        const candidacy = new SupervisedElector(session, this.#options, this.#memory, port);
         this.note('candidacy', candidacy);
         return candidacy;
       },
-      onSettled: () => this.#loop.cooldown.notBefore(this.#memory.backoff.notBeforeMs),
       onCleaned: () => this.emit('cleaned'),
       onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
@@ -100,6 +97,7 @@ export class ElectionSupervisor<T = undefined>
         this.emit('stopped');
       },
     });
+    this.#memory = new CandidateMemory(this.#loop.backoff);
     this.#stopping = new StopWithTimeout({
       clock: this.#options.environment.clock,
       graceMs: () => this.#loop.sessions.leaseMs + (this.#options.candidacy.waitForPreparedMs ?? 0),
@@ -131,10 +129,7 @@ export class ElectionSupervisor<T = undefined>
   /** The supervisor's condition at this moment, for a health check. */
   health(): Health {
     const now = this.#options.environment.clock.now();
-    return healthOf(this.#loop.state, {
-      now,
-      coolUntil: Math.max(this.#loop.cooldown.untilMs, this.#memory.backoff.notBeforeMs),
-    });
+    return healthOf(this.#loop.state, { now, coolUntil: this.#loop.backoff.notBeforeMs });
   }
 
   /**

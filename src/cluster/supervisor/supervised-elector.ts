@@ -7,7 +7,6 @@ import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import { registerWithGuardian } from '../dead-children/guardian-link.js';
 import type { TermLoss } from './cleanup-hook.js';
-import type { LostTermCooldown } from './lost-term-cooldown.js';
 import type { ShutdownProgress } from './signal-shutdown.js';
 import type { EmitEvent } from './supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
@@ -20,12 +19,6 @@ export interface CandidacyPort {
   beforeRelease(): Promise<void> | undefined;
 }
 
-/** What outlives a candidacy. */
-export interface Lasting {
-  readonly cooldown: LostTermCooldown;
-  readonly memory: CandidateMemory;
-}
-
 /** One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was lost. */
 export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy {
   readonly session: Session;
@@ -36,14 +29,14 @@ export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy
   constructor(
     session: Session,
     { path, id, candidacy, guardian, logger }: ResolvedSupervisorOptions,
-    { cooldown, memory }: Lasting,
+    memory: CandidateMemory,
     port: CandidacyPort,
   ) {
     this.session = session;
     this.elector = new LeaderElector(session, path, { ...candidacy, id, logger });
     this.elector.useMemory(memory);
     if (guardian) registerWithGuardian(session, this.elector);
-    this.#relay(cooldown, port);
+    this.#relay(port);
     this.elector.beforeRelease(async (term, lostFor) => {
       // The clean-up of a shutdown comes after the clean-up of the loss.
       if (lostFor === undefined) return await port.beforeRelease();
@@ -91,20 +84,11 @@ export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy
       await abortable(session.whenConnected(), session.ended, stop).catch(ignore); // `loss` says what has come of it.
   }
 
-  #relay(cooldown: LostTermCooldown, { emit, report }: CandidacyPort): void {
-    const { clock } = this.session;
-    let electedAt = 0;
+  #relay({ emit, report }: CandidacyPort): void {
     this.elector
       .on('waiting', (place) => emit('waiting', place))
-      .on('elected', (term) => {
-        electedAt = clock.now();
-        emit('elected', term);
-      })
-      .on('demoted', (term, reason) => {
-        const { sessionTimeoutMs } = this.session;
-        cooldown.termEnded({ reason, lastedMs: clock.now() - electedAt, sessionTimeoutMs });
-        emit('demoted', term, reason);
-      })
+      .on('elected', (term) => emit('elected', term))
+      .on('demoted', (term, reason) => emit('demoted', term, reason))
       .on('error', report);
     this.session.on('expired', () => emit('expired')); // The elector may have left by then.
   }

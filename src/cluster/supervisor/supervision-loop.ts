@@ -1,3 +1,4 @@
+import { LostTermBackoff } from '../../election/lost-term-backoff.js';
 import {
   AuthenticationError,
   CleanupFailedError,
@@ -19,7 +20,6 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { callCleanup, type EndedAttempt } from './cleanup-hook.js';
 import type { LoopOptions } from './loop-options.js';
-import { LostTermCooldown } from './lost-term-cooldown.js';
 import { SessionSequence } from './session-sequence.js';
 import type { Restart } from './supervisor-events.js';
 import type { Loss, Participation, SupervisorState } from './supervisor-state.js';
@@ -47,7 +47,8 @@ export interface LoopPort<P> {
 /** One participation after another, each with its own session: connect, take part; when it has ended, settle, clean up, repeat. */
 export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   readonly sessions: SessionSequence;
-  readonly cooldown: LostTermCooldown;
+  /** It outlasts participations. A loss counts for it. */
+  readonly backoff: LostTermBackoff;
   readonly #options: LoopOptions<L>;
   readonly #port: LoopPort<P>;
   readonly #stop = new AbortController();
@@ -60,7 +61,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   constructor(options: LoopOptions<L>, port: LoopPort<P>) {
     this.#options = options;
     this.#port = port;
-    this.cooldown = new LostTermCooldown(options);
+    this.backoff = new LostTermBackoff(options.environment, options.logger);
     this.sessions = new SessionSequence(options, (error) => {
       this.#reportedBySession = error;
       port.report(error);
@@ -141,7 +142,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     this.#stop.signal.throwIfAborted();
     const { clock } = this.#options.environment;
     this.#become({ name: 'cooling' });
-    const delayMs = Math.max(0, this.cooldown.untilMs - clock.now());
+    const delayMs = Math.max(0, this.backoff.notBeforeMs - clock.now());
     this.#restarting({ attempt: 1, delayMs });
     if (delayMs > 0) await sleep(clock, delayMs, this.#stop.signal);
   }

@@ -1,6 +1,6 @@
 import { registerWithGuardian } from '../../cluster/dead-children/guardian-link.js';
-import type { LostTermCooldown } from '../../cluster/supervisor/lost-term-cooldown.js';
 import type { Participation } from '../../cluster/supervisor/supervisor-state.js';
+import type { LostTermBackoff } from '../../election/lost-term-backoff.js';
 import {
   InvalidStateError,
   SessionExpiredError,
@@ -145,12 +145,12 @@ export class Membership implements Participation<LostShards> {
     return isUnsure ? { shards, reason: 'lease-expired' } : undefined;
   }
 
-  /** Tells the cooldown that it has ended: a member that is lost again and again comes back later and later. */
-  cool(cooldown: LostTermCooldown): void {
+  /** Notes that it has ended: a member that is lost again and again comes back later and later. */
+  noteEnd(backoff: LostTermBackoff): void {
     if (this.#member === undefined) return;
-    const { clock, sessionTimeoutMs } = this.session;
+    const { clock, leaseMs } = this.session;
     const reason = this.loss?.reason ?? 'stopped';
-    cooldown.termEnded({ reason, lastedMs: clock.now() - this.#joinedAt, sessionTimeoutMs });
+    backoff.termEnded({ reason, lastedMs: clock.now() - this.#joinedAt, leaseMs, hasConnection: false });
   }
 
   /** Other shards than before are refused. */

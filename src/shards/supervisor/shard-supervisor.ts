@@ -92,7 +92,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
     this.#loop = new SupervisionLoop(this.#options, {
       participate: (session) => this.#participate(session),
       isFinal: (error) => error instanceof ShardsMismatchError,
-      onSettled: (membership) => membership.cool(this.#loop.cooldown),
+      onSettled: (membership) => membership.noteEnd(this.#loop.backoff),
       onCleaned: () => this.emit('cleaned'),
       onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
@@ -157,7 +157,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
   /** For a health check: the supervisor's condition at this very moment. */
   health(): ShardHealth {
     const now = this.#options.environment.clock.now();
-    return shardHealthOf(this.#loop.state, { now, coolUntil: this.#loop.cooldown.untilMs });
+    return shardHealthOf(this.#loop.state, { now, coolUntil: this.#loop.backoff.notBeforeMs });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { LONGEST_COOLDOWN_MS as COOLDOWN_AT_ONCE_MS } from '../../../src/election/rejoin-backoff.js';
+import { LONGEST_COOLDOWN_MS } from '../../../src/election/lost-term-backoff.js';
 import type { Journal } from './history.js';
 
 export const SERVERS = 3;
@@ -27,9 +27,6 @@ export const TICK_MS = 500;
 export const SYNC_LIMIT = 6;
 /** How long they wait for each other at the beginning, in ticks. */
 export const INIT_LIMIT = 20;
-
-/** How long a candidate stays out of an election at most after it has lost many terms in a row: its supervisor, or its elector. */
-const LONGEST_COOLDOWN_MS = Math.max(12_000, COOLDOWN_AT_ONCE_MS);
 
 /**
  * How soon a worker leads again after the end of all faults, when all servers serve. A process that was killed at the end

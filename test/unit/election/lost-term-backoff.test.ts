@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
+import { LostTermBackoff } from '../../../src/election/lost-term-backoff.js';
 import { parseRecord } from '../../../src/election/record/record.js';
-import { RejoinBackoff } from '../../../src/election/rejoin-backoff.js';
 import type { DemotionReason } from '../../../src/errors.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
@@ -13,7 +13,7 @@ const PATH = '/election';
 
 function setUp(random = 0.5) {
   const clock = new TestClock();
-  const backoff = new RejoinBackoff({ clock, random: () => random }, SILENT);
+  const backoff = new LostTermBackoff({ clock, random: () => random }, SILENT);
   /** The pause after a term that lasted this long and ended for this reason. */
   const pauseAfter = (reason: DemotionReason, lastedMs: number, hasConnection = true) => {
     backoff.termEnded({ reason, lastedMs, leaseMs: LEASE_MS, hasConnection });
@@ -37,48 +37,71 @@ describe('a candidate whose term was lost at once', () => {
     }
   });
 
-  it('loses nothing by it when it has led for two leases since the last one', () => {
-    const { pauseAfter } = setUp();
+  it('begins anew when it has led for two leases since the last one', () => {
+    const { pauseAfter } = setUp(0);
     expect(pauseAfter('lease-expired', 100)).toBe(0);
-    expect(pauseAfter('lease-expired', 1000)).toBe(0);
-    expect(pauseAfter('lease-expired', 100)).toBe(0);
-    expect(pauseAfter('lease-expired', 100)).toBe(13_500);
+    expect(pauseAfter('lease-expired', 1000)).toBe(1000);
+    expect(pauseAfter('lease-expired', 100)).toBe(2000);
+    expect(pauseAfter('lease-expired', 100)).toBe(12_000);
   });
 
-  it('loses nothing by it when the last one was minutes ago', async () => {
+  it('begins anew when the last one was minutes ago', async () => {
     const { clock, pauseAfter } = setUp();
     expect(pauseAfter('lease-expired', 100)).toBe(0);
     await clock.advance(300_001);
     expect(pauseAfter('lease-expired', 100)).toBe(0);
   });
 
-  it('does not take a short term that it gave back, or whose node another client deleted, for a lost or a long one', () => {
-    const { pauseAfter } = setUp();
-    for (const reason of ['resigned', 'node-deleted', 'finished', 'revoked'] as const)
-      expect([pauseAfter(reason, 10), pauseAfter(reason, 10)]).toEqual([0, 0]);
-    expect(pauseAfter('lease-expired', 100)).toBe(0);
-    expect(pauseAfter('resigned', 10)).toBe(0);
-    expect(pauseAfter('lease-expired', 100)).toBe(13_500);
-  });
-
-  it('does not count a term that was lost with its connection, and does not forget those before it', () => {
-    const { pauseAfter } = setUp();
-    for (const reason of ['lease-expired', 'session-expired', 'superseded'] as const)
-      expect([pauseAfter(reason, 10, false), pauseAfter(reason, 10, false)]).toEqual([0, 0]);
-    expect(pauseAfter('lease-expired', 100)).toBe(0);
-    expect(pauseAfter('lease-expired', 100, false)).toBe(0);
-    expect(pauseAfter('lease-expired', 100)).toBe(13_500);
-  });
-
   it('stays out for the longer of two pauses, and not for both', async () => {
-    const { clock, backoff, pauseAfter } = setUp();
+    const { clock, pauseAfter } = setUp();
     pauseAfter('lease-expired', 100);
-    backoff.notBefore(clock.now() + 8000);
     expect(pauseAfter('lease-expired', 100)).toBe(13_500);
-    backoff.notBefore(clock.now() + 60_000);
-    expect(backoff.pauseMs()).toBe(60_000);
-    await clock.advance(59_000);
-    expect(backoff.pauseMs()).toBe(1000);
+    expect(pauseAfter('lease-expired', 100, false)).toBe(13_500);
+    await clock.advance(13_000);
+    expect(pauseAfter('lease-expired', 100, false)).toBe(4500);
+  });
+});
+
+describe('a candidate that gave back its short term', () => {
+  it.each(['resigned', 'finished', 'revoked', 'stopped'] as const)('as %s has lost none', (reason) => {
+    const { pauseAfter } = setUp();
+    expect([pauseAfter(reason, 10), pauseAfter(reason, 10)]).toEqual([0, 0]);
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+    expect(pauseAfter(reason, 10)).toBe(0);
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+  });
+});
+
+describe('a candidate whose terms were lost by the network or another client', () => {
+  const pauses = [0, 1000, 2000, 4000, 8000, 8000];
+
+  it.each<[DemotionReason, boolean]>([
+    ['lease-expired', false],
+    ['session-expired', false],
+    ['superseded', false],
+    ['node-deleted', true],
+    ['record-overwritten', true],
+    ['refused', true],
+  ])('as %s pauses shortly, from the second in a row on', (reason, hasConnection) => {
+    const { pauseAfter } = setUp(0);
+    expect(pauses.map(() => pauseAfter(reason, 10, hasConnection))).toEqual(pauses);
+  });
+
+  it('counts them even if each lasted for minutes, unless they were further apart', async () => {
+    const { clock, pauseAfter } = setUp(0);
+    expect(pauseAfter('session-expired', 200_000)).toBe(0);
+    await clock.advance(299_000);
+    expect(pauseAfter('session-expired', 290_000)).toBe(1000);
+    await clock.advance(301_000);
+    expect(pauseAfter('session-expired', 290_000)).toBe(0);
+  });
+
+  it('and then were lost at once pauses as long as after the first of these', () => {
+    const { pauseAfter } = setUp(0);
+    expect(pauseAfter('session-expired', 10, false)).toBe(0);
+    expect(pauseAfter('lease-expired', 10)).toBe(1000);
+    expect(pauseAfter('session-expired', 10, false)).toBe(2000);
+    expect(pauseAfter('lease-expired', 10)).toBe(12_000);
   });
 });
 
@@ -163,7 +186,7 @@ describe('a supervisor', () => {
     expect(reasons).toEqual(['lease-expired', 'lease-expired', 'lease-expired']);
   });
 
-  it('whose elector stays out of the election says so in its health, and waits for the longer of the two pauses, not for both', async () => {
+  it('that stays out of the election says so in its health', async () => {
     const clock = new TestClock();
     const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
     onTestFinished(() => server.stop());
@@ -185,7 +208,7 @@ describe('a supervisor', () => {
     await clock.advanceUntil(() => electedAt.length === 3);
     const [first, second, third] = electedAt as [number, number, number];
     const pauseMs = third - second - (second - first); // After the first loss there was none.
-    expect(pauseMs).toBeGreaterThan(11_000); // The elector's, of 12 s, begins while the former lease still counts.
-    expect(pauseMs).toBeLessThan(12_000); // With the supervisor's of 1 s after it, it would be longer.
+    expect(pauseMs).toBeGreaterThan(11_000); // It begins while the former lease still counts.
+    expect(pauseMs).toBeLessThan(12_000);
   });
 });
