@@ -1,4 +1,5 @@
 import { NoNodeError, type ZooKeeperError } from '../errors.js';
+import type { BeatingNode } from '../lease/beating-node.js';
 import { afterRead, type Sign, UNSEEN } from '../lease/failure-detector.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { ignore } from '../platform/async/promises.js';
@@ -18,7 +19,7 @@ import { type HeldRecord, parseRecord, type SeenRecord } from './record/record.j
 
 /** The candidate for which the record is followed. */
 export interface LeaderMonitorHost {
-  readonly contender: Contender;
+  readonly contender: Contender<BeatingNode>;
   /** See {@link KnownRecord}. */
   readonly hadPlace: boolean;
   /** A leader of the election may have a lease of this length, in milliseconds. */

@@ -1,10 +1,11 @@
 // Imports more than 20 modules: 24, half of them for types. It connects the queue, which knows nothing of elections, with the record.
 
 import { BadVersionError } from '../errors.js';
+import type { BeatingNode } from '../lease/beating-node.js';
 import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
-import { joinQueue } from '../queue/join.js';
+import { joinWithHeartbeats } from '../queue/join.js';
 import { parseEntry } from '../queue/names-and-order.js';
 import { awaitTurn } from '../queue/turn-wait.js';
 import { ifThere, isUnanswered } from '../session/operations.js';
@@ -55,7 +56,7 @@ export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost 
  * taken once, and given back alone or together with its term. `campaign` has the order of its calls.
  */
 export class QueuePlace implements LeaderMonitorHost {
-  readonly contender: Contender;
+  readonly contender: Contender<BeatingNode>;
   readonly #host: PlaceHost;
   readonly #next: NextLeaderWatch;
   readonly #requestHandler: RequestHandler;
@@ -77,7 +78,7 @@ export class QueuePlace implements LeaderMonitorHost {
   /** Given once the servers have answered the release of the term. */
   given: GivenTerm | undefined;
 
-  private constructor(host: PlaceHost, contender: Contender, record: SeenRecord | undefined) {
+  private constructor(host: PlaceHost, contender: Contender<BeatingNode>, record: SeenRecord | undefined) {
     const { session, options } = host;
     this.contender = contender;
     this.#host = host;
@@ -90,7 +91,7 @@ export class QueuePlace implements LeaderMonitorHost {
 
   /**
    * Joins the queue, and reads the record meanwhile.
-   * @throws the signal's reason, the error that ended the session, or what `joinQueue` and `readRecord` throw.
+   * @throws the signal's reason, the error that ended the session, or what `joinWithHeartbeats` and `readRecord` throw.
    *   Before it throws, it leaves a place that it has taken
    */
   static async join(host: PlaceHost, signal: Abortable): Promise<QueuePlace> {
@@ -100,8 +101,8 @@ export class QueuePlace implements LeaderMonitorHost {
     const { leaseMs, environment } = session; // The lease never gets longer.
     const id = candidateUuid(environment.uuid(), options.priority, leaseMs);
     const reading = ifThere(readRecord(session, path, signal));
-    const join = { id, data: advertisement.bytes(), parse: parseEntry, beats: true, signal };
-    const joining = joinQueue(session, path, join);
+    const join = { id, data: advertisement.bytes(), parse: parseEntry, signal };
+    const joining = joinWithHeartbeats(session, path, join);
     try {
       const [contender, record] = await abortable(Promise.all([joining, reading]), signal);
       if (!host.isRepeated) contender.node.neverRepeat();
@@ -117,7 +118,7 @@ export class QueuePlace implements LeaderMonitorHost {
   }
 
   /** The elector's node in the queue, and its lease. */
-  get node(): Contender['node'] {
+  get node(): BeatingNode {
     return this.contender.node;
   }
 

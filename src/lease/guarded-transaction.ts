@@ -1,6 +1,7 @@
-import { BadVersionError, InvalidStateError, NodeLostError, NoNodeError } from '../errors.js';
+import { InvalidStateError, NodeLostError } from '../errors.js';
 import type { RecordVersion } from '../session/keep-alive/heartbeat-batch.js';
 import type { TransactionPart } from '../session/protocol/records.js';
+import { checkOf, isOfAnotherTerm } from './beating-node.js';
 import type { OwnNode } from './own-node.js';
 
 /**
@@ -77,13 +78,8 @@ export class HolderTransaction implements GuardedTransaction {
     try {
       await node.commit([...checks, ...this.#parts], others);
     } catch (error) {
-      throw error instanceof NodeLostError || this.#isOfAnotherTerm(error) ? this.#ended() : error;
+      throw error instanceof NodeLostError || isOfAnotherTerm(error, this.#record) ? this.#ended() : error;
     }
-  }
-
-  #isOfAnotherTerm(error: unknown): boolean {
-    if (!(error instanceof BadVersionError || error instanceof NoNodeError)) return false;
-    return error.operation === 'multi[check]' && error.path === this.#record?.absolutePath;
   }
 
   #add(part: TransactionPart): this {
@@ -92,10 +88,6 @@ export class HolderTransaction implements GuardedTransaction {
     this.#parts.push(part);
     return this;
   }
-}
-
-function checkOf({ path, version }: RecordVersion): TransactionPart {
-  return { kind: 'check', path, version };
 }
 
 /** A value of any other type is refused when the transaction is committed. */

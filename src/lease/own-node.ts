@@ -10,24 +10,16 @@ import {
 import type { LeaseInstant } from '../platform/time/clock.js';
 import { sleep } from '../platform/time/clock.js';
 import type { Reply } from '../session/connection/reply.js';
-import type { ProvenNode, RecordVersion } from '../session/keep-alive/heartbeat-batch.js';
+import type { ProvenNode } from '../session/keep-alive/heartbeat-batch.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';
-import { HeartbeatNode } from './heartbeat-node.js';
+import type { HeartbeatNode } from './heartbeat-node.js';
 import { Lease } from './lease.js';
 import { SharedLease } from './shared-lease.js';
 
 /** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
 export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
-
-/** What is known of a node when it has been created or found. */
-export interface NodeOrigin {
-  /** When the write that created the node was sent, if known. */
-  readonly sentAt?: LeaseInstant | undefined;
-  /** The path of the heartbeat node that was created with the node, if there is one. */
-  readonly heartbeatPath?: string | undefined;
-}
 
 /** What is held by a node. */
 export interface NodeHolder {
@@ -37,20 +29,17 @@ export interface NodeHolder {
 
 /**
  * An ephemeral node of this session: the session is its `ephemeralOwner`, and another session's node at the path is another node.
- * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that.
- *
- * With a heartbeat node beside it, a lease begins with the sending of a proof, and with nothing else. A proof is a transaction that
- * checks the node and raises the heartbeat node's version. So other sessions see every lease, see src/election/README.md. The proofs of a
- * term that is led by the node also check that the record is at the version of the term ({@link OwnNode.beginTerm}). Without a heartbeat
- * node, as of a lock, a lease begins with any write that found the node.
+ * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that. With which writes a
+ * lease begins is the difference between a {@link LockNode} and a {@link BeatingNode}.
  */
-export class OwnNode implements ProvenNode, NodeListener {
+export abstract class OwnNode implements ProvenNode, NodeListener {
+  /** The heartbeat node, if there is one. */
+  abstract readonly raised: HeartbeatNode | undefined;
   readonly path: string;
   /** The path with the chroot. */
   readonly absolutePath: string;
-  readonly #session: Session;
+  protected readonly session: Session;
   #lease: Lease;
-  #record: RecordVersion | undefined;
   readonly #lost = new LazyAbortController<Error>();
   /** Whether the node is lost or released. */
   #hasEnded = false;
@@ -66,30 +55,19 @@ export class OwnNode implements ProvenNode, NodeListener {
   #mayBeRepeated = true;
   /** A copy of that for a thread that was started before. */
   #copy: SharedLease | undefined;
-  /** The heartbeat node, if there is one. */
-  readonly raised: HeartbeatNode | undefined;
 
-  static of(session: Session, path: string, origin?: NodeOrigin): OwnNode {
-    return new OwnNode(session, path, origin);
-  }
-
-  private constructor(session: Session, path: string, { sentAt, heartbeatPath }: NodeOrigin = {}) {
+  protected constructor(session: Session, path: string) {
     this.path = path;
     this.absolutePath = session.absolute(path);
-    this.#session = session;
+    this.session = session;
     this.#lease = new Lease(session);
-    if (heartbeatPath !== undefined)
-      this.raised = new HeartbeatNode(heartbeatPath, session.absolute(heartbeatPath), (why, cause) =>
-        this.#giveUp(new NodeLostError(`${path} is given up: ${why}`, { cause })),
-      );
-    else if (sentAt !== undefined) this.extendLease(sentAt);
     if (session.ended.aborted) this.handleEvent();
     else session.ended.addEventListener('abort', this);
   }
 
   /** @internal The session has ended. */
   handleEvent(): void {
-    this.lose(this.#session.ended.reason as Error);
+    this.lose(this.session.ended.reason as Error);
   }
 
   /**
@@ -107,7 +85,7 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** Whether the node is known to be gone, with or without its session. */
   get isGone(): boolean {
-    return this.#lost.aborted || this.#session.ended.aborted;
+    return this.#lost.aborted || this.session.ended.aborted;
   }
 
   /** How much of the lease is left, in milliseconds, even if the node is lost or released. */
@@ -123,7 +101,7 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** How long a lease lasts now, in milliseconds. */
   get leaseMs(): number {
-    return this.#session.leaseMs;
+    return this.session.leaseMs;
   }
 
   /** See {@link Lease.proofAgeMs}. */
@@ -138,11 +116,6 @@ export class OwnNode implements ProvenNode, NodeListener {
     return this.#lease.isHeld() || (this.#extendedByThread?.leftMs() ?? 0) > 0;
   }
 
-  /** The record of the term that is led by the node, at the version of the term. */
-  get record(): RecordVersion | undefined {
-    return this.#record;
-  }
-
   /** @internal See {@link ProvenNode.extendedByThread}. */
   get extendedByThread(): readonly SharedArrayBuffer[] {
     if (this.#holders === undefined || !this.isRepeated) return [];
@@ -155,7 +128,7 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** Whether a thread repeats the node's heartbeats while something is held by it. */
   get isRepeated(): boolean {
-    return this.#mayBeRepeated && this.#session.isRepeated;
+    return this.#mayBeRepeated && this.session.isRepeated;
   }
 
   /** What will be held by the node needs no heartbeats while this thread stands still. To be called before anything is held. */
@@ -170,20 +143,20 @@ export class OwnNode implements ProvenNode, NodeListener {
     this.#holders = withMember(this.#holders, holder);
     if (!isFirst || !this.isRepeated) return;
     this.shareLease();
-    this.#session.keepAlive.heldByChanged(this);
+    this.session.keepAlive.heldByChanged(this);
   }
 
   /** The holder no longer holds anything, and its work has settled. */
   letGo(holder: NodeHolder): void {
     if (this.#hasEnded || this.#holders === undefined) return;
     this.#holders = withoutMember(this.#holders, holder);
-    if (this.#holders === undefined && this.isRepeated) this.#session.keepAlive.heldByChanged(this);
+    if (this.#holders === undefined && this.isRepeated) this.session.keepAlive.heldByChanged(this);
   }
 
   /** The lease in memory that other threads read. From the first call on each proof extends it. @throws InvalidStateError if threads share no clock */
   shareLease(): SharedLease {
     if (this.#shared !== undefined) return this.#shared;
-    const shared = new SharedLease(undefined, this.#session.clock.sources);
+    const shared = new SharedLease(undefined, this.session.clock.sources);
     this.#show(shared);
     this.#shared = shared;
     return shared;
@@ -193,7 +166,7 @@ export class OwnNode implements ProvenNode, NodeListener {
   copyLeaseTo(copy: SharedLease): void {
     this.#show(copy);
     this.#copy = copy;
-    if (this.isRepeated) this.#session.keepAlive.heldByChanged(this);
+    if (this.isRepeated) this.session.keepAlive.heldByChanged(this);
   }
 
   #show(lease: SharedLease): void {
@@ -207,8 +180,8 @@ export class OwnNode implements ProvenNode, NodeListener {
     forEachOf(this.#holders, (holder) => holder.leaseShortened());
   }
 
-  /** @internal A write with which a lease begins was sent at `sentAt` and committed. */
-  extendLease(sentAt: LeaseInstant): void {
+  /** A write with which a lease begins was sent at `sentAt` and committed. */
+  protected extendLease(sentAt: LeaseInstant): void {
     if (this.#lost.aborted) return;
     this.#lease.confirmed(sentAt);
     this.#shared?.provedAgo(() => this.#lease.proofAgeMs());
@@ -226,7 +199,7 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** From now on sends heartbeats for the node, which extend its lease again and again. */
   keepAlive(): void {
-    const { keepAlive } = this.#session;
+    const { keepAlive } = this.session;
     if (!this.#hasEnded && !keepAlive.has(this)) keepAlive.add(this);
   }
 
@@ -246,86 +219,44 @@ export class OwnNode implements ProvenNode, NodeListener {
     this.#loseFor(() => new NodeLostError(why));
   }
 
-  /** @internal See {@link ProvenNode.recordLost}. */
-  recordLost(cause?: ZooKeeperError): void {
-    this.#giveUp(new RecordLostError(this.#record?.absolutePath ?? this.absolutePath, cause));
-  }
-
   /** @internal The session may not read the node, so no heartbeat can prove it. The node counts as lost before its lease is over. */
   unreadable(cause: Error): void {
     if (this.#hasEnded) return;
     const why = `the session can no longer prove that ${this.absolutePath} exists (${describe(cause)}), so it gives the node up. The access list of the node has to let the session read it: find out who changed the list`;
-    this.#giveUp(new NodeLostError(why, { cause }));
+    this.giveUp(new NodeLostError(why, { cause }));
   }
 
   /** The node may still be there, but nothing can prove it. The session reports a refusal, which an operator has caused. */
-  #giveUp(error: NodeLostError): void {
+  protected giveUp(error: NodeLostError): void {
     if (this.#hasEnded) return;
     if (isRefusal(error))
-      this.#session.report(error, "the servers refuse this session's heartbeats for a node");
+      this.session.report(error, "the servers refuse this session's heartbeats for a node");
     this.lose(error);
   }
 
+  /** No lease that has begun counts any more. */
+  protected dropLease(): void {
+    this.#lease = new Lease(this.session);
+    this.#shared = undefined;
+  }
+
   /**
-   * Proves now that the node exists, as a heartbeat does, and extends its lease. After a lost reply it is a barrier, too: the
-   * servers have carried out a write that was sent before it, over any connection of this session, or never will.
+   * Writes now what a heartbeat writes, and extends the lease. After a lost reply it is a barrier, too: the servers have carried out a
+   * write that was sent before it, over any connection of this session, or never will.
    * @throws NodeLostError if the node is gone, the error that ended the session, or the signal's reason
    */
   async renew(signal?: Abortable): Promise<void> {
-    await this.#session.retryUntilAnswered(() => this.prove([]), signal);
+    await this.session.retryUntilAnswered(() => this.prove(), signal);
   }
+
+  /** One write of {@link renew}. */
+  protected abstract prove(): Promise<unknown>;
+
+  /** A write of {@link commit} that was sent at `sentAt` found the node. */
+  protected abstract found(sentAt: LeaseInstant): void;
 
   /**
-   * Begins a term, by a proof together with `parts`, which check or write the record. Its lease begins with the sending of that write: no
-   * lease of an earlier term counts. From then on heartbeats extend it, each of which the servers carry out only while the record has the
-   * version of the term.
-   * @param record - the version that the record has after the write
-   * @returns the results of `parts`
-   * @throws as {@link commit} does, or the servers' refusal of a part; then no term has begun
-   */
-  async beginTerm(
-    parts: readonly TransactionPart[],
-    record: Omit<RecordVersion, 'absolutePath'>,
-  ): Promise<Reply<PartResult[]>> {
-    this.#session.keepAlive.remove(this); // A heartbeat that is on its way belongs to another version of the record.
-    this.#record = undefined;
-    this.#lease = new Lease(this.#session);
-    this.#shared = undefined;
-    const reply = await this.prove(parts);
-    this.#record = { ...record, absolutePath: this.#session.absolute(record.path) };
-    this.keepAlive();
-    return reply;
-  }
-
-  /** Whether the node has a lease of the term that began with this version of the record. */
-  hasLeaseOf(version: number): boolean {
-    return this.#record?.version === version && this.isHeld();
-  }
-
-  /**
-   * Writes `parts` in one transaction with a proof of the node. The lease begins with the sending of it.
-   * @returns the results of `parts`
-   * @throws as {@link commit} does
-   */
-  async prove(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
-    const { raised } = this;
-    if (raised === undefined) return await this.commit(parts);
-    try {
-      const reply = await this.#commitGuarded([raised.raise, ...parts], [this]);
-      const [proof, ...value] = reply.value;
-      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);
-      this.#lost.throwIfAborted();
-      return { ...reply, value };
-    } catch (error) {
-      if (!raised.raiseRefused(error)) throw error;
-      raised.refused(error);
-      throw this.#lost.reason ?? error;
-    }
-  }
-
-  /**
-   * Writes `parts` in one transaction, which the servers carry out only while the node exists. A lease begins with it only if there is
-   * no heartbeat node: no other session would see a lease that began with a write which doesn't raise a version.
+   * Writes `parts` in one transaction, which the servers carry out only while the node exists.
    * @param others - further nodes of this session that have to exist
    * @throws NodeLostError if one of the nodes is gone; then nothing is written
    * @throws the errors of `Session.commit`
@@ -335,8 +266,8 @@ export class OwnNode implements ProvenNode, NodeListener {
     others: readonly OwnNode[] = [],
   ): Promise<Reply<PartResult[]>> {
     const guards = [this, ...others];
-    const reply = await this.#commitGuarded(parts, guards);
-    for (const guard of guards) if (guard.raised === undefined) guard.extendLease(reply.sentAt);
+    const reply = await this.commitGuarded(parts, guards);
+    for (const guard of guards) guard.found(reply.sentAt);
     return reply;
   }
 
@@ -345,14 +276,15 @@ export class OwnNode implements ProvenNode, NodeListener {
     return [{ kind: 'delete', path: this.path }, ...(this.raised?.deletion ?? [])];
   }
 
-  async #commitGuarded(
+  /** As {@link commit}, without an effect on leases. */
+  protected async commitGuarded(
     parts: readonly TransactionPart[],
-    guards: readonly OwnNode[],
+    guards: readonly OwnNode[] = [this],
   ): Promise<Reply<PartResult[]>> {
     for (const { lost } of guards) lost.throwIfAborted();
     try {
       const checks = guards.map(({ path }) => ({ kind: 'check', path }) as const);
-      const reply = await this.#session.commit([...checks, ...parts]);
+      const reply = await this.session.commit([...checks, ...parts]);
       return { ...reply, value: reply.value.slice(checks.length) };
     } catch (error) {
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
@@ -383,12 +315,12 @@ export class OwnNode implements ProvenNode, NodeListener {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     // Now, because a thread must not send a heartbeat behind the write that the caller sends next.
-    if (this.#holders !== undefined && this.isRepeated) this.#session.keepAlive.remove(this);
+    if (this.#holders !== undefined && this.isRepeated) this.session.keepAlive.remove(this);
     this.#watch?.stop();
     // The next contender waits for the deletion, which the caller sends next. The rest follows while the deletion is on its way.
     microtask(() => {
-      this.#session.keepAlive.remove(this);
-      this.#session.ended.removeEventListener('abort', this);
+      this.session.keepAlive.remove(this);
+      this.session.ended.removeEventListener('abort', this);
     });
   }
 
@@ -398,7 +330,7 @@ export class OwnNode implements ProvenNode, NodeListener {
    */
   async deleteForSure(): Promise<void> {
     const paths = this.deletions.map(({ path }) => path);
-    await Promise.all(paths.map((path) => deleteForSure(this.#session, path)));
+    await Promise.all(paths.map((path) => deleteForSure(this.session, path)));
   }
 
   /** The node is gone. The first reason counts. */
@@ -414,7 +346,7 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** Watches the node from now on, if it isn't watched yet. Without this call the first heartbeat begins the watch. */
   watch(): void {
-    if (!this.#hasEnded) this.#watch ??= new NodeWatch(this.#session, this.path, this);
+    if (!this.#hasEnded) this.#watch ??= new NodeWatch(this.session, this.path, this);
   }
 
   /** @internal */
@@ -424,7 +356,7 @@ export class OwnNode implements ProvenNode, NodeListener {
 
   /** @internal The node's data and stat, first after the watch began and then after each change. */
   read({ data, stat }: NodeData): void {
-    if (!this.#session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
+    if (!this.session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
     this.#lastRead = { data, version: stat.version };
     if (!this.#hasEnded) this.#onRead(this.#lastRead);
   }
@@ -443,18 +375,6 @@ export function isRefusal(lost: unknown): boolean {
   return (
     cause instanceof ZooKeeperError && !(cause instanceof NoNodeError || cause instanceof BadVersionError)
   );
-}
-
-/** The record of the term that was led by a node isn't the term's any more, or the session may no longer read it. */
-export class RecordLostError extends NodeLostError {
-  /** @param path - the absolute path of the record */
-  constructor(path: string, cause?: ZooKeeperError) {
-    const why = cause === undefined ? '' : ` (${describe(cause)})`;
-    super(
-      `the servers refuse the writes of this term: another client has written ${path}, or has changed who may read it${why}`,
-      { cause },
-    );
-  }
 }
 
 const FIRST_PAUSE_MS = 100;

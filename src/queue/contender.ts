@@ -1,7 +1,6 @@
-import { OwnNode } from '../lease/own-node.js';
+import type { OwnNode } from '../lease/own-node.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
-import type { LeaseInstant } from '../platform/time/clock.js';
 import type { ChildNames } from '../session/protocol/child-names.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
@@ -12,14 +11,10 @@ import { untilGone } from './predecessor-watch.js';
 import type { TurnRule } from './turn-rule.js';
 
 /** The facts about a contender's node when it has been created or found. */
-interface CreatedNode {
-  readonly path: string;
+interface CreatedNode<N> {
+  readonly node: N;
   readonly entry: QueueEntry;
   readonly czxid: bigint;
-  /** When its creation was sent, if known. */
-  readonly sentAt?: LeaseInstant;
-  /** The path of its heartbeat node, if it has one. */
-  readonly heartbeatPath: string | undefined;
   readonly listing?: SentListing;
 }
 
@@ -43,7 +38,7 @@ export class SentListing {
  * ZooKeeper's lock recipe, with Curator's protection against lost replies: the node's name contains a fresh uuid for every join.
  * So if the creation of a node was never answered, the node can be found again.
  */
-export class Contender {
+export class Contender<out N extends OwnNode = OwnNode> {
   /** @internal */
   readonly session: Session;
   /** The queue's path. */
@@ -52,7 +47,7 @@ export class Contender {
   /** The transaction that created the node. It rises from one contender to the next, even if the queue was deleted in between. */
   readonly czxid: bigint;
   /** The contender's node, and its lease. */
-  readonly node: OwnNode;
+  readonly node: N;
   readonly #parse: EntryParser;
   /** Kept until it is used. */
   #listing: SentListing | undefined;
@@ -63,14 +58,14 @@ export class Contender {
     session: Session,
     queue: string,
     parse: EntryParser,
-    { path, entry, czxid, sentAt, heartbeatPath, listing }: CreatedNode,
+    { node, entry, czxid, listing }: CreatedNode<N>,
   ) {
     this.session = session;
     this.queue = queue;
     this.#parse = parse;
     this.entry = entry;
     this.czxid = czxid;
-    this.node = OwnNode.of(session, path, { sentAt, heartbeatPath });
+    this.node = node;
     this.#listing = listing;
   }
 

@@ -1,6 +1,10 @@
 import { NodeLostError, NoNodeError } from '../errors.js';
+import { BeatingNode } from '../lease/beating-node.js';
+import { LockNode } from '../lease/lock-node.js';
+import type { OwnNode } from '../lease/own-node.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { ignore } from '../platform/async/promises.js';
+import type { LeaseInstant } from '../platform/time/clock.js';
 import { LostRequest } from '../session/connection/connection-end.js';
 import type { Reply } from '../session/connection/reply.js';
 import { isUnanswered } from '../session/operations.js';
@@ -30,11 +34,6 @@ export interface JoinOptions {
   readonly access?: Access | undefined;
   /** Which children count as contenders. @default children with names as Conclave and Curator give them */
   readonly parse?: EntryParser;
-  /**
-   * Whether the contender gets a heartbeat node, see `OwnNode`. One transaction creates both nodes.
-   * @default false
-   */
-  readonly beats?: boolean;
   /** Once it has aborted, no node is created. The join still looks for a node that may exist already. */
   readonly signal?: Abortable;
 }
@@ -46,15 +45,42 @@ export interface JoinOptions {
  * @throws RequestTooLargeError if the server ended the connection each time that it was asked to create the node; there is no node then
  * @throws UnprotectedPathError if the queue's path isn't protected, the error that ended the session, or a server's `ZooKeeperError`
  */
-export async function joinQueue(
+export function joinQueue(
   session: Session,
   queue: string,
   options: JoinOptions = {},
-): Promise<Contender> {
-  const { data = NO_DATA, access, purpose, signal, parse = parseLockEntry, beats = false } = options;
+): Promise<Contender<LockNode>> {
   const uuid = options.id ?? session.environment.uuid();
+  return join(session, queue, options, { uuid, own: (path, sentAt) => LockNode.of(session, path, sentAt) });
+}
+
+/** As {@link joinQueue}, with a heartbeat node. One transaction creates both nodes. */
+export function joinWithHeartbeats(
+  session: Session,
+  queue: string,
+  options: JoinOptions & { readonly id: string },
+): Promise<Contender<BeatingNode>> {
+  const heartbeatPath = `${queue}/${heartbeatNodeFor(options.id)}`;
+  const own = (path: string) => BeatingNode.of(session, path, heartbeatPath);
+  return join(session, queue, options, { uuid: options.id, own, heartbeatPath });
+}
+
+/** The nodes of one contender. */
+interface NodesToCreate<N> {
+  readonly uuid: string;
+  readonly heartbeatPath?: string;
+  /** @param sentAt - when the creation was sent, if known */
+  own(path: string, sentAt?: LeaseInstant): N;
+}
+
+async function join<N extends OwnNode>(
+  session: Session,
+  queue: string,
+  { data = NO_DATA, access, purpose, signal, parse = parseLockEntry }: JoinOptions,
+  nodes: NodesToCreate<N>,
+): Promise<Contender<N>> {
+  const { uuid, heartbeatPath } = nodes;
   const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
-  const heartbeatPath = beats ? `${queue}/${heartbeatNodeFor(uuid)}` : undefined;
   const request = new LostRequest();
   for (;;) {
     // In the usual case the code doesn't await anything here, so the request is written before any other work.
@@ -72,7 +98,7 @@ export async function joinQueue(
       const confirming = session.guard.confirm(queue);
       confirming?.catch(ignore); // `stayIf` handles it, unless the creation fails.
       const { value: path, zxid: czxid, sentAt } = await creating;
-      const created = { path, entry: entryOf(path), czxid, sentAt, heartbeatPath, listing };
+      const created = { node: nodes.own(path, sentAt), entry: entryOf(path), czxid, listing };
       const contender = new Contender(session, queue, parse, created);
       if (confirming !== undefined) await stayIf(confirming, contender);
       return contender;
@@ -82,7 +108,7 @@ export async function joinQueue(
         await session.ensurePath(queue, access);
       } else if (!isUnanswered(error)) throw error;
       else {
-        const found = await findCreated(session, queue, uuid, parse, heartbeatPath);
+        const found = await findCreated(session, queue, parse, nodes);
         if (found === undefined) {
           request.countLoss(error);
           continue;
@@ -124,24 +150,23 @@ async function createBoth(
 }
 
 /** After a creation whose reply was lost: finds the node, or makes sure that the node can't appear later. */
-async function findCreated(
+async function findCreated<N extends OwnNode>(
   session: Session,
   queue: string,
-  id: string,
   parse: EntryParser,
-  heartbeatPath: string | undefined,
-): Promise<Contender | undefined> {
+  { uuid, own }: NodesToCreate<N>,
+): Promise<Contender<N> | undefined> {
   try {
     // This commits a write over the current connection. The servers have carried out requests from an earlier connection of this
     // session before it, or they refuse them (the session has moved). A read after it shows the outcome.
     await session.retryUntilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
     const children = await session.retryUntilAnswered(() => session.getChildren(queue));
-    for (const entry of queueOf(children, parseLockEntry).filter((each) => each.id === id)) {
+    for (const entry of queueOf(children, parseLockEntry).filter((each) => each.id === uuid)) {
       const path = `${queue}/${entry.node}`;
       const stat = await session.retryUntilAnswered(() => session.exists(path));
       // Never adopt a node of another session: it goes when that session ends (CURATOR-498, -696).
       if (stat !== undefined && session.owns(stat))
-        return new Contender(session, queue, parse, { path, entry, czxid: stat.czxid, heartbeatPath });
+        return new Contender(session, queue, parse, { node: own(path), entry, czxid: stat.czxid });
     }
     return undefined;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OwnNode } from '../../src/lease/own-node.js';
+import { LockNode } from '../../src/lease/lock-node.js';
 import type { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { ConnectionTracker } from '../support/conclave/connection-tracker.js';
@@ -37,7 +37,7 @@ async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) 
   }
   const path = uniquePath('half-open');
   const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-  if (holding === 'a node kept alive') OwnNode.of(session, path, { sentAt }).keepAlive();
+  if (holding === 'a node kept alive') LockNode.of(session, path, sentAt).keepAlive();
   /** Which of these the session is connected to. */
   const current = <T>(places: readonly T[]) => places[proxies.indexOf(environment.serverAmong(proxies))] as T;
   return { session, path, proxies, current };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
-import { OwnNode } from '../../src/lease/own-node.js';
+import { LockNode } from '../../src/lease/lock-node.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import type { QueuePosition } from '../../src/queue/turn-wait.js';
@@ -213,7 +213,7 @@ describe.concurrent('leases of a third of the session timeout', () => {
       const nodes = await holders(cast, THIRD_MS, async (session) => {
         const path = uniquePath('held');
         const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-        const own = OwnNode.of(session, path, { sentAt });
+        const own = LockNode.of(session, path, sentAt);
         own.keepAlive();
         return { path, heldUntil: watchHeld(own), ...(await watchNode(observer, path)) };
       });

@@ -11,7 +11,7 @@ import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import type { Logger } from '../../src/platform/logging/logger.js';
-import { joinQueue } from '../../src/queue/join.js';
+import { joinWithHeartbeats } from '../../src/queue/join.js';
 import { heartbeatNodeOf, parseEntry } from '../../src/queue/names-and-order.js';
 import { connectSource } from '../../src/session/connection/server-list.js';
 import type { Session } from '../../src/session/session.js';
@@ -297,7 +297,7 @@ describe('the guardian of a process that dies right after a term was handed over
     const session = await open(TIMES);
     const id = candidateUuid(randomUUID(), 0, session.leaseMs);
     const data = serializeCandidate('next', undefined);
-    await clock.advanceUntil(joinQueue(session, PATH, { id, data, parse: parseEntry, beats: true }));
+    await clock.advanceUntil(joinWithHeartbeats(session, PATH, { id, data, parse: parseEntry }));
     const last = await join('last');
     await clock.advanceUntil(last.elector.start());
     await clock.advance(10_000);

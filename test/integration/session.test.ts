@@ -10,7 +10,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
-import { OwnNode } from '../../src/lease/own-node.js';
+import { LockNode } from '../../src/lease/lock-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
 import { Session } from '../../src/session/session.js';
@@ -332,7 +332,7 @@ describe('a session whose connection goes', () => {
     const observer = await openSession();
     const events = recordEvents(session, ...EVENTS);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = OwnNode.of(session, value, { sentAt });
+    const own = LockNode.of(session, value, sentAt);
     proxy.cut();
     await until(async () => (await observer.exists(value)) === undefined, 'the expiry');
     const expired = nextEvent(session, 'expired');
@@ -528,7 +528,7 @@ describe('a node of a session', () => {
     const session = await openSession();
     const other = await openSession();
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = OwnNode.of(session, value, { sentAt });
+    const own = LockNode.of(session, value, sentAt);
     own.watch();
     expect(own.isHeld()).toBe(true);
     await other.remove(value);
@@ -541,7 +541,7 @@ describe('a node of a session', () => {
     const session = await openSession();
     const other = await openSession();
     const { value } = await other.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = OwnNode.of(session, value);
+    const own = LockNode.of(session, value);
     own.watch();
     expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
   });
@@ -549,7 +549,7 @@ describe('a node of a session', () => {
   it('stays under lease as long as heartbeats are answered, and not without', async () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 6000, leaseMs: 1000 });
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = OwnNode.of(session, value, { sentAt });
+    const own = LockNode.of(session, value, sentAt);
     own.keepAlive();
     const end = performance.now() + 1500;
     while (performance.now() < end) {

@@ -481,8 +481,8 @@ export const MUTANTS = [
     danger: 'nothing shows that the record was the term’s when that lease began',
     edits: [
       {
-        file: 'lease/own-node.ts',
-        from: '    this.#record = undefined;\n    this.#lease = new Lease(this.#session);\n',
+        file: 'lease/beating-node.ts',
+        from: '    this.#record = undefined;\n    this.dropLease();\n',
         to: '    this.#record = undefined;\n',
       },
     ],
@@ -653,9 +653,9 @@ export const MUTANTS = [
     danger: 'no candidate sees that lease: another candidate takes over while it lasts',
     edits: [
       {
-        file: 'lease/own-node.ts',
-        from: 'if (guard.raised === undefined) guard.extendLease(reply.sentAt);',
-        to: 'guard.extendLease(reply.sentAt);',
+        file: 'lease/beating-node.ts',
+        from: 'protected found(): void {',
+        to: 'protected found(sentAt: LeaseInstant): void {\n    this.extendLease(sentAt);',
       },
     ],
     file: 'unit/takeover-precautions.test.ts',
@@ -696,9 +696,9 @@ export const MUTANTS = [
       'a candidate that has followed the claimant since before the claim takes over while that lease lasts',
     edits: [
       {
-        file: 'lease/own-node.ts',
-        from: '[raised.raise, ...parts], [this]);\n      const [proof, ...value] = reply.value;\n      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);',
-        to: 'parts, [this]);\n      const { value } = reply;\n      this.extendLease(reply.sentAt);',
+        file: 'lease/beating-node.ts',
+        from: '[raised.raise, ...ofTerm, ...parts]);\n      const [proof] = reply.value;\n      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);\n      this.lost.throwIfAborted();\n      return { ...reply, value: reply.value.slice(1 + ofTerm.length) };',
+        to: '[...ofTerm, ...parts]);\n      this.extendLease(reply.sentAt);\n      this.lost.throwIfAborted();\n      return { ...reply, value: reply.value.slice(ofTerm.length) };',
       },
     ],
     file: 'unit/takeover-precautions.test.ts',

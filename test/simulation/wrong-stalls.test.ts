@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { BeatingNode } from '../../src/lease/beating-node.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import { LeaseCell, SharedLease } from '../../src/lease/shared-lease.js';
 import { machineInstantIn } from '../../src/platform/time/machine-instant.js';
@@ -80,7 +81,7 @@ findEach([
       const right = Object.getOwnPropertyDescriptor(OwnNode.prototype, 'extendedByThread') ?? {};
       Object.defineProperty(OwnNode.prototype, 'extendedByThread', {
         ...right,
-        get(this: OwnNode) {
+        get(this: BeatingNode) {
           const held: readonly SharedArrayBuffer[] = right.get?.call(this);
           return held.length > 0 || this.record === undefined
             ? held

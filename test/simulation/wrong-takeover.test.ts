@@ -2,9 +2,11 @@ import { vi } from 'vitest';
 import type { KnownRecord } from '../../src/election/decide.js';
 import { LeaderMonitor } from '../../src/election/leader-monitor.js';
 import type * as Transitions from '../../src/election/term/transactions.js';
+import { BeatingNode } from '../../src/lease/beating-node.js';
 import type * as Silence from '../../src/lease/failure-detector.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
 import { OwnNode } from '../../src/lease/own-node.js';
+import type { LeaseInstant } from '../../src/platform/time/clock.js';
 import { heartbeatNodeOf } from '../../src/queue/names-and-order.js';
 import type { Stat, TransactionPart } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
@@ -100,8 +102,8 @@ function undoAll(each: readonly (() => void)[]): () => void {
 
 /** The session of each node that is created meanwhile. */
 function keepSessions(sessions: WeakMap<OwnNode, Session>): () => void {
-  return replace(OwnNode, 'of', (right) => (session, ...more) => {
-    const node = right.call(OwnNode, session, ...more);
+  return replace(BeatingNode, 'of', (right) => (session, ...more) => {
+    const node = right.call(BeatingNode, session, ...more);
     sessions.set(node, session);
     return node;
   });
@@ -113,6 +115,12 @@ function machineOf(session: Session): Machine {
 
 const TWO_LEADERS = /^two leaders: /;
 
+/** What only the nodes themselves may call. */
+interface LeaseOfNode {
+  found(sentAt: LeaseInstant): void;
+  extendLease(sentAt: LeaseInstant): void;
+}
+
 const WRONG: readonly Wrong[] = [
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
@@ -120,11 +128,9 @@ const WRONG: readonly Wrong[] = [
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
-      replace(OwnNode.prototype, 'commit', (right) => {
-        return async function (this: OwnNode, ...given) {
-          const reply = await right.apply(this, given);
-          this.extendLease(reply.sentAt);
-          return reply;
+      replace(BeatingNode.prototype as unknown as LeaseOfNode, 'found', () => {
+        return function (this: LeaseOfNode, sentAt) {
+          this.extendLease(sentAt);
         };
       }),
   },

@@ -4,7 +4,7 @@ import type { LeaderElectorOptions } from '../../src/election/elector-options.js
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { NodeLostError, SessionClosedError, SessionExpiredError } from '../../src/errors.js';
-import { OwnNode } from '../../src/lease/own-node.js';
+import { LockNode } from '../../src/lease/lock-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { joinQueue } from '../../src/queue/join.js';
@@ -89,7 +89,7 @@ describe('a node of another session', () => {
     const { clock, open } = await startServer();
     const [other, session] = [await open(), await open()];
     await other.create('/mine', { mode: 'ephemeral' });
-    const own = OwnNode.of(session, '/mine');
+    const own = LockNode.of(session, '/mine');
     own.watch();
     await clock.advance(1000);
     expect(own.signal.reason).toBeInstanceOf(NodeLostError);
@@ -101,7 +101,7 @@ describe('a lease', () => {
     const { clock, server, open } = await startServer();
     const session = await open();
     await session.create('/mine', { mode: 'ephemeral' });
-    const own = OwnNode.of(session, '/mine');
+    const own = LockNode.of(session, '/mine');
     server.delay(900, { only: 'multi' });
     await clock.advanceUntil(own.renew());
     expect(own.remainingMs()).toBe(LEASE_MS - 900);

@@ -4,9 +4,8 @@ import { parseRecord } from '../../src/election/record/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { takeoverParts } from '../../src/election/term/transactions.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
+import { BeatingNode } from '../../src/lease/beating-node.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
-import { OwnNode } from '../../src/lease/own-node.js';
-import { leaseStart } from '../../src/platform/time/clock.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
@@ -23,7 +22,7 @@ async function setUpNode() {
   const { clock, server, open } = await startWithTestClock();
   const session = await open(TIMES);
   for (const path of [OWN, HEARTBEAT_PATH]) await session.create(path, { mode: 'ephemeral' });
-  const node = OwnNode.of(session, OWN, { sentAt: leaseStart(clock), heartbeatPath: HEARTBEAT_PATH });
+  const node = BeatingNode.of(session, OWN, HEARTBEAT_PATH);
   const version = async () => (await clock.advanceUntil(session.exists(HEARTBEAT_PATH)))?.version;
   return { clock, server, session, node, version };
 }
@@ -61,7 +60,7 @@ describe('the lease of a candidate with a heartbeat node', () => {
     await clock.advanceUntil(() => node.isHeld());
     expect([node.remainingMs(), await version()]).toEqual([TIMES.leaseMs, 1]);
     await clock.advance(BEAT_MS - 10);
-    await clock.advanceUntil(node.prove([]));
+    await clock.advanceUntil(node.renew());
     expect([node.remainingMs(), await version()]).toEqual([TIMES.leaseMs, 2]);
   });
 
@@ -77,7 +76,8 @@ describe('the lease of a candidate with a heartbeat node', () => {
   it('begins with a look after a lost reply, which raises the version again', async () => {
     const { clock, server, session, node, version } = await setUpNode();
     const lost = server.swallowReply('multi');
-    await expect(clock.advanceUntil(node.prove([]))).rejects.toBeInstanceOf(ConnectionLossError);
+    const claiming = node.beginTerm([{ kind: 'check', path: '/' }], { path: '/', version: 0 });
+    await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(ConnectionLossError);
     await clock.advanceUntil(session.exists(OWN)); // It has a connection again.
     expect([lost.hits, node.isHeld(), await version()]).toEqual([1, false, 1]);
     await clock.advanceUntil(node.renew());
@@ -106,7 +106,8 @@ describe('the lease of a candidate with a heartbeat node', () => {
   it('does not begin with a claim that is refused because its heartbeat node is gone', async () => {
     const { clock, server, session, node } = await setUpNode();
     await clock.advanceUntil(session.remove(HEARTBEAT_PATH));
-    const claiming = node.prove([{ kind: 'create', path: '/claimed', mode: 'persistent' }]);
+    const record = { path: '/claimed', version: 0 };
+    const claiming = node.beginTerm([{ kind: 'create', path: '/claimed', mode: 'persistent' }], record);
     await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(NodeLostError);
     expect([node.isHeld(), server.paths('/claimed')]).toEqual([false, []]);
   });

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { BadVersionError, type DemotionReason } from '../../src/errors.js';
+import { BeatingNode, RecordLostError } from '../../src/lease/beating-node.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
-import { OwnNode, RecordLostError } from '../../src/lease/own-node.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';
@@ -39,7 +39,7 @@ describe('the lease of a term', () => {
     const [own, heartbeatPath, path] = ['/own', '/own-heartbeat', '/record'];
     for (const each of [own, heartbeatPath]) await session.create(each, { mode: 'ephemeral' });
     await session.create(path);
-    const node = OwnNode.of(session, own, { heartbeatPath });
+    const node = BeatingNode.of(session, own, heartbeatPath);
     const write = () => clock.advanceUntil(session.setData(path, UNREADABLE));
     const begin = (version: number) =>
       clock.advanceUntil(node.beginTerm([{ kind: 'check', path, version }], { path, version }));
@@ -59,11 +59,20 @@ describe('the lease of a term', () => {
 
   it('is no lease from before the term', async () => {
     const { clock, node, write, begin } = await setUpNode();
-    await clock.advanceUntil(node.prove([]));
+    await clock.advanceUntil(node.renew());
     expect(node.isHeld()).toBe(true);
     await write();
     await expect(begin(0)).rejects.toBeInstanceOf(BadVersionError);
     expect(node.isHeld()).toBe(false);
+  });
+
+  it('is not extended by a renewal once the record has another version', async () => {
+    const { clock, node, write, begin } = await setUpNode();
+    await begin(0);
+    await clock.advanceUntil(node.renew());
+    await write();
+    await expect(clock.advanceUntil(node.renew())).rejects.toBeInstanceOf(RecordLostError);
+    expect([node.isHeld(), node.isGone]).toEqual([false, true]);
   });
 
   it('ends with the first heartbeat that finds another version of the record, and with it the node’s use', async () => {

@@ -3,7 +3,8 @@ import { readRecord } from '../../election/record/read-record.js';
 import { releaseTerm } from '../../election/term/release.js';
 import type { ReleasableClaim } from '../../election/term/term.js';
 import { NodeLostError, SessionExpiredError } from '../../errors.js';
-import { OwnNode, RecordLostError } from '../../lease/own-node.js';
+import { RecordLostError } from '../../lease/beating-node.js';
+import { LockNode } from '../../lease/lock-node.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { parseEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import type { ConnectSource } from '../../session/connection/server-list.js';
@@ -129,7 +130,7 @@ async function giveBack(
     );
   const entry = candidateOf(claim);
   if (entry === undefined) throw wrong(`${claim.node} is not a candidate of that election`);
-  const node = OwnNode.of(session, claim.node);
+  const node = LockNode.of(session, claim.node);
   const holder = { session, queue: claim.record, entry, node };
   const next = new NextLeaderWatch(holder);
   await abortable(node.renew(), signal); // A server that is behind may not have the node yet. Behind a committed write it has.

@@ -1,5 +1,6 @@
 import { type DemotionReason, SessionExpiredError } from '../../errors.js';
-import { isRefusal, RecordLostError } from '../../lease/own-node.js';
+import { RecordLostError } from '../../lease/beating-node.js';
+import { isRefusal } from '../../lease/own-node.js';
 import type { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, whenSettled } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';

@@ -1,8 +1,8 @@
 import { type DemotionReason, TermEndedError } from '../../errors.js';
+import { type BeatingNode, RecordLostError } from '../../lease/beating-node.js';
 import { mayBeReplaced } from '../../lease/failure-detector.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
 import { OpenWork, type Overrun } from '../../lease/open-work.js';
-import { type OwnNode, RecordLostError } from '../../lease/own-node.js';
 import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
 import type { Logger } from '../../platform/logging/logger.js';
@@ -40,7 +40,7 @@ export class ElectedTerm extends Validity implements Term {
   /** By the session's clock. */
   readonly beganAt: number;
   readonly #clock: Clock;
-  readonly #node: OwnNode;
+  readonly #node: BeatingNode;
   readonly #work: OpenWork<'lead' | 'waitUntil'>;
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   #ending: TermEnding = {};
@@ -56,7 +56,7 @@ export class ElectedTerm extends Validity implements Term {
    */
   constructor(
     claim: Claim,
-    node: OwnNode,
+    node: BeatingNode,
     clock: Clock,
     onLoss: (reason: DemotionReason, cause?: Error) => void,
     onWorkFailed: (cause: unknown) => void,

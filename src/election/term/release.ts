@@ -1,5 +1,5 @@
 import { BadVersionError, NodeLostError, NoNodeError } from '../../errors.js';
-import { RecordLostError } from '../../lease/own-node.js';
+import { RecordLostError } from '../../lease/beating-node.js';
 import type { Contender } from '../../queue/contender.js';
 import { answeredOver, isOutdated, release } from '../../session/versioned-records.js';
 import type { NextLeaderWatch } from '../candidates/next-leader-watch.js';

@@ -3,7 +3,7 @@ import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Contender } from '../../queue/contender.js';
-import { joinQueue } from '../../queue/join.js';
+import { joinWithHeartbeats } from '../../queue/join.js';
 import { parseEntry } from '../../queue/names-and-order.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -41,8 +41,8 @@ export async function joinGroup(
   if (session.state.name !== 'connected') await session.whenConnected(signal); // The lease is granted then.
   const id = candidateUuid(session.environment.uuid(), 0, session.leaseMs);
   await createPlan(session, `${paths.plans}/${id}`, signal);
-  const join = { id, data: serializeMember(data), parse: parseEntry, beats: true, signal };
-  const member = await joinQueue(session, paths.members, join);
+  const join = { id, data: serializeMember(data), parse: parseEntry, signal };
+  const member = await joinWithHeartbeats(session, paths.members, join);
   const { node } = member;
   try {
     node.watch();

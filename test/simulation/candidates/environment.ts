@@ -2,6 +2,8 @@ import type { Socket } from 'node:net';
 import type { Worker } from 'node:worker_threads';
 import type { GuardianLink } from '../../../src/cluster/dead-children/guardian-link.js';
 import { QueuePlace } from '../../../src/election/queue-place.js';
+import { BeatingNode } from '../../../src/lease/beating-node.js';
+import { LockNode } from '../../../src/lease/lock-node.js';
 import { OwnNode } from '../../../src/lease/own-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../src/platform/async/promises.js';
@@ -9,6 +11,7 @@ import type { Server as Address, Environment } from '../../../src/platform/injec
 import type { Logger } from '../../../src/platform/logging/logger.js';
 import { isLater, type LeaseInstant } from '../../../src/platform/time/clock.js';
 import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
+import type { TransactionPart } from '../../../src/session/protocol/records.js';
 import { Session } from '../../../src/session/session.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { Machine } from '../machine.js';
@@ -147,37 +150,61 @@ QueuePlace.prototype.claim = async function (step, signal) {
 };
 
 const environments = new WeakMap<OwnNode, SimulatedEnvironment>();
-const { of } = OwnNode;
-const { extendLease, prove } = OwnNode.prototype;
+const { extendLease } = OwnNode.prototype as unknown as Pick<Inner, 'extendLease'>;
+const { prove } = BeatingNode.prototype as unknown as Pick<Inner, 'prove'>;
+const [lockNode, beatingNode] = [LockNode.of, BeatingNode.of];
 
-OwnNode.of = (session, path, origin) => {
-  const node = of.call(OwnNode, session, path, origin);
-  const sentAt = origin?.sentAt;
-  const { environment } = session;
-  if (environment instanceof SimulatedEnvironment) {
-    environments.set(node, environment);
-    // The creation of a lock's node begins a lease, before it is known here whose node it is.
-    if (sentAt !== undefined && node.raised === undefined)
-      environment.provenAt.set(node, environment.clock.wallTimeOfLease(sentAt));
-    environment.sessionId = session.credentials.id;
-    const queue = path.slice(0, path.lastIndexOf('/'));
-    environment.nodes.set(queue, node);
-    const acquiring = environment.acquiring.get(queue);
-    if (acquiring?.count === 0 && sentAt !== undefined && isLater(sentAt, acquiring.endedAt))
-      environment.onUnwanted();
-  }
+/** What only the nodes themselves may call. */
+interface Inner {
+  extendLease(sentAt: LeaseInstant): void;
+  prove(parts?: readonly TransactionPart[]): Promise<unknown>;
+}
+
+LockNode.of = (session, path, sentAt) => {
+  const node = lockNode.call(LockNode, session, path, sentAt);
+  const environment = created(node, session, path, sentAt);
+  // The creation of a lock's node begins a lease, before it is known here whose node it is.
+  if (sentAt !== undefined) environment?.provenAt.set(node, environment.clock.wallTimeOfLease(sentAt));
   return node;
 };
 
-OwnNode.prototype.prove = function (parts) {
-  const claiming = prove.call(this, parts);
-  if (parts.length > 0) environments.get(this)?.onClaim();
-  return claiming;
+BeatingNode.of = (session, path, heartbeatPath) => {
+  const node = beatingNode.call(BeatingNode, session, path, heartbeatPath);
+  created(node, session, path);
+  return node;
 };
 
-OwnNode.prototype.extendLease = function (sentAt: LeaseInstant): void {
-  extendLease.call(this, sentAt);
-  const environment = environments.get(this);
-  environment?.provenAt.set(this, environment.clock.wallTimeOfLease(sentAt));
-  environment?.onConfirmed();
-};
+function created(
+  node: OwnNode,
+  session: Session,
+  path: string,
+  sentAt?: LeaseInstant,
+): SimulatedEnvironment | undefined {
+  const { environment } = session;
+  if (!(environment instanceof SimulatedEnvironment)) return undefined;
+  environments.set(node, environment);
+  environment.sessionId = session.credentials.id;
+  const queue = path.slice(0, path.lastIndexOf('/'));
+  environment.nodes.set(queue, node);
+  const acquiring = environment.acquiring.get(queue);
+  if (acquiring?.count === 0 && sentAt !== undefined && isLater(sentAt, acquiring.endedAt))
+    environment.onUnwanted();
+  return environment;
+}
+
+Object.assign(BeatingNode.prototype, {
+  prove(this: BeatingNode, parts: readonly TransactionPart[] = []) {
+    const claiming = prove.call(this, parts);
+    if (parts.length > 0) environments.get(this)?.onClaim();
+    return claiming;
+  },
+});
+
+Object.assign(OwnNode.prototype, {
+  extendLease(this: OwnNode, sentAt: LeaseInstant): void {
+    extendLease.call(this, sentAt);
+    const environment = environments.get(this);
+    environment?.provenAt.set(this, environment.clock.wallTimeOfLease(sentAt));
+    environment?.onConfirmed();
+  },
+});

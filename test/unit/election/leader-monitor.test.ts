@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { candidateUuid } from '../../../src/election/candidates/candidate-uuid.js';
 import { LeaderMonitor } from '../../../src/election/leader-monitor.js';
 import { serializeRecord } from '../../../src/election/record/record.js';
 import { MISSING } from '../../../src/lease/failure-detector.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
-import { joinQueue } from '../../../src/queue/join.js';
+import { joinWithHeartbeats } from '../../../src/queue/join.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
@@ -16,9 +17,9 @@ const POLL_MS = 500;
 async function setUp() {
   const { clock, server, open } = await startWithTestClock();
   const [holder, session] = [await open(TIMES), await open(TIMES)];
-  const join = { beats: true };
-  const { entry, node } = await clock.advanceUntil(joinQueue(holder, PATH, join));
-  const contender = await clock.advanceUntil(joinQueue(session, PATH, join));
+  const join = () => ({ id: randomUUID() });
+  const { entry, node } = await clock.advanceUntil(joinWithHeartbeats(holder, PATH, join()));
+  const contender = await clock.advanceUntil(joinWithHeartbeats(session, PATH, join()));
   const write = (term: number) => {
     const held = serializeRecord({ state: 'held', term, node: entry.node, leaseMs: TIMES.leaseMs });
     return clock.advanceUntil(holder.setData(PATH, held));
@@ -81,7 +82,7 @@ describe('the record that a candidate knows', () => {
   it('lets it look for the leases of all candidates if it can not be read', async () => {
     const { clock, holder, session, followed, leases } = await setUp();
     const id = candidateUuid('01234567-89ab-4def-8123-456789abcdef', 0, 7000);
-    await clock.advanceUntil(joinQueue(holder, PATH, { beats: true, id }));
+    await clock.advanceUntil(joinWithHeartbeats(holder, PATH, { id }));
     await clock.advanceUntil(holder.setData(PATH, Buffer.from('mine')));
     expect(Math.max(...leases)).toBe(TIMES.leaseMs);
     const read = followed.readOfRecord();
@@ -101,7 +102,7 @@ describe('what a candidate knows of a silent holder', () => {
     const first = sign();
     await clock.advance(4 * POLL_MS);
     expect(sign()).toMatchObject({ version: 0, since: 'since' in first && first.since });
-    await clock.advanceUntil(node.prove([]));
+    await clock.advanceUntil(node.renew());
     await clock.advance(2 * POLL_MS);
     expect(sign()).toMatchObject({ version: 1 });
     expect(sign()).not.toMatchObject({ since: 'since' in first && first.since });

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { OwnNode } from '../../../src/lease/own-node.js';
+import { LockNode } from '../../../src/lease/lock-node.js';
 import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { Validity } from '../../../src/lease/validity.js';
 import { leaseStart } from '../../../src/platform/time/clock.js';
@@ -29,13 +29,13 @@ async function setUpRepeated() {
   const { clock, open } = await startWithTestClock();
   const session = await open();
   vi.spyOn(session, 'isRepeated', 'get').mockReturnValue(true);
-  const node = OwnNode.of(session, '/node', { sentAt: leaseStart(clock) });
+  const node = LockNode.of(session, '/node', leaseStart(clock));
   node.keepAlive();
   return { clock, session, node };
 }
 
 /** What the thread does when a heartbeat was confirmed. */
-function extend(node: OwnNode): void {
+function extend(node: LockNode): void {
   for (const memory of node.extendedByThread) new SharedLease(memory).provedAgo(() => -60_000);
 }
 
@@ -47,7 +47,7 @@ async function setUp() {
   vi.spyOn(session.keepAlive, 'add').mockImplementation((node) => void beating.add(node));
   vi.spyOn(session.keepAlive, 'remove').mockImplementation((node) => void beating.delete(node));
   const listenersBefore = session.ended.listenerCount;
-  const node = OwnNode.of(session, '/node', { sentAt: leaseStart(clock) });
+  const node = LockNode.of(session, '/node', leaseStart(clock));
   node.keepAlive();
   const isFollowed = () => beating.has(node) || session.ended.listenerCount > listenersBefore;
   return { clock, node, isFollowed };

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../../src/errors.js';
-import { OwnNode } from '../../../src/lease/own-node.js';
+import { LockNode } from '../../../src/lease/lock-node.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { NodeWatch } from '../../../src/session/node-watch.js';
@@ -122,7 +122,7 @@ it('a read of a path that is wrong is refused, and nothing else happens when it 
 it('a node of a session that is over is lost from the beginning', async () => {
   const { clock, session } = await setUp();
   await clock.advanceUntil(session.close());
-  expect(OwnNode.of(session, '/node').lost.reason).toBeInstanceOf(SessionClosedError);
+  expect(LockNode.of(session, '/node').lost.reason).toBeInstanceOf(SessionClosedError);
 });
 
 it('the node of a lock that is held is watched from its first heartbeat on, and no more when it is given up', async () => {
