@@ -49,12 +49,22 @@ export function findCuratorClassPath() {
  * @returns {string[]} a command, to which the caller adds the program's path and its arguments
  */
 export function findKazoo() {
+  return findPythonWith('kazoo');
+}
+
+/** The same, for a program that runs kazoo's own tests: with what they import. */
+export function findKazooTests() {
+  return findPythonWith('kazoo', 'pytest', 'mock', 'objgraph');
+}
+
+/** @param {string[]} modules Debian names its packages after them */
+function findPythonWith(...modules) {
   const given = fromEnvironment('KAZOO_PYTHON');
-  if (given === undefined && !runs(DEBIAN_PYTHON, '-c', 'import kazoo')) {
+  if (given === undefined && !runs(DEBIAN_PYTHON, '-c', `import ${modules.join(', ')}`)) {
     installDebianPackages(
-      'kazoo',
-      ['python3-kazoo'],
-      ['KAZOO_PYTHON=/path/to/a/python3 that can import kazoo'],
+      modules.join(', '),
+      modules.map((name) => `python3-${name}`),
+      [`KAZOO_PYTHON=/path/to/a/python3 that can import ${modules.join(', ')}`],
     );
   }
   return [given ?? DEBIAN_PYTHON];

@@ -21,7 +21,7 @@ interface KeeperTraits {
 
 /** How releases of ZooKeeper differ for a client, each difference with the issue that made it. */
 export interface Traits extends KeeperTraits {
-  readonly version: string; // The version in `srvr`, `mntr` and `envi`.
+  readonly version: string; // The version in `srvr` and `mntr`.
   /** An event carries the zxid of the transaction that caused it; otherwise -1 (ZOOKEEPER-4655, 3.9.0). */
   readonly zxidInEvents: boolean;
   /** `exists` is refused to a client that may not read the node (ZOOKEEPER-2590, 3.8.4 and 3.9.2). */
