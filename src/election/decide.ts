@@ -1,4 +1,5 @@
 import { type Beating, leftMs, type Sign } from '../lease/failure-detector.js';
+import { halfLeaseMs } from '../platform/time/rhythm.js';
 import { compareEntries, parseEntry } from '../queue/names-and-order.js';
 import type { HeldRecord, ReadRecord, SeenRecord } from './record/record.js';
 
@@ -161,5 +162,5 @@ function unlessRefused({ refusedAt }: KnownRecord, { now, own }: Known, step: St
 
 /** Whether the newest read of the holder's version is new. */
 function isNew({ readAt }: Beating, { now, own }: Known): boolean {
-  return now - readAt < own.leaseMs / 2;
+  return now - readAt < halfLeaseMs(own.leaseMs);
 }

@@ -8,6 +8,7 @@ import {
 } from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Timer } from '../platform/time/clock.js';
+import { halfLeaseMs } from '../platform/time/rhythm.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { Contender } from '../queue/contender.js';
 import { joinQueue, withdraw } from '../queue/join.js';
@@ -227,7 +228,7 @@ export class Acquisition implements TurnWaiter {
 
   /** The least rest of a lease with which a hold begins, in milliseconds. */
   get #leaseToBeginWith(): number {
-    return this.#lock.session.leaseMs / 2;
+    return halfLeaseMs(this.#lock.session.leaseMs);
   }
 
   #cleanUp(): void {

@@ -1,3 +1,4 @@
+import { heartbeatMs } from '../../platform/time/rhythm.js';
 /** The facts that decide whether a command may go on running. Instants are by one clock, in milliseconds. */
 export interface CommandTimes {
   readonly now: number;
@@ -18,7 +19,7 @@ const LEAST_MARGIN_MS = 100;
 
 /** How long before the lease's end the command is killed at the latest: timers may be late, and processes take time to die. */
 export function killMarginMs(leaseMs: number): number {
-  return Math.min(Math.max(leaseMs / 8, LEAST_MARGIN_MS), leaseMs / 4);
+  return Math.min(Math.max(heartbeatMs(leaseMs) / 2, LEAST_MARGIN_MS), heartbeatMs(leaseMs));
 }
 
 /**
@@ -26,7 +27,7 @@ export function killMarginMs(leaseMs: number): number {
  * at a quarter of a lease plus the margin before its end one and a half heartbeats in a row have failed.
  */
 export function warningMs(leaseMs: number, graceMs: number): number {
-  return Math.min(graceMs, leaseMs / 4);
+  return Math.min(graceMs, heartbeatMs(leaseMs));
 }
 
 /** The next step. Even with a long grace it never waits beyond the lease's end less {@link killMarginMs}. */

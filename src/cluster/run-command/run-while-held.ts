@@ -2,11 +2,10 @@ import type { Term } from '../../election/term/term.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
+import { heartbeatMs } from '../../platform/time/rhythm.js';
 import { killMarginMs } from './command-deadlines.js';
 import type { CommandOutcome, KeeperHandle } from './keeper-handle.js';
 import type { CommandLease, CommandLine } from './keeper-messages.js';
-
-const EXTEND_EVERY = 1 / 8; // How often the keeper is sent the lease's end, in leases. Heartbeats renew a lease four times.
 
 /**
  * Runs a command while a term is held: sends its keeper each renewal of the lease, and the term's end. Resolves when
@@ -35,7 +34,7 @@ export async function runWhileHeld(
     const killKeeperInMs = killInMs + killMarginMs(leaseMs) / 2;
     if (killKeeperInMs <= 0) return keeper.kill();
     if (killInMs <= 0) keeper.killCommand();
-    timer = clock.after(Math.min(leaseMs * EXTEND_EVERY, killInMs > 0 ? killInMs : killKeeperInMs), check);
+    timer = clock.after(Math.min(heartbeatMs(leaseMs) / 2, killInMs > 0 ? killInMs : killKeeperInMs), check);
   };
   keeper.start(line, { leaseEnd, leaseMs, graceMs });
   check();

@@ -1,5 +1,6 @@
 import { settledWithin } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
+import { halfLeaseMs, heartbeatMs } from '../../platform/time/rhythm.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Watcher } from '../../session/watch-registry.js';
@@ -33,7 +34,7 @@ export class NextLeaderWatch implements Watcher {
   begin(): void {
     const { clock, leaseMs } = this.#leader.session;
     this.#timer?.clear();
-    this.#timer = clock.after(leaseMs / 4, () => void this.#list(), { background: true });
+    this.#timer = clock.after(heartbeatMs(leaseMs), () => void this.#list(), { background: true });
   }
 
   /** The leader's node is about to go. That also ends the watch. */
@@ -73,7 +74,7 @@ export class NextLeaderWatch implements Watcher {
       if (refused?.isFirst === false) successor = await this.search.again(refused.node);
       successor ??= await this.search.next(entry, refused === undefined ? this.#listed : undefined);
     };
-    await settledWithin(session.clock, searching(), session.leaseMs / 2);
+    await settledWithin(session.clock, searching(), halfLeaseMs(session.leaseMs));
     return successor;
   }
 }

@@ -3,6 +3,7 @@ import { deferred, ignore, settledWithin } from '../../platform/async/promises.j
 import type { Server } from '../../platform/injected-environment.js';
 import { lookUp } from '../../platform/name-lookups.js';
 import type { Timer } from '../../platform/time/clock.js';
+import { halfLeaseMs } from '../../platform/time/rhythm.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import { openTransport } from '../../session/connection/transport.js';
 import type { Session } from '../../session/session.js';
@@ -67,7 +68,7 @@ export class HeartbeatPoll {
     for (const [key, polled] of leaders) {
       const state = this.#polled.get(key) as Polled;
       if (state.isAsked || state.dueMs > nowMs) continue;
-      state.dueMs = nowMs + Math.max(LEAST_MS, polled.leader.leaseMs / 2);
+      state.dueMs = nowMs + Math.max(LEAST_MS, halfLeaseMs(polled.leader.leaseMs));
       void this.#ask(polled, state); // Never rejects.
     }
   }

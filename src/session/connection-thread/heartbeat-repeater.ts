@@ -1,4 +1,5 @@
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
+import { type HeartbeatTimes, pingsEveryMs, repeatsEveryMs } from '../../platform/time/rhythm.js';
 import { WireReader } from '../../wire/jute.js';
 import {
   decodeReply,
@@ -86,8 +87,6 @@ type State =
     }
   | { readonly name: 'unreadable' };
 
-type HeartbeatTimes = Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>;
-
 /** A heartbeat on its way. */
 interface Sent extends Pick<GivenHeartbeat, 'nodes'> {
   /** For waits. */
@@ -100,16 +99,6 @@ const OFF: State = { name: 'off' };
 const NONE: ReadonlySet<number> = new Set();
 const LAST_THREAD_XID = 2 ** 31 - 1;
 const BEHIND_XID = XID_OFFSET + 4;
-
-/** How long after one heartbeat the thread sends the next if the main thread doesn't: longer than the main thread waits. */
-export function repeatsEveryMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
-  return Math.min((5 / 16) * leaseMs, sessionTimeoutMs / 4);
-}
-
-/** As {@link repeatsEveryMs}, of the pings that keep a session with nothing to prove. */
-export function pingsEveryMs({ sessionTimeoutMs }: Pick<Given, 'sessionTimeoutMs'>): number {
-  return sessionTimeoutMs / 4;
-}
 
 /**
  * Decides, for one connection, when the thread sends a heartbeat in place of the main thread, and which leases a reply extends.

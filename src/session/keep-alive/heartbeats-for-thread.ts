@@ -1,5 +1,6 @@
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
+import { type HeartbeatTimes, heartbeatMs } from '../../platform/time/rhythm.js';
 import type { Connection } from '../connection/connection.js';
 import type { Repeats } from '../connection/transport.js';
 import type { Given, GivenHeartbeat, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
@@ -13,8 +14,6 @@ export function isHeld({ extendedByThread }: ProvenNode): boolean {
 const LOGGED_EVERY_MS = 60_000;
 /** A stall that is longer by so much than the one that was logged last is logged at once. So a series of them makes few lines. */
 const MUCH_LONGER = 1.5;
-
-type HeartbeatTimes = Pick<Given, 'leaseMs' | 'sessionTimeoutMs'>;
 
 /** What a thread has sent in place of this one. Must not throw. */
 export interface StallListener {
@@ -56,7 +55,7 @@ export class HeartbeatsForThread implements Repeats {
   /** From now on the thread of this connection is told what is held, by a message that costs what has changed. */
   begin(connection: Connection, times: HeartbeatTimes, nodes: readonly ProvenNode[]): void {
     this.#connection = { to: connection, times };
-    this.#leastGapMs = times.leaseMs / 4;
+    this.#leastGapMs = heartbeatMs(times.leaseMs);
     this.#changed = new Set(nodes.filter(isHeld));
     this.#released = [];
     this.#beats = undefined;

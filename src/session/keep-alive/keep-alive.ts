@@ -10,16 +10,17 @@ import {
 } from '../../platform/collections/lists-and-sets.js';
 import { type Logger, warnOfSetup } from '../../platform/logging/logger.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
+import {
+  type HeartbeatTimes,
+  halfLeaseMs,
+  heartbeatIntervalMs,
+  replyWithinMs,
+} from '../../platform/time/rhythm.js';
 import type { Connection } from '../connection/connection.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import type { Request } from '../protocol/requests.js';
 import { HeartbeatBatch, type ProvenNode } from './heartbeat-batch.js';
 import { HeartbeatsForThread, isHeld, type StallListener } from './heartbeats-for-thread.js';
-
-export interface HeartbeatTimes {
-  readonly leaseMs: number;
-  readonly sessionTimeoutMs: number;
-}
 
 /** Gives a read that goes out with a heartbeat or a ping, in the same packet, behind the requests that prove the session's nodes. */
 export interface AccompanyingReads {
@@ -35,25 +36,6 @@ export interface AccompanyingRead {
 
 const READS_AT_ONCE = 64; // How many reads go out with a heartbeat. A session that follows more nodes reads them in turn.
 const IDLE_READS_AT_ONCE = 20; // A session that waits in more queues reads them in turn.
-
-/**
- * How long after one heartbeat the next is due, in milliseconds: five come in a session timeout, and four in a lease while the
- * session has nodes to prove. With {@link replyWithinMs}, a dead link is found within 8/15 of the session timeout. The rest of
- * the timeout is left to find another server.
- */
-export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
-  const idleMs = sessionTimeoutMs / 5;
-  return nodes > 0 ? Math.min(leaseMs / 4, idleMs) : idleMs;
-}
-
-/**
- * How long a heartbeat may stay without a reply before the link counts as dead, in milliseconds. The length of the lease doesn't
- * matter. If replies take longer than a short lease lasts, another connection wouldn't be faster, and all other work of the
- * session would lose this one.
- */
-export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
-  return sessionTimeoutMs / 3;
-}
 
 /**
  * Confirms again and again that this session's nodes exist. It uses a write that a quorum commits and that changes nothing:
@@ -327,7 +309,7 @@ export class LateReplies {
   /** A heartbeat for nodes was answered after `tookMs`. */
   note(tookMs: number, leaseMs: number): void {
     if (this.#inARow === IN_A_ROW) return; // The warning was logged.
-    this.#inARow = tookMs > leaseMs / 2 ? this.#inARow + 1 : 0;
+    this.#inARow = tookMs > halfLeaseMs(leaseMs) ? this.#inARow + 1 : 0;
     if (this.#inARow < IN_A_ROW) return;
     warnOfSetup(this.#logger, { leaseMs, replyMs: Math.round(tookMs) }, MESSAGE);
   }

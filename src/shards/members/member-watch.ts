@@ -4,6 +4,7 @@ import { afterRead, leftMs, type Sign, UNSEEN } from '../../lease/failure-detect
 import { isByThread } from '../../lease/heartbeat-node.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
+import { heartbeatMs } from '../../platform/time/rhythm.js';
 import { heartbeatNodeOf, parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import { isUnanswered } from '../../session/operations.js';
@@ -149,7 +150,7 @@ export class MemberWatch {
       if (!isUnanswered(error)) {
         this.#failed(error);
         this.#isDue = false;
-        this.#beatsDueAt = this.#session.clock.now() + this.#session.leaseMs / 4;
+        this.#beatsDueAt = this.#session.clock.now() + heartbeatMs(this.#session.leaseMs);
       }
     } finally {
       this.#looking = undefined;
@@ -164,7 +165,7 @@ export class MemberWatch {
   async #look(): Promise<void> {
     const { clock, leaseMs } = this.#session;
     const readsBeats = clock.now() >= this.#beatsDueAt;
-    if (readsBeats) this.#beatsDueAt = clock.now() + leaseMs / 4;
+    if (readsBeats) this.#beatsDueAt = clock.now() + heartbeatMs(leaseMs);
     const named = [...this.#named]; // A listing that was sent before a record was read wouldn't show the member that this names.
     const names = (await this.#session.listChildren(this.#paths.members)).strings();
     const entries = queueOf(names);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineInstant } from '../../../../src/platform/time/machine-instant.js';
+import { pingsEveryMs, repeatsEveryMs } from '../../../../src/platform/time/rhythm.js';
 import { FrameFilter } from '../../../../src/session/connection-thread/frame-filter.js';
 import {
   type Given,
@@ -8,9 +9,7 @@ import {
   type GivenNode,
   HeartbeatRepeater,
   type HeldNode,
-  pingsEveryMs,
   type RepeatAnswer,
-  repeatsEveryMs,
 } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
 import {
   encodePing,

@@ -2,15 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
 import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
+import { heartbeatIntervalMs, replyWithinMs } from '../../../../src/platform/time/rhythm.js';
 import type { Connection } from '../../../../src/session/connection/connection.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import type { ProvenNode } from '../../../../src/session/keep-alive/heartbeat-batch.js';
 import {
   type AccompanyingReads,
-  heartbeatIntervalMs,
   KeepAlive,
   LateReplies,
-  replyWithinMs,
 } from '../../../../src/session/keep-alive/keep-alive.js';
 import { existsRequest, type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
