@@ -72,10 +72,11 @@ export class ClaimSender {
    * @throws as {@link send} does
    */
   async empty({ over }: EmptyStep, signal: Abortable): Promise<void> {
+    const { value } = over;
     const outcome = await this.#swap(emptyingOf(this.#writable(over)), signal);
-    if (outcome.kind === 'written')
-      this.#record.learn({ value: { state: 'unreadable', isEmpty: true }, ...outcome });
-    else this.#notWritten(outcome, over);
+    if (outcome.kind !== 'written') return this.#notWritten(outcome, over);
+    this.#record.learn({ value: { state: 'unreadable', isEmpty: true }, ...outcome });
+    if (value.state === 'unreadable' && value.format !== undefined) this.#reportFormat(value.format);
   }
 
   #writable({ version, connection }: SeenRecord) {
@@ -136,6 +137,13 @@ export class ClaimSender {
     this.#host.options.logger.info(
       { term, formerLeader: id ?? node, silentMs },
       'no heartbeat from the leader for longer than its lease: taking over',
+    );
+  }
+
+  #reportFormat(format: number): void {
+    this.#host.options.logger.warn(
+      { path: this.#contender.session.absolute(this.#contender.queue), format },
+      "emptied the election's record: another release of Conclave had written it in a format that this one can't read",
     );
   }
 

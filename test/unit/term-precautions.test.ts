@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { BadVersionError, type DemotionReason } from '../../src/errors.js';
@@ -210,4 +210,18 @@ describe('a candidate', () => {
     await clock.advance(takeoverDelayMs(TIMES.leaseMs) + TIMES.sessionTimeoutMs);
     expect(elected).toHaveLength(2);
   });
+});
+
+it('a record in the format of another release is named in the log of the candidate that empties it', async () => {
+  const { clock, first, stranger } = await setUp();
+  const { session } = first;
+  const warned: unknown[] = [];
+  vi.spyOn(session.logger, 'warn').mockImplementation((...line) => void warned.push(line));
+  await clock.advanceUntil(stranger.setData(PATH, Buffer.from('{"format":2}')));
+  await clock.advanceUntil(() => first.isLeader);
+  await clock.advanceUntil(() => warned.length > 1);
+  expect(warned).toContainEqual([
+    expect.objectContaining({ path: PATH, format: 2 }),
+    expect.stringContaining('another release of Conclave had written it in a format'),
+  ]);
 });

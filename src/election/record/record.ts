@@ -36,11 +36,17 @@ export type ElectionRecord =
 
 export type HeldRecord = Extract<ElectionRecord, { state: 'held' }>;
 
-/**
- * The result of reading the node: a record, or data that can't be read as one. If there are no data, no term has begun with that write, by
- * any release of Conclave.
- */
-export type ReadRecord = ElectionRecord | { readonly state: 'unreadable'; readonly isEmpty: boolean };
+/** Data that can't be read as a record. */
+export interface UnreadableRecord {
+  readonly state: 'unreadable';
+  /** Whether there are no data: then no term has begun with that write, by any release of Conclave. */
+  readonly isEmpty: boolean;
+  /** The format of another release of Conclave, if the data name one. */
+  readonly format?: number;
+}
+
+/** The result of reading the node. */
+export type ReadRecord = ElectionRecord | UnreadableRecord;
 
 const FORMAT = 1;
 /** No session timeout is longer, so no leader has written a record with a longer lease. */
@@ -55,10 +61,12 @@ export function serializeRecord(record: ElectionRecord): Buffer {
  * may have written the node: data that isn't exactly a record is unreadable, and counts as held.
  */
 export function parseRecord(data: Buffer, version: number): ReadRecord {
-  const unreadable = { state: 'unreadable', isEmpty: data.length === 0 } as const;
+  const unreadable: UnreadableRecord = { state: 'unreadable', isEmpty: data.length === 0 };
   if (unreadable.isEmpty) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
   const value = parseJsonObject(data);
-  if (value === undefined || value.format !== FORMAT) return unreadable;
+  if (value === undefined) return unreadable;
+  if (value.format !== FORMAT)
+    return typeof value.format === 'number' ? { ...unreadable, format: value.format } : unreadable;
   const { state, term, id, node, leaseMs } = value;
   const began = BEGINNINGS.find((each) => each === value.began);
   if (!isTerm(term)) return unreadable;

@@ -69,7 +69,6 @@ describe("the election's record", () => {
   });
 
   it.each([
-    { format: 2, state: 'vacant', term: 1 },
     { format: 1, state: 'vacant', term: -1 },
     { format: 1, state: 'vacant', term: 1.5 },
     { format: 1, state: 'vacant' },
@@ -89,6 +88,11 @@ describe("the election's record", () => {
       state: 'unreadable',
       isEmpty: false,
     });
+  });
+
+  it('is unreadable in the format of another release, and says which', () => {
+    const other = Buffer.from('{"format":2,"state":"vacant","term":1}');
+    expect(parseRecord(other, 1)).toEqual({ state: 'unreadable', isEmpty: false, format: 2 });
   });
 });
 
