@@ -9,7 +9,11 @@ import { ElectionObserver, } from '../../src/election/observer/observer.js';`,
   'src/election/elector.js': `import {
     sleep,
 } from '../platform/time/clock.js';
-import { log } from '../metrics/log.js';`,
+import { log } from '../metrics/log.js';
+import './elector-options.js';
+import '../platform/logging/logger.js';`,
+  'src/election/elector-options.js': '',
+  'src/platform/logging/logger.js': '',
   'src/election/observer/observer.js': `import '../../platform/queue.js';`,
   'src/jobs/jobs.js': `import { Owner } from '../shards/ownership/owner.js';`,
   'src/shards/ownership/owner.js': `const { x } = await import('../../platform/lazy.js');`,
@@ -28,7 +32,7 @@ const reading =
     return source;
   };
 
-it('is about what decides who leads, what that imports of the platform, and the simulated world', () => {
+it('is about what decides who leads, what that imports of the platform, and the simulated world, without options and logs', () => {
   expect(coreModules(PROGRAM, reading(MODULES))).toEqual([
     'src/election/elector.js',
     'src/platform/lazy.js',

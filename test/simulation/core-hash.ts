@@ -8,6 +8,8 @@ const OBSERVERS = /^src\/election\/observer\//;
 /** The simulated worlds: with the model of the servers, and what it is made of. */
 const WORLD = /^(test|src\/testing|src\/wire)\//;
 const PLATFORM = /^src\/platform\//;
+/** What is said of options and in the log. It changes often, and no decision depends on it. */
+const WORDS = /^src\/(platform\/(checks|printable|logging\/[^/]+)|(.+\/)?[^/]+-options)\.js$/;
 
 const STATIC = /^(?:import\s*|(?:import|export)\b[^;'"]*?\bfrom\s*)["']([^"']+)["'];/gm;
 const DYNAMIC = /\bimport\(["']([^"']+)["']\)/g;
@@ -38,7 +40,7 @@ const isCore = (path: string) => CORE.test(path) && !OBSERVERS.test(path);
 export function coreModules(program: string, read: (path: string) => string): string[] {
   const parts = [...allImportedBy([program], read)].filter((path) => isCore(path) || WORLD.test(path));
   const withPlatform = allImportedBy(parts, read, (path) => PLATFORM.test(path));
-  return [...withPlatform].sort();
+  return [...withPlatform].filter((path) => !WORDS.test(path)).sort();
 }
 
 /** A hash of these modules. They are compiled and have no comments, so neither comments nor types change it. */
