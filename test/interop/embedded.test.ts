@@ -3,36 +3,13 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { findCurator, findKazoo } from '../../tools/peers/installed.mjs';
+import { findCurator } from '../../tools/peers/installed.mjs';
 import { connectString } from '../support/conclave/sessions.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 /** The programs, each with the recipes or requests that it tries. It prints a line for each of them. */
 const PROGRAMS: readonly { client: string; command: () => string[]; file: string; tries: string[] }[] = [
-  {
-    client: 'each of the recipes of kazoo',
-    command: findKazoo,
-    file: 'kazoo_recipes.py',
-    tries: [
-      'lock',
-      'lock_that_times_out',
-      'lock_whose_holder_goes',
-      'read_write_lock',
-      'election',
-      'election_that_is_canceled',
-      'semaphore',
-      'party',
-      'counter',
-      'queue',
-      'barriers',
-      'partitioner',
-      'watches',
-      'tree_cache',
-      'transaction',
-      'sessions',
-    ],
-  },
   {
     client: 'each of the recipes of Curator',
     command: findCurator,

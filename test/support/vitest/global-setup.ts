@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node';
 import { findChromium } from '../../../tools/chromium/program.mjs';
 import { findFaketime } from '../../../tools/faketime/library.mjs';
 import { findIptables } from '../../../tools/iptables/program.mjs';
-import { findCurator, findKazooTests } from '../../../tools/peers/installed.mjs';
+import { findCurator, findGo, findKazooTests } from '../../../tools/peers/installed.mjs';
 import { externalDatabase, findPostgres } from '../../../tools/postgres/server.mjs';
 import { externalRedis, findRedis } from '../../../tools/redis/server.mjs';
 import { findSpin } from '../../../tools/spin/search.mjs';
@@ -22,7 +22,7 @@ declare module 'vitest' {
 /** The programs that the tests of a group need, besides Node and ZooKeeper. */
 const PROGRAMS: Partial<Record<Group, readonly (() => unknown)[]>> = {
   databases: [() => externalDatabase() ?? findPostgres(), () => externalRedis() ?? findRedis()],
-  foreign: [findCurator, findKazooTests, findFaketime],
+  foreign: [findCurator, findGo, findKazooTests, findFaketime],
   chaos: [findFaketime],
   nemesis: [findFaketime, findIptables],
   searches: [findSpin, findZ3],

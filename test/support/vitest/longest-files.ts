@@ -5,6 +5,7 @@
  */
 export const LONGEST = [
   'test/interop/kazoo-suite.test.ts',
+  'test/interop/go-zookeeper-suite.test.ts',
   'test/interop/scheduler-firings.test.ts',
   'test/chaos/nemesis.test.ts',
   // The simulation runs beside it.
