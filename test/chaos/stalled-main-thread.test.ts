@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
@@ -166,26 +165,6 @@ describe('a process that loses its connection while its main thread stands still
     expect(terms[0]?.number).toBe(2);
   });
 
-  it('finds out by a heartbeat of its main thread that the link is silent', async () => {
-    const proxies = [await startProxy(), await startProxy()];
-    const session = { leaseMs: LEASE_MS, sessionTimeoutMs: 9000 };
-    const process = startStalling('lead, and resume', { servers: connectStringOf(proxies), session });
-    await process.said('blocks');
-    const { terms } = await startWaiting(process.path, await openSession({ leaseMs: LEASE_MS }));
-    const [silent, other] = proxies.toSorted((one, two) => Number(two.inUse) - Number(one.inUse));
-    silent?.partition();
-    await until(() => terms.length === 1);
-    expect(other?.accepted).toBe(0);
-    process.unblock();
-    const { lines } = await process.ended;
-    expect(lines).toContain('held: false');
-    expect(lines.filter((line) => line.startsWith('demoted'))).toEqual(['demoted: lease-expired']);
-    expect(lines.filter((line) => line === 'suspended' || line === 'resumed')).toEqual([
-      'suspended',
-      'resumed',
-    ]);
-  });
-
   it('loses its session, too, if it stands still for so long, and finds out by its own handshake', async () => {
     const proxy = await startProxy();
     const session = { sessionTimeoutMs: 2000, leaseMs: LEASE_MS };
@@ -228,35 +207,9 @@ describe('a process that loses the thread of its connections', () => {
     expect(stderr).toBe('');
     expect(code).toBe(0);
   });
-
-  it('replaces a thread that does not answer', async () => {
-    const process = startStalling('lead, with a thread that hangs', { session: { leaseMs: 5000 } });
-    const { lines, stderr, code } = await process.ended;
-    expect(lines.slice(0, 3)).toEqual(['leads', 'suspended', 'resumed']);
-    expect(lines.at(-1)).toBe('closed');
-    expect(stderr).toBe('');
-    expect(code).toBe(0);
-  });
 });
 
 describe('what else a process keeps while its main thread stands still', () => {
-  it('is a lock', async () => {
-    const session = await openSession();
-    const process = startStalling('hold a lock');
-    await process.said('blocks');
-    const acquired: string[] = [];
-    const acquiring = new DistributedLock(session, process.path).acquire().then((hold) => {
-      acquired.push('other');
-      return hold;
-    });
-    // Another process takes a lock only when the node is gone, so the lease alone is asked here: for as long as several leases last.
-    await new Promise((resolve) => setTimeout(resolve, 4 * LEASE_MS));
-    expect(acquired).toEqual([]);
-    process.unblock();
-    expect((await process.ended).lines).toEqual(['blocks', 'was held all the time', 'held: true', 'closed']);
-    await (await acquiring).release();
-  });
-
   it('is all of its shards, though another member joins the group meanwhile', async () => {
     const process = startStalling('own shards');
     await process.said('blocks');
@@ -296,15 +249,6 @@ describe('what else a process keeps while its main thread stands still', () => {
     const { lines } = await process.ended;
     expect(lines).not.toContain('expired');
     expect(lines).not.toContain('elected');
-  });
-
-  it('is its session, for longer than the session timeout, with nothing held', async () => {
-    const process = startStalling('hold nothing', { session: { sessionTimeoutMs: 2000 } });
-    await process.said('blocks');
-    await new Promise((resolve) => setTimeout(resolve, 5000));
-    process.unblock();
-    const { lines } = await process.ended;
-    expect(lines).toEqual(['blocks', 'was held all the time', 'closed']);
   });
 });
 

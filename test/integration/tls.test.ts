@@ -14,7 +14,7 @@ import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { leadingCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { severalLeases, startStalling } from '../support/conclave/stalling-process.js';
+import { startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { type Certificates, makeCertificates, PASSPHRASE } from '../support/servers/certificates.js';
@@ -90,29 +90,6 @@ describe('a session over TLS', () => {
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect(session.owns((await session.getData(value)).stat)).toBe(true);
-  });
-
-  it('lives on while the main thread stands still, and so does its term', async () => {
-    const tls = {
-      ca: certificates.ca.toString('base64'),
-      pfx: certificates.client.toString('base64'),
-      passphrase: PASSPHRASE,
-    };
-    const process = startStalling('lead', {
-      servers: `localhost:${mutualPort}`,
-      session: { tls, leaseMs: 2000 },
-    });
-    await process.said('blocks');
-    await severalLeases(await openSession(known(), `localhost:${mutualPort}`), process.path, 6);
-    process.unblock();
-    expect((await process.ended).lines).toEqual([
-      'leads',
-      'blocks',
-      'was held all the time',
-      'the thread has seen no end',
-      'demoted: stopped',
-      'closed',
-    ]);
   });
 
   it('is taken up over TLS by a main thread that goes on within the lease, when its connection was lost meanwhile', async () => {
