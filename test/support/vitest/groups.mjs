@@ -13,7 +13,7 @@ export const FILES = {
   // A real ZooKeeper is what they are about, or has settings of its own, or is compared with the embedded server.
   servers: [
     'test/conformance/*.test.ts',
-    'test/integration/{access,election,expiry,lock,lost-data,session,shards,takeover,transaction}.test.ts',
+    'test/integration/{access,election,expiry,lock,lost-data,session,shards,transaction}.test.ts',
     'test/integration/{ownerless-nodes,sasl,unreadable,unprotected-paths,watches-after-reconnect}.test.ts',
     'test/integration/{large-requests,lock-names,observer-ensemble,required-authentication}.test.ts',
   ],
