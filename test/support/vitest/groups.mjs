@@ -20,7 +20,7 @@ export const FILES = {
   // Servers with TLS, and servers whose certificates and passwords change: they start some thirty servers.
   secured: ['test/integration/{certificates-that-rotate,password-that-rotates,refusals,tls}.test.ts'],
   // Processes that are killed, whose outputs break, or that run once in a period: each test starts several.
-  processes: ['test/integration/{cli-broken-outputs,cli-once,processes}.test.ts'],
+  processes: ['test/integration/{cli-broken-outputs,cli-once,processes,releases}.test.ts'],
   // PostgreSQL, Redis, and the guides' and the examples' programs.
   databases: [
     'test/integration/{examples,fencing,postgres-fence}.test.ts',
@@ -66,7 +66,7 @@ export const FILES = {
 export const RECORDED = {
   servers: [], // On another release of ZooKeeper.
   secured: [],
-  processes: [],
+  processes: ['test/releases/*.tgz'],
   databases: ['examples/**'],
   foreign: ['test/interop/**'],
   hazards: ['test/hazards/**'],
