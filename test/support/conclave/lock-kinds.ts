@@ -60,6 +60,3 @@ export const LOCK_KINDS: readonly LockTestKind[] = [
     queues: two,
   },
 ];
-
-/** The exclusive kinds. */
-export const EXCLUSIVE_KINDS = LOCK_KINDS.filter(({ holders }) => holders === 1);
