@@ -6,7 +6,7 @@ import type { CleanupReport } from '../../src/cluster/dead-children/session-guar
 import type { ClusterOptions } from '../../src/cluster/workers/cluster-options.js';
 import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/workers/cluster-supervisor.js';
 import type { WorkerExit } from '../../src/cluster/workers/worker-slot.js';
-import { InvalidStateError, type WorkerFailedError } from '../../src/errors.js';
+import { InvalidStateError } from '../../src/errors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
@@ -95,36 +95,6 @@ describe('a cluster', () => {
     expect(leaders.size).toBe(1);
   }, 30_000);
 
-  it('kills a worker that does not end in time, and says so', async () => {
-    const workers = startWorkers(uniquePath('cluster'), {
-      workers: 1,
-      wrong: ['deaf'],
-      stopTimeoutMs: 200,
-    });
-    await until(() => leaderOf(workers) !== undefined);
-    const failed = nextEvent<[WorkerFailedError]>(workers, 'error');
-    const exits = exitsOf(workers);
-    await workers.stop();
-    expect((await failed)[0]).toMatchObject({ code: 'WORKER_FAILED', slot: 0 });
-    expect((await failed)[0].message).toContain('200 ms after SIGTERM');
-    expect(exits).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
-  }, 20_000);
-
-  it('gives up on a worker that has failed too often, and goes on with the others', async () => {
-    const workers = startWorkers(uniquePath('cluster'), {
-      workers: 2,
-      wrong: ['broken'],
-      restart: { retries: 2, minTimeout: 1, maxTimeout: 10_000 },
-    });
-    const exits = exitsOf(workers);
-    const [error] = await nextEvent<[WorkerFailedError]>(workers, 'error');
-    expect(error).toMatchObject({ code: 'WORKER_FAILED', slot: 0 });
-    expect(error.message).toContain('ended with code 1');
-    expect(exits).toHaveLength(3);
-    await until(() => String(roles(workers)) === 'leading');
-    expect(leaderOf(workers)?.slot).toBe(1);
-  }, 20_000);
-
   it('replaces no further worker when a new one finds no place', async () => {
     const path = uniquePath('cluster');
     const wrong: string[] = [];
@@ -135,17 +105,6 @@ describe('a cluster', () => {
     await expect(workers.replaceWorkers()).rejects.toThrow('no place in an election after 1000 ms');
     expect(workers.workers.filter(({ pid }) => before.includes(pid))).toHaveLength(2);
   }, 20_000);
-
-  it('starts none again that ended while it was being stopped', async () => {
-    const workers = startWorkers(uniquePath('cluster'), {
-      workers: 1,
-      wrong: ['broken'],
-      restart: { minTimeout: 60_000, maxTimeout: 60_000 },
-    });
-    await nextEvent(workers, 'restarting');
-    await workers.stop();
-    expect(workers.workers).toEqual([]);
-  });
 
   it('goes on trying when a worker can not even be started', async () => {
     let tries = 0;
