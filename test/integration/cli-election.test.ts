@@ -5,7 +5,7 @@ import { conclave } from '../support/conclave/command-line.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
-import { eventAfter, nextEvent } from '../support/events.js';
+import { nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
@@ -217,27 +217,6 @@ describe('conclave status', () => {
     await until(async () => (await last()) === 'waits  warm  prepared');
     const [leader, next] = JSON.parse(await last('--json')).candidates;
     expect([leader.prepared, next.prepared]).toEqual([undefined, true]);
-  });
-
-  it('lists the waiting candidates in the order in which they will lead, with their priorities', async () => {
-    const { session, path } = await openWithPath('cli');
-    const [leader] = await lead(session, path, { id: 'one' });
-    await campaign(session, path, { id: 'two' });
-    await campaign(session, path, { id: 'three', priority: 5, data: 'here' });
-    const lines = async () => (await conclave('status', path)).stdout.join('\n').split('\n');
-    expect((await lines()).slice(2)).toEqual(['waits  three  priority 5  here', 'waits  two']);
-    const { stdout } = await conclave('status', path, '--json');
-    expect(JSON.parse(stdout[0] as string).candidates).toMatchObject([
-      { id: 'one', position: 0, priority: 0 },
-      { id: 'three', position: 1, priority: 5 },
-      { id: 'two', position: 2, priority: 0 },
-    ]);
-    await eventAfter(leader, 'waiting', () => leader.resign());
-    expect((await leader.candidates()).map(({ id, position }) => [id, position])).toEqual([
-      ['three', 0],
-      ['two', 1],
-      ['one', 2],
-    ]);
   });
 
   it('prints how old the newest heartbeat of a leader is that falls silent', async () => {

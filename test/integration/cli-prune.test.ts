@@ -372,19 +372,6 @@ describe('conclave prune --locks', () => {
     expect(await isThere(session, root)).toBe(true);
   });
 
-  it('removes one, which the next contender makes again with a higher token', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
-    const lock = new DistributedLock(session, `${root}/lock`);
-    const hold = await lock.acquire();
-    await hold.release();
-    expect((await conclave('prune', root, '--locks', '--yes')).stdout).toEqual([lock.path]);
-    expect(await isThere(session, lock.path)).toBe(false);
-    const next = await lock.acquire();
-    expect(next.token > hold.token).toBe(true);
-    await next.release();
-  });
-
   it('removes the path of a semaphore of which a process goes on', async () => {
     const root = uniquePath('prune');
     const session = await openSession();
@@ -394,18 +381,6 @@ describe('conclave prune --locks', () => {
     expect((await conclave('prune', root, '--locks', '--yes')).stdout).toEqual([path]);
     await semaphore.using(async () => expect(await semaphore.seats()).toBe(2));
     await expect(new Semaphore(session, path, 3).seats()).rejects.toMatchObject({ code: 'SEATS_MISMATCH' });
-  });
-
-  it('keeps one that a contender has joined since it was read', async () => {
-    const { session, path } = await openWithPath('prune');
-    await use(session, path);
-    const { version } = (await session.getData(path)).stat;
-    const hold = await new DistributedLock(session, path).acquire();
-    expect(await remove(session, [{ kind: 'delete', path, version }])).toEqual({
-      kind: 'kept',
-      reason: 'a process has joined meanwhile',
-    });
-    expect(hold.isHeld()).toBe(true);
   });
 
   it('removes nothing of an election or a group that is above the path, also beyond the chroot', async () => {
