@@ -89,20 +89,6 @@ describe('a supervisor of shards on real servers', () => {
     expect(await session.getChildren(`${path}/tombstones`)).toEqual([]);
   });
 
-  it('leaves no member, plan or tombstone behind when the last one has stopped', async () => {
-    const path = uniquePath('left-shards');
-    const [first, second] = [supervise(path, 'a'), supervise(path, 'b')];
-    await Promise.all([first.start(), second.start()]);
-    await until(() => first.owned.size === SHARDS / 2 && second.owned.size === SHARDS / 2);
-    await first.stop();
-    await until(() => second.owned.size === SHARDS);
-    await second.stop();
-    const session = await openSession();
-    for (const each of ['members', 'plans', 'tombstones', 'reports'])
-      expect(await session.getChildren(`${path}/${each}`)).toEqual([]);
-    expect((await session.getChildren(`${path}/shards`)).length).toBe(SHARDS);
-  });
-
   it('keeps what stays over a hundred changes of members: no event, no pause, no new term', async () => {
     const [path, shards] = [uniquePath('steady-shards'), 32];
     const members = ['a', 'b', 'c', 'd'].map((id) => supervise(path, id, { shards }));
@@ -152,41 +138,4 @@ describe('a supervisor of shards on real servers', () => {
     // Of 32 shards a fifth member has six.
     expect([stayed, moved]).toEqual([100 * (shards - 6), 100 * 6]);
   }, 60_000);
-
-  it.each([
-    ['without grace: each shard moves at most twice, there and home', {}, 2],
-    ['with grace: none moves', { graceMs: 20_000 }, 0],
-  ])(
-    'has all at home after a rolling restart of eight, %s',
-    async (_, options, most) => {
-      const [path, shards] = [uniquePath('rolling-shards'), 64];
-      const ids = Array.from({ length: 8 }, (_, at) => `host-${at}`);
-      const members = new Map<string, ShardSupervisor>();
-      /** By shard, its owners one after the other. */
-      const owners = new Map<string, string[]>();
-      const start = async (id: string) => {
-        const member = supervise(path, id, { shards, ...options });
-        member.on('acquired', ({ id: shard }) => owners.set(shard, [...(owners.get(shard) ?? []), id]));
-        members.set(id, member);
-        await member.start();
-      };
-      const areShared = () => [...members.values()].every(({ owned }) => owned.size === shards / ids.length);
-      for (const id of ids) await start(id);
-      await until(areShared);
-      for (const [id, { owned }] of members) for (const shard of owned.keys()) owners.set(shard, [id]);
-      for (const id of ids) {
-        const member = members.get(id) as ShardSupervisor;
-        await (most === 0 ? member.stop() : member.drain());
-        await start(id);
-        await until(areShared);
-      }
-      const moves = [...owners.values()].map(
-        (each) => each.filter((id, at) => at > 0 && id !== each[at - 1]).length,
-      );
-      expect(moves).toHaveLength(shards);
-      expect(Math.max(...moves)).toBe(most);
-      for (const each of owners.values()) expect(each.at(-1)).toBe(each[0]);
-    },
-    60_000,
-  );
 });

@@ -76,23 +76,6 @@ describe('a group of shards', () => {
     expect(owners([first, second]).every((owner) => owner === 'a' || owner === 'b')).toBe(true);
   });
 
-  it('gives a member that comes back its shards, again and again, and others meanwhile none of them', async () => {
-    const path = uniquePath('shards');
-    const awaited = { keepsHome: true, graceMs: 60_000 };
-    const [first, second] = [await join(path, 'a', openSession(), awaited), await join(path, 'b')];
-    await until(() => counts([first, second]).join() === '6,6');
-    const owned = first.member.owned.map(({ id }) => id).sort();
-    let leaving = first;
-    for (let round = 0; round < 3; round++) {
-      await leaving.member.leave();
-      const back = await join(path, 'a', openSession(), awaited);
-      await until(() => counts([back])[0] === 6);
-      expect(back.member.owned.map(({ id }) => id).sort()).toEqual(owned);
-      leaving = back;
-    }
-    expect([second.ended, second.shards.length]).toEqual([[], 6]);
-  });
-
   it('follows pins, reports and another number of shards, and moves nothing else', async () => {
     const path = uniquePath('shards');
     const [paths, operator] = [new GroupPaths(path), await openSession()];
