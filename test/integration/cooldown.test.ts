@@ -3,19 +3,11 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor/election-superv
 import type { Restart } from '../../src/cluster/supervisor/supervisor-events.js';
 import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
 import type { Term } from '../../src/election/term/term.js';
-import { deferred } from '../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../src/platform/time/clock.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { connectString, openWithPath } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent } from '../support/events.js';
+import { nextEvent } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
-
-function supervise(options: Partial<ElectionSupervisorOptions> & { path: string }): ElectionSupervisor {
-  const supervisor = new ElectionSupervisor({ connect: connectString(), ...options });
-  onTestFinished(() => supervisor.stop());
-  return supervisor;
-}
 
 const electedOf = (supervisor: ElectionSupervisor) => nextEvent<[Term]>(supervisor, 'elected');
 
@@ -67,28 +59,6 @@ describe('a leader that has lost its term', () => {
     expect((await clock.advanceUntil(elected))[0].number).toBe(3);
   });
 
-  it('joins again at once after the first loss, and after a pause that grows from the second on', async () => {
-    const { restarts, again } = await leading();
-    for (let loss = 1; loss <= 4; loss++) await again();
-    // Some of each pause is over by then.
-    const pauses = restarts.map(({ delayMs }) => Math.ceil(delayMs / 1000));
-    expect(pauses[0]).toBe(0);
-    expect([1, 2]).toContain(pauses[1]);
-    expect([2, 3]).toContain(pauses[2]);
-    expect([4, 5, 6]).toContain(pauses[3]);
-  });
-
-  it('joins again at once if it has given a term back since its last loss', async () => {
-    const { clock, supervisor, restarts, again } = await leading();
-    await again();
-    await again();
-    const resigned = electedOf(supervisor);
-    await clock.advanceUntil(supervisor.resign());
-    await clock.advanceUntil(resigned);
-    await again();
-    expect(restarts.map(({ delayMs }) => delayMs > 0)).toEqual([false, true, false]);
-  });
-
   it('with its session, says how long the pause is in restarting, and counts the clean-up as a part of it', async () => {
     const { clock, server, supervisor, path, restarts, again } = await leading((itsClock) => ({
       cleanup: () => sleep(itsClock, 100),
@@ -121,36 +91,4 @@ describe('a leader that has lost its term', () => {
     await clock.advanceUntil(supervisor.stop());
     expect(clock.now() - since).toBeLessThan(100);
   });
-});
-
-it('a leader whose work goes on after its lease is wedged and not live until the work has settled, and then joins again', async () => {
-  const { session, path } = await openWithPath('wedged');
-  const mayEnd = [deferred(), deferred()];
-  const supervisor = supervise({
-    path,
-    lead: async ({ signal, number }) => {
-      await aborted(signal);
-      await mayEnd[number - 1]?.promise;
-    },
-  });
-  const elected = electedOf(supervisor);
-  await supervisor.start();
-  await elected;
-  await eventAfter(supervisor, 'demoted', () => deleteCandidates(session, path));
-  expect(supervisor.health()).toEqual({
-    live: false,
-    ready: false,
-    leading: false,
-    wedged: true,
-    reasons: ['the term has ended (node-deleted), its work still runs, though the lease is over'],
-  });
-  const again = electedOf(supervisor);
-  mayEnd[0]?.resolve();
-  await again;
-  expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true, wedged: false });
-  const stopping = supervisor.stop();
-  // The leader's lease goes on, so no other candidate leads.
-  expect(supervisor.health()).toMatchObject({ live: true, ready: false, wedged: false });
-  mayEnd[1]?.resolve();
-  await stopping;
 });

@@ -1,12 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent } from '../support/events.js';
+import { aborted, eventAfter } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { deferred, until } from '../support/waiting.mjs';
 
@@ -83,18 +82,6 @@ describe('a candidate that prepares', () => {
     expect(term.isHeld()).toBe(true);
   });
 
-  it('that is elected meanwhile holds its term, and leads when it is prepared', async () => {
-    const path = uniquePath('warm');
-    const [leader] = await lead(await openSession(), path);
-    const { began, load, led, options } = preparing();
-    const next = await join(path, options);
-    await began;
-    await eventAfter(next, 'elected', () => leader.stop());
-    expect(next.isLeader).toBe(true);
-    load('late');
-    expect(await led).toBe('late');
-  });
-
   it('gives its term back at once if it is stopped before that, and is told so', async () => {
     const { began, options } = preparing();
     const [elector] = await lead(await openSession(), uniquePath('warm'), options);
@@ -132,48 +119,6 @@ describe('a candidate that prepares', () => {
     await elector.session.exists('/');
     await elector.stop();
     expect(steps).toEqual(['settled', 'closed']);
-  });
-
-  it('fails as its leader’s work does if it fails in the term, and the next one leads', async () => {
-    const path = uniquePath('warm');
-    const failing = new LeaderElector<number>(await openSession(), path, {
-      prepare: () => Promise.reject(new Error('no memory')),
-      lead: () => expect.unreachable(),
-    });
-    onTestFinished(() => failing.stop());
-    const reported = nextEvent<[Error]>(failing, 'error');
-    const demoted = nextEvent(failing, 'demoted');
-    await failing.start();
-    expect((await reported)[0]).toMatchObject({ code: 'LEAD_FAILED', cause: { message: 'no memory' } });
-    expect((await demoted)[1]).toBe('finished');
-    const next = await join(path, {});
-    await until(() => next.isLeader);
-  });
-});
-
-describe('a leader that waits for its successor', () => {
-  it.each([
-    ['resigns', (leader: LeaderElector) => leader.resign()],
-    ['stops', (leader: LeaderElector) => leader.stop()],
-    ['hands over', (leader: LeaderElector) => leader.handOver('next')],
-    [
-      'is asked to step down',
-      async (_: LeaderElector, path: string) => revokeLeader(await openSession(), path),
-    ],
-  ] as const)('hands over to one that is prepared, when it %s', async (_, end) => {
-    const path = uniquePath('warm');
-    const [leader, term] = await lead(await openSession(), path, { id: 'leader', waitForPreparedMs: 30_000 });
-    onTestFinished(() => leader.stop());
-    const { began, load, led, options } = preparing();
-    await join(path, { ...options, id: 'next' });
-    await began;
-    const ended = end(leader, path);
-    await leader.session.exists('/');
-    expect(term.isHeld()).toBe(true);
-    load('warm');
-    expect(await led).toBe('warm');
-    expect(term.signal.aborted).toBe(true);
-    await ended;
   });
 });
 
