@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { draw } from './drawing.mjs';
-import { type LedTerm, note } from './run.mjs';
+import type { LedTerm } from './run.mjs';
 
 const term = (id: string, fromMs: number, toMs: number): LedTerm => ({
   id,
@@ -27,10 +27,6 @@ describe('the picture of a failover', () => {
       expect(svg).toContain(`>${words}</text>`);
   });
 
-  it('needs three terms', () => {
-    expect(() => draw({ ...run, terms: run.terms.slice(1) })).toThrow(RangeError);
-  });
-
   it('is the one in the documentation, legible on light and dark pages', () => {
     const svg = readFileSync(join(import.meta.dirname, '../../docs/images/failover.svg'), 'utf8');
     const shape = (text: string) =>
@@ -38,18 +34,4 @@ describe('the picture of a failover', () => {
     expect(shape(svg)).toBe(shape(draw(run)));
     expect(svg).toContain('prefers-color-scheme: dark');
   });
-});
-
-it('the terms of a run are put together from the reports of those who lead', () => {
-  const terms: LedTerm[] = [];
-  for (const [id, atMs] of [
-    ['A', 10],
-    ['A', 20],
-    ['B', 90],
-  ] as const)
-    note(terms, { id, atMs, remainingMs: 100 });
-  expect(terms).toEqual([
-    { id: 'A', fromMs: 10, toMs: 20, leaseEndMs: 120 },
-    { id: 'B', fromMs: 90, toMs: 90, leaseEndMs: 190 },
-  ]);
 });

@@ -7,16 +7,14 @@ import type { Request } from '../../src/session/protocol/requests.js';
 import { takeAwayTakeoverDelay } from '../support/conclave/no-takeover-delay.js';
 
 /** The rules by which the candidates lead. All but `shipped` are wrong, and the simulation has to show it. */
-export const RULES = ['shipped', 'no-delay', 'pings', 'pings-no-delay', 'curator'] as const;
+export const RULES = [
+  'shipped', // Lease from committed heartbeats, takeover delay.
+  'no-delay', // The same without the takeover delay.
+  'pings', // Lease from ZooKeeper's pings, takeover delay.
+  'pings-no-delay', // Lease from ZooKeeper's pings, no takeover delay.
+  'curator', // Lead while connected, step down at `suspended`: Curator's rule.
+] as const;
 export type Rules = (typeof RULES)[number];
-
-export const DESCRIPTIONS: Record<Rules, string> = {
-  shipped: 'lease from committed heartbeats, takeover delay',
-  'no-delay': 'the same without the takeover delay',
-  pings: "lease from ZooKeeper's pings, takeover delay",
-  'pings-no-delay': "lease from ZooKeeper's pings, no takeover delay",
-  curator: "lead while connected, step down at `suspended` (Curator's rule)",
-};
 
 const { send } = Connection.prototype;
 const { written } = HeartbeatNode.prototype;

@@ -72,27 +72,6 @@ async function open() {
 const NOTHING = Buffer.alloc(0);
 
 describe('a TCP proxy', () => {
-  it('hands on what comes, both ways, and the end', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
-    client.socket.write(frame('there'));
-    await server.has(frame('there'));
-    server.socket.write(frame('back'));
-    await client.has(frame('back'));
-    client.socket.destroy();
-    await until(() => server.isClosed, 'the end at the server');
-    expect(proxy.accepted).toBe(1);
-    await until(() => !proxy.inUse, 'the end of the connection');
-  });
-
-  it("hands on the server's end of a connection", async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
-    server.socket.end(frame('last words'));
-    await until(() => client.isClosed, 'the end at the client');
-    expect(client.received).toEqual(frame('last words'));
-  });
-
   it('keeps what is sent during a partition, and hands it on in order when that is over', async () => {
     const { proxy, connectOver, time } = await open();
     const { client, server } = await connectOver(proxy);
@@ -191,29 +170,6 @@ describe('a TCP proxy', () => {
     await next.server.has(frame('there'));
   });
 
-  it('ends its connections and takes no new ones until the cut is over', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
-    const mend = proxy.cut();
-    await until(() => client.isClosed && server.isClosed, 'the end at both');
-    const refused = new End(connect(proxy.port));
-    await until(() => refused.isClosed, 'a refusal');
-    mend();
-    await connectOver(proxy);
-  });
-
-  it('is late, in order', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
-    const undo = proxy.delay(100);
-    const sentAt = performance.now();
-    client.socket.write(frame('one '));
-    client.socket.write(frame('two'));
-    await server.has(frame('one '), frame('two'));
-    expect(performance.now() - sentAt).toBeGreaterThan(95);
-    undo();
-  });
-
   it('loses the reply to a request that arrives, and ends that connection alone', async () => {
     const { proxy, connectOver, time } = await open();
     const [reading, writing] = [await connectOver(proxy), await connectOver(proxy)];
@@ -245,18 +201,6 @@ describe('a TCP proxy', () => {
     await lost;
     await until(() => client.isClosed && server.isClosed, 'the end of the connection');
     await client.has(requests[0] as Buffer, event, (requests[1] as Buffer).subarray(0, 10));
-  });
-
-  it('loses no reply after that was taken back', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
-    const takenBack = new AbortController();
-    void proxy.loseReplyTo('create', { signal: takenBack.signal });
-    client.socket.write(message(1, 'create'));
-    await server.has(message(1, 'create'));
-    takenBack.abort();
-    server.socket.write(message(1, 'create'));
-    await client.has(message(1, 'create'));
   });
 
   it('is partitioned from a request on, which does not arrive', async () => {
@@ -303,16 +247,6 @@ describe('a TCP proxy', () => {
     await before.server.has(frame('there'));
   });
 
-  it('counts requests, without handshakes and pings', async () => {
-    const { proxy, connectOver } = await open();
-    const { client } = await connectOver(proxy);
-    const two = proxy.afterRequests(2);
-    client.socket.write(Buffer.concat([frame('handshake'), message(1, 'exists'), message(XID.ping, 'ping')]));
-    client.socket.write(message(2, 'exists'));
-    await two;
-    expect(proxy.requests).toBe(2);
-  });
-
   it('counts the traffic of each connection by kind, from one call to the next', async () => {
     const { proxy, connectOver } = await open();
     const { client, server } = await connectOver(proxy);
@@ -329,16 +263,5 @@ describe('a TCP proxy', () => {
     await until(() => !proxy.inUse, 'the end of the connection');
     expect(proxy.takeTraffic()).toMatchObject([{ requests: { ping: 1 }, notifications: 0, isOpen: false }]);
     expect(proxy.takeTraffic()).toEqual([]);
-  });
-
-  it('keeps the chroot of a connect string, and goes to the first of its servers', async () => {
-    const { port } = await open();
-    const proxy = await TcpProxy.start(`127.0.0.1:${port},127.0.0.1:1/chroot`);
-    onTestFinished(() => proxy.stop());
-    expect(proxy.connectString).toBe(`127.0.0.1:${proxy.port}/chroot`);
-    const client = new End(connect(proxy.port));
-    client.socket.write(frame('there'));
-    await until(() => proxy.inUse);
-    expect(client.isClosed).toBe(false);
   });
 });
