@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { ConnectionLossError, InvalidOptionError, NodeExistsError } from '../../../src/errors.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { Session } from '../../../src/session/session.js';
@@ -131,27 +130,6 @@ describe('the embedded server', () => {
     const server = await start({ tickMs: 100 });
     const timeouts = [1, 500, 60_000].map((timeoutMs) => RawClient.connect(server.port, { timeoutMs }));
     expect((await Promise.all(timeouts)).map(({ greeting }) => greeting.timeoutMs)).toEqual([200, 500, 2000]);
-  });
-
-  it('lets a leader be elected, replaced when its session ends, and leaves nothing behind', async () => {
-    const server = await start();
-    const electors = await Promise.all(
-      [1, 2].map(async () => new LeaderElector(await connect(server), '/election')),
-    );
-    const [first, second] = electors as [LeaderElector, LeaderElector];
-    const elected = nextEvent(first, 'elected');
-    await first.start();
-    await elected;
-    await second.start();
-    const leading = server.sessionOf(server.sessions()[0]?.ephemerals[0] as string);
-    expect(leading).toBe(server.sessions()[0]);
-    const [expired, next] = [nextEvent(first, 'expired'), nextEvent(second, 'elected')];
-    expect(server.expireSession((session) => session === leading)).toBe(1);
-    await Promise.all([expired, next]);
-    expect(leading).toMatchObject({ isAlive: false, isConnected: false, ephemerals: [] });
-    await second.stop();
-    expect(server.paths('/election')).toEqual(['/election']);
-    expect(server.watchCount()).toBe(0);
   });
 });
 
@@ -404,28 +382,6 @@ describe('what a test can do to the embedded server', () => {
   });
 });
 
-it('four-letter words are answered as a real server answers them', async () => {
-  const server = await start();
-  const client = await RawClient.connect(server.port);
-  await client.do(create('/mine', EPHEMERAL));
-  await client.do(getData('/mine', true));
-  const ask = (word: string) => fourLetterWord(server.port, word);
-  expect(await ask('ruok')).toBe('imok');
-  expect(await ask('srvr')).toMatch(/^Zookeeper version: 3\.8.*\n.*\nReceived: \d+\nSent: \d+\n/);
-  expect(await ask('srvr')).toMatch(/\nMode: standalone\nNode count: 6\n$/);
-  expect(await ask('wchp')).toBe(`/mine\n\t0x${client.id.toString(16)}\n\n`);
-  expect(await ask('dump')).toContain(`0x${client.id.toString(16)}:\n\t/mine\n`);
-  const monitored = Object.fromEntries((await ask('mntr')).split('\n').map((line) => line.split('\t')));
-  expect(monitored).toMatchObject({
-    zk_server_state: 'standalone',
-    zk_znode_count: '6',
-    zk_ephemerals_count: '1',
-    zk_watch_count: '1',
-    zk_global_sessions: '1',
-  });
-  expect(Number(monitored.zk_packets_received)).toBeGreaterThan(3);
-});
-
 describe('what a hostile client sends', () => {
   const anyBytes = fc.uint8Array({ maxLength: 120 }).map((bytes) => Buffer.from(bytes));
   const anyType = fc.constantFrom(...Array(23).keys(), 100, 101, 102, 103, 104, 105, 106, 107, -11, -1, 999);
@@ -460,24 +416,5 @@ describe('what a hostile client sends', () => {
     );
     expect(server.sessionOf('/witness')?.isConnected).toBe(true);
     await until(() => server.connectionCount === 1);
-  });
-
-  it('as a packet that is announced too long: its connection ends at once', async () => {
-    const server = await start();
-    const client = await RawClient.connect(server.port);
-    client.write(int(0x100000));
-    await client.closed;
-  });
-
-  it('as the id of a session that is not its own: it is only refused', async () => {
-    const server = await start();
-    const owner = await RawClient.connect(server.port);
-    for (const id of [owner.id, owner.id + 1n, 12345n, -1n]) {
-      const thief = await RawClient.connect(server.port, { id, password: Buffer.alloc(16, 1) });
-      expect([thief.greeting.timeoutMs, thief.id]).toEqual([0, 0n]);
-      await thief.closed;
-    }
-    const again = await RawClient.connect(server.port, owner.credentials);
-    expect(again.id).toBe(owner.id);
   });
 });
