@@ -14,20 +14,20 @@ const PERIOD_MS = 4000;
 const SKEW_MS = 2000;
 const FIXTURE = join(import.meta.dirname, '../../fixtures/job-replica.mjs');
 
-const NAMES = ['naive', 'default', 'recover'] as const;
+const NAMES = ['default', 'recover'] as const;
 type Name = (typeof NAMES)[number];
 type Message = { name: Name; at: number } | { leads: true } | { joined: true };
 
 /** Two replicas of a service with jobs, one of them with a clock that is behind or ahead, and how often each firing has run. */
 class ScheduledService {
   readonly #path = uniquePath('firings');
-  readonly #scheduler: string | undefined;
+  readonly #scheduler: string;
   readonly #clocks: readonly WallClock[];
-  readonly runs = { naive: new Map<number, number>(), default: new Map(), recover: new Map() };
+  readonly runs = { default: new Map<number, number>(), recover: new Map<number, number>() };
   #leader: { child: ChildProcess; clock: WallClock } | undefined;
   #lead = deferred();
 
-  constructor(aheadMs: number, scheduler: string | undefined) {
+  constructor(aheadMs: number, scheduler: string) {
     this.#scheduler = scheduler;
     const folder = mkdtempSync(join(tmpdir(), 'conclave-firings-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -57,8 +57,7 @@ class ScheduledService {
 
   async #startReplica(clock: WallClock): Promise<void> {
     const settings = [SESSION_TIMEOUT_MS, PERIOD_MS / 1000].map(String);
-    const scheduler = this.#scheduler === undefined ? [] : [this.#scheduler];
-    const args = [connectString(), this.#path, ...settings, ...scheduler];
+    const args = [connectString(), this.#path, ...settings, this.#scheduler];
     const child = fork(FIXTURE, args, { env: { ...process.env, ...clock.env } });
     onTestFinished(async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -89,15 +88,14 @@ export interface Disturbances {
   readonly services: number;
   /** How many times the leader of each service is disturbed. */
   readonly rounds: number;
-  /** Of `test/fixtures/schedules.mjs`. @default a loop that gives a job the time of its firing */
-  readonly scheduler?: string;
+  /** Of `test/fixtures/schedules.mjs`. */
+  readonly scheduler: string;
 }
 
 /** Disturbs the leader of each service around a firing, at equal distances from it, and counts the runs. */
 export async function tallyFirings(disturbances: Disturbances): Promise<Tally> {
   const { isKill, services, rounds, scheduler } = disturbances;
   const found: Tally = {
-    naive: { lost: 0, once: 0, twice: 0 },
     default: { lost: 0, once: 0, twice: 0 },
     recover: { lost: 0, once: 0, twice: 0 },
   };
@@ -125,6 +123,6 @@ export async function tallyFirings(disturbances: Disturbances): Promise<Tally> {
   };
   await Promise.all(Array.from({ length: services }, (_, nth) => one(nth)));
   if (process.env.SOAK_ROUNDS !== undefined)
-    console.log(`${scheduler ?? 'a loop'}, ${isKill ? 'kills' : 'resignations'}`, found);
+    console.log(`${scheduler}, ${isKill ? 'kills' : 'resignations'}`, found);
   return found;
 }
