@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** All rows, in the order of their measurement. Each is a module of `bench/rows`. */
+/** All rows, in the order of their measurement. Each is a module of `bench/rows`. The last one is measured only if it is named. */
 export const ROWS = /** @type {const} */ ([
   'uncontended',
   'handover',
@@ -19,15 +19,16 @@ export const ROWS = /** @type {const} */ ([
   'shards',
   'start-up',
   'package',
+  'long-run',
 ]);
 
 export const HELP = `Compares Conclave with other clients, on ZooKeeper servers of its own.
 
-  npm run bench                        everything: 116 to 126 minutes
+  npm run bench                        everything but long-run: 116 to 126 minutes
   npm run bench -- --quick             a first impression
   npm run bench -- --only handover     only these rows, separated by commas: ${ROWS.join(', ')}
 
-  --rounds N           how often the contestants take turns (5; with --quick 2)
+  --rounds N           how often the contestants take turns (5; with --quick 2); in long-run 12 minutes each
   --contestants A,B    only these contestants, such as 'Conclave lock,raw'; bench/harness/contestants.mjs has all names
   --crowds N,N         numbers of contenders in handover and election-handover (15,100,1000; with --quick 15,50),
                        and in herd (2,5,15,50,100; with --quick 5,25)
@@ -77,7 +78,7 @@ export function parseOptions(args, names) {
     quick,
     docs,
     out,
-    rows: some('only', values.only, ROWS) ?? ROWS,
+    rows: some('only', values.only, ROWS) ?? ROWS.slice(0, -1),
     rounds: wholes('rounds', values.rounds, 1)?.[0] ?? (quick ? 2 : 5),
     contestants: some('contestants', values.contestants, names),
     crowds: wholes('crowds', values.crowds, 3),

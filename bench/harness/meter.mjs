@@ -6,7 +6,7 @@ import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
  * @typedef {{ requests: number, notifications: number }} Traffic the requests that servers received from clients, and
  * the watch notifications that they sent
  */
-/** @typedef {{ ephemerals: number, watches: number }} Holdings the ephemeral nodes and the watches that servers keep */
+/** @typedef {{ znodes: number, ephemerals: number, watches: number }} Holdings the nodes, the ephemeral ones of them, and the watches that servers keep */
 
 const QUIET_MS = 15;
 

@@ -8,6 +8,7 @@ import { fourLetterWord } from './four-letter-word.mjs';
  * @property {number} notifications watch notifications that all servers have sent
  * @property {number} watches watches that clients have set on any server
  * @property {number} ephemerals ephemeral nodes; each server has all of them
+ * @property {number} znodes all nodes, with those of ZooKeeper itself
  */
 
 const NOTIFICATIONS = ['created', 'deleted', 'changed', 'children'].map(
@@ -31,6 +32,7 @@ export async function serverCounts(ports) {
     notifications: NOTIFICATIONS.reduce((total, name) => total + sum(name), 0),
     watches: sum('zk_watch_count'),
     ephemerals: countIn(answers[0] ?? '', 'zk_ephemerals_count'),
+    znodes: countIn(answers[0] ?? '', 'zk_znode_count'),
   };
 }
 
