@@ -259,30 +259,6 @@ describe('a leader that is asked to hand over', () => {
     await elected;
     for (const elector of [leader, other]) await elector.stop();
   });
-
-  it('may refuse', async () => {
-    const path = uniquePath('handed-over');
-    const [leader, term] = await lead(await openSession(), path, { id: 'firm', onRevoke: () => false });
-    const other = await campaign(await openSession(), path, { id: 'other' });
-    await expect(revokeLeader(await openSession(), path, { to: 'other' })).rejects.toMatchObject({
-      code: 'REVOCATION_REFUSED',
-      leader: 'firm',
-      answered: true,
-    });
-    expect([term.isHeld(), other.state.name]).toEqual([true, 'waiting']);
-    for (const elector of [other, leader]) await elector.stop();
-  });
-
-  it('takes a request of before, without a candidate, as ever', async () => {
-    const { session, path } = await openWithPath('handed-over');
-    const [leader] = await lead(session, path);
-    const next = await campaign(await openSession(), path);
-    const elected = nextEvent(next, 'elected');
-    const node = `${path}/${(await leader.leader())?.node}`;
-    await writeRequest(session, node, { kind: 'step-down', key: 'k', by: 'me', graceMs: 5000 });
-    await elected;
-    for (const elector of [leader, next]) await elector.stop();
-  });
 });
 
 function answerOf({ data }: NodeData): string | undefined {
