@@ -12,3 +12,6 @@ const settings = new Map(
 );
 if (settings.has('server.2')) process.exit(1);
 await EmbeddedZooKeeper.start({ port: Number(settings.get('clientPort')), maxSessionTimeoutMs: 60_000 });
+// Not all cases stop their server. It ends with the suite.
+const suite = process.ppid;
+setInterval(() => process.ppid === suite || process.exit(), 1000);
