@@ -1,5 +1,5 @@
 import { type Beating, leftMs, type Sign } from '../lease/failure-detector.js';
-import { halfLeaseMs } from '../platform/time/rhythm.js';
+import { halfLeaseMs } from '../platform/time/heartbeat-intervals.js';
 import { compareEntries, parseEntry } from '../queue/names-and-order.js';
 import type { HeldRecord, ReadRecord, SeenRecord } from './record/record.js';
 

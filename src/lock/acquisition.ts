@@ -8,7 +8,7 @@ import {
 } from '../platform/async/lazy-abort-controller.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Timer } from '../platform/time/clock.js';
-import { halfLeaseMs } from '../platform/time/rhythm.js';
+import { halfLeaseMs } from '../platform/time/heartbeat-intervals.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { Contender } from '../queue/contender.js';
 import { joinQueue, withdraw } from '../queue/join.js';

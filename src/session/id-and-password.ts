@@ -1,4 +1,4 @@
-import type { HeartbeatTimes } from '../platform/time/rhythm.js';
+import type { HeartbeatTimes } from '../platform/time/heartbeat-intervals.js';
 import { type Handshake, type HandshakeReply, NEW_SESSION } from './protocol/requests.js';
 import type { ResolvedSessionOptions } from './session-options.js';
 

@@ -1,8 +1,8 @@
 import type { Term } from '../../election/term/term.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
+import { heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
 import { machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
-import { heartbeatMs } from '../../platform/time/rhythm.js';
 import { killMarginMs } from './command-deadlines.js';
 import type { CommandOutcome, KeeperHandle } from './keeper-handle.js';
 import type { CommandLease, CommandLine } from './keeper-messages.js';

@@ -1,6 +1,6 @@
 import { settledWithin } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
-import { halfLeaseMs, heartbeatMs } from '../../platform/time/rhythm.js';
+import { halfLeaseMs, heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Watcher } from '../../session/watch-registry.js';

@@ -1,10 +1,10 @@
-import { OtherMachinesClock } from '../../platform/time/other-machines-clock.js';
+import { ClockOffset } from '../../platform/time/clock-offset.js';
 
 /**
  * The servers' clock. Each sample is a read of a node and the time at which it was written. Only a read right after the write, as of
  * a heartbeat, is a useful sample. The estimate is too small by the shortest time between such a write and its read: some milliseconds.
  */
-export class ServerClock extends OtherMachinesClock {
+export class ServerClock extends ClockOffset {
   constructor() {
     super(64);
   }

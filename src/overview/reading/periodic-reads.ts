@@ -3,7 +3,7 @@ import { deferred, ignore, settledWithin } from '../../platform/async/promises.j
 import type { Server } from '../../platform/injected-environment.js';
 import { lookUp } from '../../platform/name-lookups.js';
 import type { Timer } from '../../platform/time/clock.js';
-import { halfLeaseMs } from '../../platform/time/rhythm.js';
+import { halfLeaseMs } from '../../platform/time/heartbeat-intervals.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import { openTransport } from '../../session/connection/transport.js';
 import type { Session } from '../../session/session.js';

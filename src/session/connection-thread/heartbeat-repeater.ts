@@ -1,5 +1,9 @@
+import {
+  type HeartbeatTimes,
+  pingsEveryMs,
+  repeatsEveryMs,
+} from '../../platform/time/heartbeat-intervals.js';
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
-import { type HeartbeatTimes, pingsEveryMs, repeatsEveryMs } from '../../platform/time/rhythm.js';
 import { WireReader } from '../../wire/jute.js';
 import {
   decodeReply,

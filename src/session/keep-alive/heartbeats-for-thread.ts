@@ -1,6 +1,6 @@
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
-import { type HeartbeatTimes, heartbeatMs } from '../../platform/time/rhythm.js';
+import { type HeartbeatTimes, heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
 import type { Connection } from '../connection/connection.js';
 import type { Repeats } from '../connection/transport.js';
 import type { Given, GivenHeartbeat, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';

@@ -15,7 +15,7 @@ import {
   halfLeaseMs,
   heartbeatIntervalMs,
   replyWithinMs,
-} from '../../platform/time/rhythm.js';
+} from '../../platform/time/heartbeat-intervals.js';
 import type { Connection } from '../connection/connection.js';
 import { isThrottled } from '../protocol/error-codes.js';
 import type { Request } from '../protocol/requests.js';

@@ -4,7 +4,7 @@ import { afterRead, leftMs, type Sign, UNSEEN } from '../../lease/failure-detect
 import { isByThread } from '../../lease/heartbeat-node.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
-import { heartbeatMs } from '../../platform/time/rhythm.js';
+import { heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
 import { heartbeatNodeOf, parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import { isUnanswered } from '../../session/operations.js';

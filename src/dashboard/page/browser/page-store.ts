@@ -1,4 +1,4 @@
-import { OtherMachinesClock } from '../../../platform/time/other-machines-clock.js';
+import { ClockOffset } from '../../../platform/time/clock-offset.js';
 import type { DashboardChange, DashboardState } from '../../api.js';
 import { applyChange, type Model, modelOf } from '../model/apply-change.js';
 import type { StreamListener } from './event-stream.js';
@@ -15,7 +15,7 @@ export class PageStore implements StreamListener {
   #model: Model | undefined;
   #link: Link = { kind: 'connecting' };
   /** The clock of the dashboard's process, which all times refer to. */
-  readonly #clock = new OtherMachinesClock(32);
+  readonly #clock = new ClockOffset(32);
   readonly #listeners = new Set<() => void>();
   readonly #ofHeartbeats = new Map<string, Set<() => void>>();
   /** The page's own monotonic clock, in milliseconds. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { pingsEveryMs, repeatsEveryMs } from '../../../../src/platform/time/heartbeat-intervals.js';
 import type { MachineInstant } from '../../../../src/platform/time/machine-instant.js';
-import { pingsEveryMs, repeatsEveryMs } from '../../../../src/platform/time/rhythm.js';
 import { FrameFilter } from '../../../../src/session/connection-thread/frame-filter.js';
 import {
   type Given,

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Reader, Server } from '../../../../src/platform/injected-environment.js';
-import { repeatsEveryMs } from '../../../../src/platform/time/rhythm.js';
+import { repeatsEveryMs } from '../../../../src/platform/time/heartbeat-intervals.js';
 import { SharedInstant } from '../../../../src/platform/time/shared-instant.js';
 import { HeldConnection } from '../../../../src/session/connection-thread/held-connection.js';
 import { encodeHandshake, heartbeatRequest, NEW_SESSION } from '../../../../src/session/protocol/requests.js';

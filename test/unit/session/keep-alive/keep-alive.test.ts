@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
 import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
-import { heartbeatIntervalMs, replyWithinMs } from '../../../../src/platform/time/rhythm.js';
+import { heartbeatIntervalMs, replyWithinMs } from '../../../../src/platform/time/heartbeat-intervals.js';
 import type { Connection } from '../../../../src/session/connection/connection.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import type { ProvenNode } from '../../../../src/session/keep-alive/heartbeat-batch.js';

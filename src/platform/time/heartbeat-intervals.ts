@@ -1,4 +1,4 @@
-/** The two times from which a session's rhythm follows, in milliseconds. */
+/** The two times from which the times of a session follow, in milliseconds. */
 export interface HeartbeatTimes {
   readonly leaseMs: number;
   readonly sessionTimeoutMs: number;

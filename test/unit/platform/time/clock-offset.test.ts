@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { OtherMachinesClock } from '../../../../src/platform/time/other-machines-clock.js';
+import { ClockOffset } from '../../../../src/platform/time/clock-offset.js';
 
 it('another clock is known to within the least delay of the last events', () => {
   const ahead = fc.integer({ min: -1e6, max: 1e6 });
   const delays = fc.array(fc.nat(500), { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(ahead, delays, (dashboardAhead, ways) => {
-      const estimate = new OtherMachinesClock(32);
+      const estimate = new ClockOffset(32);
       let page = 1e7;
       for (const way of ways) {
         page += 1_000;
@@ -19,7 +19,7 @@ it('another clock is known to within the least delay of the last events', () => 
 });
 
 it('a clock that was set is followed after some events', () => {
-  const estimate = new OtherMachinesClock(32);
+  const estimate = new ClockOffset(32);
   expect(estimate.aheadMs).toBe(0);
   estimate.sample(10_000, 0);
   expect(estimate.aheadMs).toBe(10_000);

@@ -3,7 +3,7 @@
  * written. A message arrives late by an unknown time, so the least late one of the newest messages counts. Older ones don't, because
  * clocks drift apart and are set, and computers sleep.
  */
-export class OtherMachinesClock {
+export class ClockOffset {
   readonly #samples: number[] = [];
   readonly #most: number;
 
