@@ -34,8 +34,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'queue/join.ts',
-        from: 'const found = await findCreated(session, queue, uuid, parse, heartbeatPath);',
-        to: 'const found = undefined as Contender | undefined;',
+        from: 'const found = await findCreated(session, queue, parse, nodes);',
+        to: 'const found = undefined as Contender<N> | undefined;',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -169,8 +169,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'queue/join.ts',
-        from: '{ path, entry: entryOf(path), czxid, sentAt, heartbeatPath, listing }',
-        to: '{ path, entry: entryOf(path), czxid: BigInt(entryOf(path).sequence), sentAt, heartbeatPath, listing }',
+        from: 'entry: entryOf(path), czxid, listing }',
+        to: 'entry: entryOf(path), czxid: BigInt(entryOf(path).sequence), listing }',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -199,8 +199,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'queue/contender.ts',
-        from: 'OwnNode.of(session, path, { sentAt, heartbeatPath });',
-        to: `OwnNode.of(session, path, { sentAt, heartbeatPath });
+        from: 'this.node = node;',
+        to: `this.node = node;
     session.on('resumed', () => {
       const prefix = \`\${queue}/\${entry.node.slice(0, -10)}\`;
       session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);

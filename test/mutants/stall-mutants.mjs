@@ -172,7 +172,7 @@ export const STALL_MUTANTS = [
     edits: [
       {
         file: 'lease/own-node.ts',
-        from: 'if (this.#holders !== undefined && this.isRepeated) this.#session.keepAlive.remove(this);',
+        from: 'if (this.#holders !== undefined && this.isRepeated) this.session.keepAlive.remove(this);',
         to: '',
       },
     ],
