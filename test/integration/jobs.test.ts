@@ -454,6 +454,7 @@ describe('a run that was cut off', () => {
     const replicas = await openTwo(server.connectString);
     const { one, two, path } = replicas;
     const [begun, killed] = [deferred(), deferred()];
+    onTestFinished(() => killed.resolve());
     const job = one.job({ recover: true }, () => {
       begun.resolve();
       return killed.promise; // It doesn't end before the test does, as in a process that is killed.
@@ -469,7 +470,6 @@ describe('a run that was cut off', () => {
     await until(() => two.ran.length === 1);
     expect(two.ran).toEqual([0]);
     await until(() => !String(server.data(`${path}/cron/job`)).includes('open'));
-    killed.resolve();
   });
 
   it.each([
@@ -503,6 +503,7 @@ describe('a run that ends its process', () => {
       Array.from({ length: 5 }, () => Replica.open(path, server.connectString)),
     );
     const ends = deferred();
+    onTestFinished(() => ends.resolve()); // Else the electors' stop() waits for it, and no failure is told.
     let begun = 0;
     for (const [index, { elector, job }] of replicas.entries()) {
       const fire = job.call(replicas[index] as Replica, { recover: true }, () => {
@@ -520,7 +521,6 @@ describe('a run that ends its process', () => {
     expect(
       replicas.map(({ errors }) => errors.filter((each) => each.includes('not repeated again')).length),
     ).toEqual([0, 0, 0, 1, 0]);
-    ends.resolve();
   });
 
   it('does not count a run that the end of a term has cut off', async () => {
