@@ -30,9 +30,7 @@ export abstract class Validity implements NodeHolder {
     this.#clock = clock;
     node.hold(this); // First of all: another thread may send heartbeats while this one stands still.
     // The caller that waits for the hold continues first. No timer could fire earlier, and by then many locks are released again.
-    nextTick(() => {
-      if (!this.#ended.aborted) this.#watchLease();
-    });
+    nextTick(() => this.#watchLease());
     this.#unsubscribe = onAbort(node.lost, () => {
       const reason = node.lost.reason as Error;
       this.onLoss(lossReason(reason), reason);
@@ -142,11 +140,13 @@ export abstract class Validity implements NodeHolder {
     this.#watchLease();
   }
 
-  /** Sets a timer for the lease's end. The timer keeps the process running, because the end of a hold must be noticed. */
+  /**
+   * Sets a timer for the lease's end, unless the lease is over: the process may have stood still since the grant. The timer keeps the
+   * process running, because the end of a hold must be noticed.
+   */
   #watchLease(): void {
-    this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => {
-      if (this.isHeld()) this.#watchLease();
-    });
+    if (this.isHeld())
+      this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => this.#watchLease());
   }
 }
 

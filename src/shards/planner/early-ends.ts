@@ -5,7 +5,7 @@ import type { SeenMember } from '../members/member-watch.js';
 const SOON_MS = 20_000;
 // For so long members that have come since get no shards: one of them may be the same process. The pause is longer each time.
 const FIRST_PAUSE_MS = 10_000;
-const LONGEST_PAUSE_MS = 60_000;
+export const LONGEST_PASSED_OVER_MS = 60_000;
 const IN_A_ROW_WITHIN_MS = 300_000;
 
 /**
@@ -63,7 +63,7 @@ export class EarlyEnds {
     const before =
       this.#last !== undefined && now - this.#last.at < IN_A_ROW_WITHIN_MS ? this.#last.count : 0;
     const count = before + 1;
-    const until = now + exponentialPauseMs(count, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    const until = now + exponentialPauseMs(count, FIRST_PAUSE_MS, LONGEST_PASSED_OVER_MS);
     this.#last = { servedSince, at: now, count, until };
   }
 }

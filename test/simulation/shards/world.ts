@@ -130,17 +130,27 @@ export class ShardWorld extends SimulatedWorld {
     return list && { list, pins: parsePins(read(paths.pins)) ?? new Map() };
   }
 
-  /**
-   * Whether each shard of the group, and no other, has an owner. A pinned shard has to be with its member, if that is there, and each
-   * member has to have its part. All this is true if a plan would change nothing.
-   */
-  get isOwned(): boolean {
+  /** By shard, the member that acts for it; `undefined` unless each shard of the group, and no other, has one. */
+  get #owners(): ReadonlyMap<string, string> | undefined {
     const owners = new Map<string, string>();
     for (const { process } of this.hosts)
       for (const shard of this.#surroundings.all.ids)
         if (process.actsFor(shard)) owners.set(shard, process.member);
+    return owners.size === this.#committed?.list.count ? owners : undefined;
+  }
+
+  get isOwned(): boolean {
+    return this.#owners !== undefined;
+  }
+
+  /**
+   * Whether all shards have owners, a pinned shard its member, if that is there, and each member its part. All this is true if a plan would
+   * change nothing.
+   */
+  get isBalanced(): boolean {
+    const owners = this.#owners;
     const { list, pins } = this.#committed ?? {};
-    if (list === undefined || owners.size !== list.count) return false;
+    if (owners === undefined || list === undefined) return false;
     const members = this.hosts.map(({ process }) => ({ id: process.member, weight: 1 }));
     const planned = plan({ shards: list.ids, members, owners, ...(pins && { pins }) });
     return [...planned].every(([shard, id]) => owners.get(shard) === id);

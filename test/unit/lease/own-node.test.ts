@@ -84,6 +84,18 @@ describe('a node of this session', () => {
   });
 });
 
+describe('a hold', () => {
+  it('is over when the process stood still for longer than a lease right behind the grant, whatever a later heartbeat says', async () => {
+    const { clock, node } = await setUp();
+    const hold = new Hold(node, clock);
+    clock.jump(node.leaseMs);
+    await new Promise((resolve) => process.nextTick(resolve));
+    node.confirmed(leaseStart(clock));
+    expect(node.isHeld()).toBe(true);
+    expect(hold.isHeld()).toBe(false);
+  });
+});
+
 describe('a node of a session whose heartbeats a thread repeats', () => {
   it('is held as long as the thread says, though this thread hears nothing', async () => {
     const { clock, node } = await setUpRepeated();
