@@ -1,14 +1,16 @@
 import { hostname } from 'node:os';
 import { InvalidOptionError } from '../errors.js';
 import {
+  asGiven,
+  type ChecksOf,
   checkBoolean,
   checkFunction,
   checkId,
   checkMetadata,
   checkMs,
   checkOneOf,
-  checkOptions,
   checkWhole,
+  readOptions,
 } from '../platform/checks.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Session } from '../session/session.js';
@@ -126,54 +128,41 @@ export interface Revocation {
 /** @internal The checked options, with their defaults. */
 export type ResolvedElectorOptions = ReturnType<typeof resolveElectorOptions>;
 
-/** The names of the options that an elector and a supervisor have in common. */
-export const CANDIDACY_OPTIONS = [
-  'data',
-  'lead',
-  'prepare',
-  'waitForPreparedMs',
-  'takeoverDelayMs',
-  'onOverrun',
-  'watchdog',
-  'priority',
-  'onRevoke',
-] as const;
+type Prepare = NonNullable<CandidacyOptions<unknown>['prepare']>;
 
-const KNOWN = ['id', ...CANDIDACY_OPTIONS, 'logger'] as const;
+/** The checks of the options that an elector and a supervisor have in common. */
+export const CANDIDACY_CHECKS = {
+  data: checkMetadata,
+  lead: checkFunction<NonNullable<CandidacyOptions<unknown>['lead']>>,
+  prepare: checkPrepare,
+  waitForPreparedMs: (name, value) => checkMs(name, value) ?? 0,
+  takeoverDelayMs: checkMs,
+  onOverrun: (name, value) => checkOneOf<'report' | 'exit'>(name, value, ['report', 'exit'], 'report'),
+  watchdog: (name, value) => checkBoolean(name, value, false),
+  priority: (name, value) => (value === undefined ? 0 : checkWhole(name, value, 0, HIGHEST_PRIORITY)),
+  onRevoke: checkFunction<NonNullable<CandidacyOptions['onRevoke']>>,
+} satisfies ChecksOf<CandidacyOptions<unknown>>;
+
+const CHECKS = {
+  id: checkId,
+  ...CANDIDACY_CHECKS,
+  logger: asGiven<unknown>,
+} satisfies ChecksOf<LeaderElectorOptions<unknown>>;
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveElectorOptions(given: unknown, session: Session) {
-  const options = checkOptions<LeaderElectorOptions<unknown>>('elector', given, KNOWN);
+  const { id, logger, ...candidacy } = readOptions('elector', given, CHECKS);
   return {
-    ...checkCandidacyOptions(options),
-    id: checkId('id', options.id) ?? defaultId(session.environment.uuid()),
-    logger: options.logger === undefined ? session.logger : resolveLogger(options.logger),
+    ...candidacy,
+    id: id ?? defaultId(session.environment.uuid()),
+    logger: logger === undefined ? session.logger : resolveLogger(logger),
   };
 }
 
-/** Checks the options that an elector and a supervisor have in common. @throws InvalidOptionError */
-export function checkCandidacyOptions(options: CandidacyOptions<unknown>) {
-  return {
-    data: checkMetadata('data', options.data),
-    lead: checkFunction('lead', options.lead),
-    prepare: checkPrepare(options),
-    waitForPreparedMs: checkMs('waitForPreparedMs', options.waitForPreparedMs) ?? 0,
-    takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
-    onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
-    watchdog: checkBoolean('watchdog', options.watchdog, false),
-    priority: checkPriority(options.priority),
-    onRevoke: checkFunction('onRevoke', options.onRevoke),
-  };
-}
-
-function checkPrepare({ prepare, lead }: CandidacyOptions<unknown>) {
-  if (prepare !== undefined && lead === undefined)
-    throw new InvalidOptionError('prepare', prepare, 'given with `lead`, which gets what it returns');
-  return checkFunction('prepare', prepare);
-}
-
-function checkPriority(value: unknown): number {
-  return value === undefined ? 0 : checkWhole('priority', value, 0, HIGHEST_PRIORITY);
+function checkPrepare(name: string, value: Prepare | undefined, { lead }: CandidacyOptions<unknown>) {
+  if (value !== undefined && lead === undefined)
+    throw new InvalidOptionError(name, value, 'given with `lead`, which gets what it returns');
+  return checkFunction(name, value);
 }
 
 /** A readable name that no other candidate on this host has or had. */

@@ -1,12 +1,14 @@
 import { isDate } from 'node:util/types';
 import { InvalidOptionError } from '../errors.js';
 import {
+  type Checked,
+  type ChecksOf,
   checkBoolean,
   checkFunction,
   checkMs,
   checkOneOf,
-  checkOptions,
   checkPositiveMs,
+  readOptions,
 } from '../platform/checks.js';
 import type { Missed } from './firings.js';
 
@@ -59,44 +61,32 @@ export interface JobOptions {
   readonly maxRunMs?: number;
 }
 
-/** @internal */
-export interface ResolvedJobOptions {
-  readonly scheduledFor: JobOptions['scheduledFor'];
-  readonly atLeastMs: number;
-  /** `undefined`: by the time that a takeover takes. */
-  readonly lateMs: number | undefined;
-  readonly missed: Missed;
-  readonly recover: boolean;
-  readonly next: JobOptions['next'];
-  readonly maxRunMs: number;
-}
-
 const MOST_DAYS = 366;
 const DAY_MS = 24 * 3600 * 1000;
 
+const CHECKS = {
+  scheduledFor: checkFunction<NonNullable<JobOptions['scheduledFor']>>,
+  atLeastMs: (name, value) => checkMs(name, value) ?? 0,
+  lateMs: checkLateMs, // `undefined`: by the time that a takeover takes.
+  missed: (name, value) => checkOneOf<Missed>(name, value, ['once', 'all'], 'once'),
+  recover: (name, value) => checkBoolean(name, value, false),
+  next: checkFunction<NonNullable<JobOptions['next']>>,
+  maxRunMs: (name, value) => checkPositiveMs(name, value, Number.POSITIVE_INFINITY),
+} satisfies ChecksOf<JobOptions>;
+
+/** @internal */
+export type ResolvedJobOptions = Checked<typeof CHECKS>;
+
 /** @throws InvalidOptionError if an option is wrong */
 export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
-  const given = checkOptions<JobOptions>('job', options, [
-    'scheduledFor',
-    'atLeastMs',
-    'lateMs',
-    'missed',
-    'recover',
-    'next',
-    'maxRunMs',
-  ]);
-  const lateMs = checkMs('lateMs', given.lateMs);
+  return readOptions('job', options, CHECKS);
+}
+
+function checkLateMs(name: string, value: unknown): number | undefined {
+  const lateMs = checkMs(name, value);
   if (lateMs !== undefined && lateMs > MOST_DAYS * DAY_MS)
-    throw new InvalidOptionError('lateMs', lateMs, `a number of milliseconds, at most ${MOST_DAYS} days`);
-  return {
-    scheduledFor: checkFunction('scheduledFor', given.scheduledFor),
-    atLeastMs: checkMs('atLeastMs', given.atLeastMs) ?? 0,
-    lateMs,
-    missed: checkOneOf('missed', given.missed, ['once', 'all'], 'once'),
-    recover: checkBoolean('recover', given.recover, false),
-    next: checkFunction('next', given.next),
-    maxRunMs: checkPositiveMs('maxRunMs', given.maxRunMs, Number.POSITIVE_INFINITY),
-  };
+    throw new InvalidOptionError(name, lateMs, `a number of milliseconds, at most ${MOST_DAYS} days`);
+  return lateMs;
 }
 
 /** The time that a scheduler has given to its function: node-schedule as the first argument, node-cron as its `date`. */

@@ -30,6 +30,50 @@ export function checkOptions<T extends object>(
   return value as T;
 }
 
+/** How an option is checked, given all options: gives the value that counts, also if the option was left out. */
+type Check = (name: string, value: never, options: never) => unknown;
+
+/** The table of the options `T`: how each of them is checked. */
+export type ChecksOf<T> = { readonly [K in keyof T]-?: Check };
+
+/** A table of options. */
+export type Checks = Readonly<Record<string, Check>>;
+
+/** The values that count, by the checks of a table. */
+export type Checked<C extends Checks> = {
+  readonly [K in keyof C]: C[K] extends (...args: never[]) => infer V ? V : never;
+};
+
+/**
+ * Reads options by their table, in its order: refuses unknown names, as {@link checkOptions} does, and checks each option.
+ * @param prefix - precedes an option's name in errors
+ */
+export function readOptions<C extends Checks>(
+  name: string,
+  given: unknown,
+  checks: C,
+  { prefix = '', within = {} as OptionsWithin } = {},
+): Checked<C> {
+  return checkEach(
+    checkOptions<Record<string, unknown>>(name, given, Object.keys(checks), within),
+    checks,
+    prefix,
+  );
+}
+
+/** The part of {@link readOptions} that checks each option. */
+export function checkEach<C extends Checks>(options: object, checks: C, prefix = ''): Checked<C> {
+  const values = Object.entries(checks).map(([option, check]) => {
+    return [option, check(prefix + option, options[option as never], options as never)];
+  });
+  return Object.fromEntries(values) as Checked<C>;
+}
+
+/** The check of an option that another part of the code checks. */
+export function asGiven<V>(_name: string, value: V): V {
+  return value;
+}
+
 function whatIsKnown(name: string, key: string, known: readonly string[], within: OptionsWithin): string {
   const places = new Map(known.map((each) => [each, `${name}.${each}`]));
   for (const [option, inner] of Object.entries(within))
@@ -43,12 +87,12 @@ export function definedOnly<T extends object>(options: { readonly [K in keyof T]
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
-export function checkPositiveMs(
+export function checkPositiveMs<F extends number | undefined>(
   name: string,
   value: unknown,
-  fallback: number,
+  fallback: F,
   { infinite = false } = {},
-): number {
+): number | F {
   if (value === undefined) return fallback;
   const right =
     typeof value === 'number' && value > 0 && (Number.isFinite(value) || (infinite && value === Infinity));

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { resolveSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
-import { checkCandidacyOptions, resolveElectorOptions } from '../../src/election/elector-options.js';
+import { resolveElectorOptions } from '../../src/election/elector-options.js';
 import { resolveObserverOptions } from '../../src/election/observer/observer.js';
 import { InvalidOptionError } from '../../src/errors.js';
 import { systemEnvironment } from '../../src/platform/injected-environment.js';
@@ -217,7 +217,6 @@ describe('what a candidate goes by', () => {
   const fakeSession = { environment: { uuid: () => '01234567-89ab-cdef' }, logger } as unknown as Session;
 
   it('is what the documentation says unless options say otherwise', () => {
-    expect(checkCandidacyOptions({})).toEqual(defaults);
     const id = `${hostname()}-${process.pid}-01234567`;
     expect(resolveElectorOptions(undefined, fakeSession)).toEqual({ ...defaults, id, logger });
   });
@@ -274,7 +273,7 @@ describe('what a candidate goes by', () => {
     [{ priority: 1 }, 1],
     [{}, 0],
   ])('has a priority: %j', (options, priority) => {
-    expect(checkCandidacyOptions(options).priority).toBe(priority);
+    expect(resolveElectorOptions(options, fakeSession).priority).toBe(priority);
   });
 
   it.each([
@@ -284,7 +283,7 @@ describe('what a candidate goes by', () => {
     [{ priority: '1' }, 'a whole number from 0 to 255'],
   ])('has no such priority: %j', (options, expected) => {
     const wrong = { option: 'priority', value: options.priority, expected };
-    expect(() => checkCandidacyOptions(options as never)).toThrow(expect.objectContaining(wrong));
+    expect(() => resolveElectorOptions(options, fakeSession)).toThrow(expect.objectContaining(wrong));
   });
 });
 

@@ -8,7 +8,7 @@ import type { Term } from '../../election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions, StopWithTimeout } from '../../platform/async/stop-with-timeout.js';
-import { checkMetadata, checkOptions } from '../../platform/checks.js';
+import { checkMetadata } from '../../platform/checks.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import { mark } from '../../public-class/instance-brand.js';
@@ -17,7 +17,7 @@ import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { TermLoss } from './cleanup-hook.js';
 import { type Health, healthOf } from './health.js';
-import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';
+import { resolveShutdown, SHUTDOWN_CHECKS, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';
 import {
   holdUpOfCandidacy,
   type OpenCandidacy,
@@ -282,13 +282,12 @@ export class ElectionSupervisor<T = undefined>
    *   gets no signals
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
-    const given = checkOptions<ShutdownOptions>('shutdown', options, ['cleanup', 'deadlineMs', 'exitCode']);
-    const resolved = resolveShutdown<{ term: Term | undefined }>(signals, given);
+    const resolved = resolveShutdown(signals, options, SHUTDOWN_CHECKS);
     if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
       throw new InvalidStateError('shutdownOn was already called on this supervisor');
     const { environment, logger } = this.#options;
-    const shutdown = new SignalShutdown(resolved, {
+    const shutdown = new SignalShutdown<{ term: Term | undefined }>(resolved, {
       clock: environment.clock,
       logger,
       held: () => ({ term: termOf(this.#loop.state) }),

@@ -2,7 +2,15 @@ import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/work-context.js';
-import { checkFunction, checkPositiveMs, checkWhole } from '../../platform/checks.js';
+import {
+  type Checked,
+  type Checks,
+  type ChecksOf,
+  checkFunction,
+  checkPositiveMs,
+  checkWhole,
+  readOptions,
+} from '../../platform/checks.js';
 import { stackLines } from '../../platform/logging/logged-error.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import { printOnStandardError } from '../../platform/logging/lossy-output.js';
@@ -53,12 +61,16 @@ export const SHUTDOWN_EXIT = {
   deadline: 124, // The deadline was over: the code of GNU `timeout`.
 } as const;
 
+/** The checks of the options that all shutdowns have in common. */
+export const SHUTDOWN_CHECKS = {
+  cleanup: checkFunction<(shutdown: never) => unknown>,
+  deadlineMs: (name, value) => checkPositiveMs(name, value, 8000),
+  exitCode: (name, value) => (value === undefined ? 0 : checkWhole(name, value, 0, 255)),
+} satisfies ChecksOf<ShutdownOptions>;
+
 /** @internal Options that were checked, with their defaults. */
-export interface ResolvedShutdown<Held extends object = object> {
+export interface ResolvedShutdown extends Checked<typeof SHUTDOWN_CHECKS> {
   readonly signals: readonly NodeJS.Signals[];
-  readonly cleanup: ((shutdown: Held & ShutdownTime) => unknown) | undefined;
-  readonly deadlineMs: number;
-  readonly exitCode: number;
 }
 
 /** @internal The part of the supervisor that a shutdown needs. */
@@ -98,14 +110,14 @@ const ECHO_MS = 100;
 
 /** Ends the process in good order at the first of its signals: stop work, clean up, resign, close, exit. */
 export class SignalShutdown<Held extends object = object> {
-  readonly #options: ResolvedShutdown<Held>;
+  readonly #options: ResolvedShutdown;
   readonly #port: ShutdownPort<Held>;
   readonly #cleaning = new WorkContext();
   #state: ShutdownState<Held> = { name: 'armed' };
   #cleaned: Promise<void> | undefined; // The one call of the hook.
 
   /** Listens to the signals from now on. */
-  constructor(options: ResolvedShutdown<Held>, port: ShutdownPort<Held>) {
+  constructor(options: ResolvedShutdown, port: ShutdownPort<Held>) {
     this.#options = options;
     this.#port = port;
     for (const signal of options.signals) process.on(signal, this.#onSignal);
@@ -167,7 +179,7 @@ export class SignalShutdown<Held extends object = object> {
   async #callHook(shutdown: Held & ShutdownTime): Promise<void> {
     this.#update({ progress: 'cleaning' });
     try {
-      await runWithin(this.#cleaning, () => this.#options.cleanup?.(shutdown));
+      await runWithin(this.#cleaning, () => this.#options.cleanup?.(shutdown as never));
     } catch (cause) {
       this.#fail(`the clean-up of the shutdown failed: ${describe(cause)}`, { err: cause });
     }
@@ -215,20 +227,17 @@ export class SignalShutdown<Held extends object = object> {
  * @throws InvalidOptionError if an option is wrong; it names the option
  * @throws InvalidStateError in a worker thread
  */
-export function resolveShutdown<Held extends object>(
+export function resolveShutdown<C extends Checks>(
   signals: unknown,
-  options: ShutdownLimits & { readonly cleanup?: (shutdown: Held & ShutdownTime) => unknown },
-): ResolvedShutdown<Held> {
+  options: unknown,
+  checks: C,
+): Checked<C> & Pick<ResolvedShutdown, 'signals'> {
+  const resolved = readOptions('shutdown', options, checks, { prefix: 'shutdown.' });
   if (!process.getBuiltinModule('node:worker_threads').isMainThread)
     throw new InvalidStateError(
       "shutdownOn was called in a worker thread, which gets no signals and can't end the process: handle the signals in the main thread, and have it tell this thread to call stop()",
     );
-  return {
-    signals: checkSignals(signals),
-    cleanup: checkFunction('shutdown.cleanup', options.cleanup),
-    deadlineMs: checkPositiveMs('shutdown.deadlineMs', options.deadlineMs, 8000),
-    exitCode: options.exitCode === undefined ? 0 : checkWhole('shutdown.exitCode', options.exitCode, 0, 255),
-  };
+  return { ...resolved, signals: checkSignals(signals) };
 }
 
 const NOT_CAUGHT = ['SIGKILL', 'SIGSTOP']; // A process can't handle these two.

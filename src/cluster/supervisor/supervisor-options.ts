@@ -1,16 +1,11 @@
-import {
-  CANDIDACY_OPTIONS,
-  type CandidacyOptions,
-  checkCandidacyOptions,
-  defaultId,
-} from '../../election/elector-options.js';
+import { CANDIDACY_CHECKS, type CandidacyOptions } from '../../election/elector-options.js';
 import { InvalidOptionError } from '../../errors.js';
-import { checkBoolean, checkId, checkOptions, checkPath, definedOnly } from '../../platform/checks.js';
+import { type ChecksOf, checkEach, checkOptions, definedOnly } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { RetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import type { CleanupHook, TermLoss } from './cleanup-hook.js';
-import { type LoopOptions, resolveLoopOptions, WITHIN_LOOP, withLoggedFields } from './loop-options.js';
+import { LOOP_CHECKS, type LoopOptions, resolveLoopOptions, WITHIN_LOOP } from './loop-options.js';
 
 /** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. `T` is what `prepare` returns. */
 export interface ElectionSupervisorOptions<T = undefined> extends CandidacyOptions<T> {
@@ -50,38 +45,23 @@ export interface ElectionSupervisorOptions<T = undefined> extends CandidacyOptio
 
 /** @internal Options that were checked, with their defaults. */
 export interface ResolvedSupervisorOptions extends LoopOptions<TermLoss> {
-  readonly path: string;
-  readonly id: string;
   readonly candidacy: CandidacyOptions<unknown>;
-  readonly guardian: boolean;
 }
 
-const KNOWN = [
-  'connect',
-  'path',
-  'id',
-  ...CANDIDACY_OPTIONS,
-  'session',
-  'cleanup',
-  'cleanupTimeoutMs',
-  'guardian',
-  'logger',
-  'retry',
-] as const;
+const CHECKS = { ...LOOP_CHECKS, ...CANDIDACY_CHECKS } satisfies ChecksOf<ElectionSupervisorOptions<unknown>>;
 
 /** Checks all options at once: a wrong one must not turn up only at the first loss. */
 export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
-  const options = checkOptions<ElectionSupervisorOptions<unknown>>('supervisor', given, KNOWN, WITHIN_LOOP);
-  const loop = resolveLoopOptions<TermLoss>(options);
-  const path = checkPath('path', options.path);
-  const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());
+  const options = checkOptions<Record<string, unknown>>(
+    'supervisor',
+    given,
+    Object.keys(CHECKS),
+    WITHIN_LOOP,
+  );
   return {
-    ...withLoggedFields(loop, { election: path, id }),
-    path,
-    id,
-    candidacy: definedOnly<CandidacyOptions<unknown>>(checkCandidacyOptions(options)),
-    guardian: checkBoolean('guardian', options.guardian, true),
+    ...resolveLoopOptions<TermLoss>(checkEach(options, LOOP_CHECKS), 'election'),
+    candidacy: definedOnly<CandidacyOptions<unknown>>(checkEach(options, CANDIDACY_CHECKS)),
   };
 }

@@ -2,14 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import type { Worker } from 'node:cluster';
 import { constants } from 'node:os';
 import { InvalidOptionError } from '../../errors.js';
-import { checkFunction, checkOptions, checkPositiveMs, checkWhole } from '../../platform/checks.js';
-import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import {
-  RETRY_OPTIONS,
-  type RetryOptions,
-  type RetryPolicy,
-  resolveRetryOptions,
-} from '../../platform/retry/backoff.js';
+  asGiven,
+  type ChecksOf,
+  checkFunction,
+  checkPositiveMs,
+  checkWhole,
+  readOptions,
+} from '../../platform/checks.js';
+import { resolveLogger } from '../../platform/logging/logger.js';
+import { RETRY_OPTIONS, type RetryOptions, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import { GUARDIAN_SESSION_OPTIONS, type SessionGuardianOptions } from '../dead-children/session-guardian.js';
 
 /** How {@link superviseCluster} runs workers. All times are in milliseconds. */
@@ -34,51 +36,35 @@ export interface ClusterOptions extends SessionGuardianOptions {
   readonly readyTimeoutMs?: number;
 }
 
-/** @internal Options that were checked, with their defaults. */
-export interface ResolvedClusterOptions {
-  readonly guardian: SessionGuardianOptions;
-  readonly workers: number;
-  readonly fork: (slot: number) => ChildProcess | Worker;
-  readonly restart: RetryPolicy;
-  readonly stopSignal: NodeJS.Signals;
-  readonly stopTimeoutMs: number;
-  readonly readyTimeoutMs: number;
-  readonly logger: Logger;
-}
-
-const KNOWN = [
-  'connect',
-  'session',
-  'logger',
-  'workers',
-  'fork',
-  'restart',
-  'stopSignal',
-  'stopTimeoutMs',
-  'readyTimeoutMs',
-] as const;
 const MOST_WORKERS = 1000;
 
+const CHECKS = {
+  connect: asGiven<ClusterOptions['connect']>, // The guardian checks it, and `session`.
+  session: asGiven<ClusterOptions['session']>,
+  logger: (name, value) => resolveLogger(value, name),
+  workers: (name, value) => checkWhole(name, value, 1, MOST_WORKERS),
+  fork: (name, value: ClusterOptions['fork']) => checkFunction(name, value) ?? forkWorker,
+  restart: (name, value) => resolveRetryOptions(value, Number.POSITIVE_INFINITY, name),
+  stopSignal: checkStopSignal,
+  stopTimeoutMs: (name, value) => checkPositiveMs(name, value, 15_000),
+  readyTimeoutMs: (name, value) => checkPositiveMs(name, value, 30_000),
+} satisfies ChecksOf<ClusterOptions>;
+
+/** @internal Options that were checked, with their defaults. */
+export type ResolvedClusterOptions = ReturnType<typeof resolveClusterOptions>;
+
 /** @throws InvalidOptionError if an option is wrong; it names the option, the value and a right one */
-export function resolveClusterOptions(given: unknown): ResolvedClusterOptions {
+export function resolveClusterOptions(given: unknown) {
   if (given === undefined)
     throw new InvalidOptionError('cluster', given, 'an object with at least connect and workers');
-  const options = checkOptions<ClusterOptions>('cluster', given, KNOWN, {
-    session: GUARDIAN_SESSION_OPTIONS,
-    restart: RETRY_OPTIONS,
-  });
-  const { connect, session } = options;
-  const logger = resolveLogger(options.logger);
-  return {
-    guardian: { connect, logger, ...(session !== undefined && { session }) },
-    workers: checkWhole('workers', options.workers, 1, MOST_WORKERS),
-    fork: checkFunction('fork', options.fork) ?? forkWorker,
-    restart: resolveRetryOptions(options.restart, Number.POSITIVE_INFINITY, 'restart'),
-    stopSignal: checkStopSignal(options.stopSignal),
-    stopTimeoutMs: checkPositiveMs('stopTimeoutMs', options.stopTimeoutMs, 15_000),
-    readyTimeoutMs: checkPositiveMs('readyTimeoutMs', options.readyTimeoutMs, 30_000),
-    logger,
+  const within = { session: GUARDIAN_SESSION_OPTIONS, restart: RETRY_OPTIONS };
+  const { connect, session, ...own } = readOptions('cluster', given, CHECKS, { within });
+  const guardian: SessionGuardianOptions = {
+    connect,
+    logger: own.logger,
+    ...(session !== undefined && { session }),
   };
+  return { ...own, guardian };
 }
 
 function forkWorker(): Worker {
@@ -89,9 +75,9 @@ function forkWorker(): Worker {
   return cluster.fork();
 }
 
-function checkStopSignal(value: unknown): NodeJS.Signals {
+function checkStopSignal(name: string, value: unknown): NodeJS.Signals {
   if (value === undefined) return 'SIGTERM';
   if (typeof value === 'string' && Object.hasOwn(constants.signals, value) && value !== 'SIGSTOP')
     return value as NodeJS.Signals;
-  throw new InvalidOptionError('stopSignal', value, "a signal's name, as 'SIGTERM'");
+  throw new InvalidOptionError(name, value, "a signal's name, as 'SIGTERM'");
 }

@@ -1,22 +1,13 @@
 import {
   CODE_RETRIES,
-  type LoopOptions,
+  LOOP_CHECKS,
   resolveLoopOptions,
   WITHIN_LOOP,
-  withLoggedFields,
 } from '../../cluster/supervisor/loop-options.js';
-import { defaultId } from '../../election/elector-options.js';
 import { InvalidOptionError } from '../../errors.js';
-import {
-  checkBoolean,
-  checkFunction,
-  checkId,
-  checkMs,
-  checkOptions,
-  checkPath,
-} from '../../platform/checks.js';
+import { type ChecksOf, checkFunction, checkMs, readOptions } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
-import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
+import { type RetryOptions, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import type { Shard } from '../ownership/shard.js';
 import { ShardList } from '../stored/shard-list.js';
@@ -86,74 +77,53 @@ export interface ShardSupervisorOptions {
   readonly logger?: Logger;
 }
 
-/** @internal Options that were checked, with their defaults. */
-export interface ResolvedShardOptions extends LoopOptions<LostShards> {
-  readonly path: string;
-  readonly id: string;
-  /** Whether the application has given the id, so that the member may come again under it. */
-  readonly keepsHome: boolean;
-  readonly shards: ShardList | undefined;
-  readonly weight: number;
-  readonly data: string | undefined;
-  readonly run: ((shard: Shard) => unknown) | undefined;
-  readonly runRetry: RetryPolicy;
-  readonly prepare: ((shard: ComingShard) => unknown) | undefined;
-  readonly graceMs: number;
-  readonly guardian: boolean;
-}
-
-const KNOWN = [
-  ...['connect', 'path', 'shards', 'id', 'weight', 'data', 'run', 'prepare', 'cleanup'],
-  ...['cleanupTimeoutMs', 'session', 'retry', 'graceMs', 'guardian', 'logger'],
-] as (keyof ShardSupervisorOptions)[];
 const MOST_DATA = 16_384;
 
+const CHECKS = {
+  ...LOOP_CHECKS,
+  shards: (_, value) => (value === undefined ? undefined : ShardList.of(value)),
+  weight: checkWeight,
+  data: checkData,
+  run: checkFunction<(shard: Shard) => unknown>,
+  prepare: checkFunction<(shard: ComingShard) => unknown>,
+  graceMs: checkGrace,
+} satisfies ChecksOf<ShardSupervisorOptions>;
+
+/** @internal Options that were checked, with their defaults. */
+export type ResolvedShardOptions = ReturnType<typeof resolveShardOptions>;
+
 /** Checks everything at once: what is wrong must not turn up at the first loss. @throws InvalidOptionError */
-export function resolveShardOptions(given: unknown): ResolvedShardOptions {
+export function resolveShardOptions(given: unknown) {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
-  const options = checkOptions<ShardSupervisorOptions>('supervisor', given, KNOWN, WITHIN_LOOP);
-  const loop = resolveLoopOptions<LostShards>(options);
-  const path = checkPath('path', options.path);
-  const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());
+  const options = readOptions('supervisor', given, CHECKS, { within: WITHIN_LOOP });
   return {
-    ...withLoggedFields(loop, { group: path, id }),
-    path,
-    id,
+    ...options,
+    ...resolveLoopOptions<LostShards>(options, 'group'),
+    /** Whether the application has given the id, so that the member may come again under it. */
     keepsHome: options.id !== undefined,
-    shards: options.shards === undefined ? undefined : ShardList.of(options.shards),
-    weight: checkWeight(options.weight),
-    data: checkData(options.data),
-    run: checkFunction('run', options.run),
     runRetry: resolveRetryOptions(options.retry, CODE_RETRIES),
-    prepare: checkFunction('prepare', options.prepare),
-    graceMs: checkGrace(options),
-    guardian: checkBoolean('guardian', options.guardian, true),
   };
 }
 
-function checkWeight(value: unknown): number {
+function checkWeight(name: string, value: unknown): number {
   if (value === undefined) return 1;
   if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0)
-    throw new InvalidOptionError('weight', value, 'a finite number over 0');
+    throw new InvalidOptionError(name, value, 'a finite number over 0');
   return value;
 }
 
-function checkData(value: unknown): string | undefined {
+function checkData(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || Buffer.byteLength(value) > MOST_DATA)
-    throw new InvalidOptionError('data', value, `a string of at most ${MOST_DATA} bytes`);
+    throw new InvalidOptionError(name, value, `a string of at most ${MOST_DATA} bytes`);
   return value;
 }
 
 /** A name made by chance never comes again: shards that waited for it would wait in vain. */
-function checkGrace({ graceMs, id }: ShardSupervisorOptions): number {
-  const checked = checkMs('graceMs', graceMs) ?? 0;
-  if (checked > 0 && id === undefined)
-    throw new InvalidOptionError(
-      'graceMs',
-      graceMs,
-      'none without an id that stays the same after a restart',
-    );
-  return checked;
+function checkGrace(name: string, value: unknown, { id }: ShardSupervisorOptions): number {
+  const graceMs = checkMs(name, value) ?? 0;
+  if (graceMs > 0 && id === undefined)
+    throw new InvalidOptionError(name, graceMs, 'none without an id that stays the same after a restart');
+  return graceMs;
 }

@@ -1,5 +1,6 @@
 import {
   resolveShutdown,
+  SHUTDOWN_CHECKS,
   type ShutdownLimits,
   type ShutdownTime,
   SignalShutdown,
@@ -9,7 +10,7 @@ import { supervisorHoldUpOf } from '../../cluster/supervisor/supervisor-state.js
 import { InvalidStateError, ShardsMismatchError, type StopWait } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions, StopWithTimeout } from '../../platform/async/stop-with-timeout.js';
-import { checkBoolean, checkOptions } from '../../platform/checks.js';
+import { type ChecksOf, checkBoolean } from '../../platform/checks.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { warnOfSetup } from '../../platform/logging/logger.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
@@ -48,6 +49,11 @@ export interface ShardShutdownOptions extends ShutdownLimits {
   /** Whether to call {@link ShardSupervisor.drain} first, so that other members get ready for the shards. @default false */
   readonly drain?: boolean;
 }
+
+const CHECKS = {
+  ...SHUTDOWN_CHECKS,
+  drain: (name, value) => checkBoolean(name, value, false),
+} satisfies ChecksOf<ShardShutdownOptions>;
 
 /**
  * Owns shards as a member of a group, over the end of any session: N pieces of work over M processes, each owned by at most one of
@@ -268,10 +274,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
    *   gets no signals
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShardShutdownOptions): () => void {
-    const known = ['cleanup', 'deadlineMs', 'exitCode', 'drain'] as const;
-    const given = checkOptions<ShardShutdownOptions>('shutdown', options, known);
-    const resolved = resolveShutdown<{ shards: readonly Shard[] }>(signals, given);
-    const drains = checkBoolean('shutdown.drain', given.drain, false);
+    const resolved = resolveShutdown(signals, options, CHECKS);
     if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
       throw new InvalidStateError('shutdownOn was already called on this supervisor');
@@ -285,7 +288,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
           ? 'the clean-up of the shutdown still runs'
           : supervisorHoldUpOf(this.#loop.state, holdUpOfMembership).what,
       leave: () => {
-        void (drains ? this.drain() : this.stop()); // Without a `timeoutMs` neither rejects.
+        void (resolved.drain ? this.drain() : this.stop()); // Without a `timeoutMs` neither rejects.
         return this.#loop.ended;
       },
     });

@@ -1,12 +1,13 @@
 import { InvalidOptionError, NOT_SHOWN } from '../../errors.js';
 import {
+  type ChecksOf,
   checkBoolean,
   checkOneOf,
-  checkOptions,
   checkPositiveMs,
   checkWhole,
   isCredential,
   OF_CREDENTIALS,
+  readOptions,
 } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
@@ -62,24 +63,6 @@ export interface EmbeddedZooKeeperOptions {
   readonly logger?: Logger;
 }
 
-/** @internal Checked options, with their defaults. */
-export type ResolvedEmbeddedOptions = Required<Omit<EmbeddedZooKeeperOptions, 'saslUsers'>> & {
-  readonly saslUsers: SaslUsers | undefined;
-};
-
-const OPTIONS = [
-  'host',
-  'port',
-  'tickMs',
-  'minSessionTimeoutMs',
-  'maxSessionTimeoutMs',
-  'dialect',
-  'firstZxid',
-  'saslUsers',
-  'requireAuth',
-  'clock',
-  'logger',
-] as const;
 const HOSTS = ['127.0.0.1', '::1', 'localhost'] as const;
 const DEFAULT_TICK_MS = 500;
 const SHORTEST_TICKS = 2;
@@ -87,20 +70,28 @@ const LONGEST_TICKS = 20;
 const LAST_PORT = 65_535;
 const HIGHEST_ZXID = 2n ** 62n; // As many again are left for the server's own transactions.
 
+const CHECKS = {
+  host: checkHost,
+  port: (name, value) => (value === undefined ? 0 : checkWhole(name, value, 0, LAST_PORT)),
+  tickMs: (name, value) => checkPositiveMs(name, value, DEFAULT_TICK_MS),
+  minSessionTimeoutMs: (name, value) => checkPositiveMs(name, value, undefined),
+  maxSessionTimeoutMs: (name, value) => checkPositiveMs(name, value, undefined),
+  dialect: (name, value) => checkOneOf(name, value, DIALECTS, '3.8'),
+  firstZxid: checkZxid,
+  saslUsers: (_, value) => (value === undefined ? undefined : checkSaslUsers(value)),
+  requireAuth: checkRequireAuth,
+  clock: checkClock,
+  logger: (name, value) => resolveLogger(value, name),
+} satisfies ChecksOf<EmbeddedZooKeeperOptions>;
+
+/** @internal Options that were checked, with their defaults. */
+export type ResolvedEmbeddedOptions = ReturnType<typeof resolveEmbeddedOptions>;
+
 /** @throws InvalidOptionError naming the option, the value and what would be right */
-export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions {
-  const options = checkOptions<EmbeddedZooKeeperOptions>('EmbeddedZooKeeper', given, OPTIONS);
-  const tickMs = checkPositiveMs('tickMs', options.tickMs, DEFAULT_TICK_MS);
-  const minSessionTimeoutMs = checkPositiveMs(
-    'minSessionTimeoutMs',
-    options.minSessionTimeoutMs,
-    SHORTEST_TICKS * tickMs,
-  );
-  const maxSessionTimeoutMs = checkPositiveMs(
-    'maxSessionTimeoutMs',
-    options.maxSessionTimeoutMs,
-    Math.max(LONGEST_TICKS * tickMs, minSessionTimeoutMs),
-  );
+export function resolveEmbeddedOptions(given: unknown) {
+  const options = readOptions('EmbeddedZooKeeper', given, CHECKS);
+  const { tickMs, minSessionTimeoutMs = SHORTEST_TICKS * tickMs } = options;
+  const { maxSessionTimeoutMs = Math.max(LONGEST_TICKS * tickMs, minSessionTimeoutMs) } = options;
   if (maxSessionTimeoutMs < minSessionTimeoutMs) {
     throw new InvalidOptionError(
       'maxSessionTimeoutMs',
@@ -108,34 +99,22 @@ export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions 
       `at least minSessionTimeoutMs, which is ${minSessionTimeoutMs}`,
     );
   }
-  return {
-    host: checkHost(options.host),
-    port: options.port === undefined ? 0 : checkWhole('port', options.port, 0, LAST_PORT),
-    tickMs,
-    minSessionTimeoutMs,
-    maxSessionTimeoutMs,
-    dialect: checkOneOf('dialect', options.dialect, DIALECTS, '3.8'),
-    firstZxid: checkZxid(options.firstZxid),
-    saslUsers: options.saslUsers === undefined ? undefined : checkSaslUsers(options.saslUsers),
-    requireAuth: checkRequireAuth(options.requireAuth),
-    clock: checkClock(options.clock),
-    logger: resolveLogger(options.logger),
-  };
+  return { ...options, minSessionTimeoutMs, maxSessionTimeoutMs };
 }
 
-function checkHost(value: unknown): (typeof HOSTS)[number] {
+function checkHost(name: string, value: unknown): (typeof HOSTS)[number] {
   const host = HOSTS.find((each) => each === (value ?? (value === null ? null : HOSTS[0])));
   if (host !== undefined) return host;
   throw new InvalidOptionError(
-    'host',
+    name,
     value,
     `one of ${HOSTS.map((each) => `'${each}'`).join(', ')}: this server is for tests and has no access control`,
   );
 }
 
-function checkZxid(value: unknown = 0n): bigint {
+function checkZxid(name: string, value: unknown = 0n): bigint {
   if (typeof value === 'bigint' && value >= 0n && value <= HIGHEST_ZXID) return value;
-  throw new InvalidOptionError('firstZxid', value, 'a bigint from 0n to 2n ** 62n');
+  throw new InvalidOptionError(name, value, 'a bigint from 0n to 2n ** 62n');
 }
 
 /** The error never shows a password. @throws InvalidOptionError naming the user, and what would be right */
@@ -156,22 +135,18 @@ export function checkSaslUsers(value: unknown): SaslUsers {
   return new Map(users);
 }
 
-function checkRequireAuth(value: unknown = []): readonly RequiredScheme[] {
+function checkRequireAuth(name: string, value: unknown = []): readonly RequiredScheme[] {
   const isRight = Array.isArray(value) && value.every((each) => REQUIRED_SCHEMES.includes(each));
   if (isRight) return [...value];
   const expected = `a list of ${REQUIRED_SCHEMES.map((each) => `'${each}'`).join(' and ')}`;
-  throw new InvalidOptionError('requireAuth', value, expected);
+  throw new InvalidOptionError(name, value, expected);
 }
 
-function checkClock(value: Clock | undefined): Clock {
+function checkClock(name: string, value: Clock | undefined): Clock {
   if (value === undefined) return new SystemClock();
   const { now, date, after } = value ?? {};
   if ([now, date, after].every((each) => typeof each === 'function') && !isOfAnotherCopy(value)) return value;
-  throw new InvalidOptionError(
-    'clock',
-    value,
-    'a clock with the methods now, date and after, as a TestClock',
-  );
+  throw new InvalidOptionError(name, value, 'a clock with the methods now, date and after, as a TestClock');
 }
 
 /** How an `EmbeddedZooKeeper` starts again after a crash. */
@@ -182,6 +157,6 @@ export interface RestartOptions {
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveRestartOptions(given: RestartOptions | undefined): Required<RestartOptions> {
-  const { empty } = checkOptions<RestartOptions>('restart', given, ['empty']);
-  return { empty: checkBoolean('restart.empty', empty, false) };
+  const empty = (name: string, value: unknown) => checkBoolean(name, value, false);
+  return readOptions('restart', given, { empty }, { prefix: 'restart.' });
 }

@@ -1,6 +1,10 @@
 import { constants } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { resolveShutdown, SignalShutdown } from '../../../../src/cluster/supervisor/signal-shutdown.js';
+import {
+  resolveShutdown,
+  SHUTDOWN_CHECKS,
+  SignalShutdown,
+} from '../../../../src/cluster/supervisor/signal-shutdown.js';
 import { type OpenCandidacy, whatIsLeft } from '../../../../src/cluster/supervisor/supervised-elector.js';
 import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
@@ -46,7 +50,7 @@ describe('a second signal during a shutdown', () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
       throw new Error(`exits with ${code}`);
     });
-    const shutdown = new SignalShutdown(resolveShutdown(['SIGUSR2', 'SIGHUP'], {}), {
+    const shutdown = new SignalShutdown(resolveShutdown(['SIGUSR2', 'SIGHUP'], {}, SHUTDOWN_CHECKS), {
       clock,
       logger: resolveLogger(undefined),
       held: () => ({}),
@@ -87,5 +91,5 @@ describe('a second signal during a shutdown', () => {
 });
 
 it('the deadline of a shutdown is over before Docker kills the process, which it does after 10 s, if neither is set', () => {
-  expect(resolveShutdown(['SIGTERM'], {}).deadlineMs).toBe(8000);
+  expect(resolveShutdown(['SIGTERM'], {}, SHUTDOWN_CHECKS).deadlineMs).toBe(8000);
 });
