@@ -1,8 +1,7 @@
 import { InvalidOptionError, NOT_SHOWN } from '../errors.js';
-import { checkOptions } from '../platform/checks.js';
+import { asGiven, type ChecksOf, readOptions } from '../platform/checks.js';
 import { systemEnvironment } from '../platform/injected-environment.js';
 import type { Logger } from '../platform/logging/logger.js';
-import type { Clock } from '../platform/time/clock.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import type { SessionSource } from '../session/session-source.js';
@@ -42,50 +41,40 @@ export interface DashboardOptions {
   readonly logger?: Logger;
 }
 
-/** @internal Options that were checked. */
-export interface ResolvedDashboardOptions {
-  readonly from: Session | SessionSource | string | (() => string | Promise<string>);
-  readonly clock: Clock;
-  readonly overview: {
-    readonly root: string;
-    readonly session?: Omit<SessionOptions, 'signal'>;
-    readonly logger?: Logger;
-  };
-  readonly authorize: DashboardOptions['authorize'];
-  readonly hosts: readonly string[];
-  readonly path: string | undefined;
-}
+const CHECKS = {
+  connect: asGiven<DashboardOptions['connect']>, // The overview checks it, and what else is as given.
+  session: asGiven<DashboardOptions['session']>,
+  root: (_, value: DashboardOptions['root'] = '/') => value,
+  authorize: checkAuthorize,
+  hosts: checkHosts,
+  path: checkPlace,
+  logger: asGiven<DashboardOptions['logger']>,
+} satisfies ChecksOf<DashboardOptions>;
 
 /** @internal */
-export const DASHBOARD_OPTIONS = [
-  'connect',
-  'session',
-  'root',
-  'authorize',
-  'hosts',
-  'path',
-  'logger',
-] as const;
+export const DASHBOARD_OPTIONS = Object.keys(CHECKS);
+
+/** @internal Options that were checked. */
+export type ResolvedDashboardOptions = ReturnType<typeof resolveDashboardOptions>;
 
 /** @throws InvalidOptionError if an option is wrong. Those of the overview are checked by that. */
-export function resolveDashboardOptions(given: unknown): ResolvedDashboardOptions {
-  const options = checkOptions<DashboardOptions>('dashboard', given, DASHBOARD_OPTIONS, WITHIN_SESSION);
-  const { connect, session, root = '/', logger } = options;
-  const { authorize } = options;
-  if (authorize !== undefined && typeof authorize !== 'function')
-    throw new InvalidOptionError('authorize', NOT_SHOWN, 'a function'); // It may be a token.
-  const hosts = checkHosts(options.hosts);
-  if (authorize === undefined && hosts.length > 0)
-    throw new InvalidOptionError('hosts', hosts, 'none without authorize: only this machine may read then');
-  const own = connect === undefined ? undefined : ownSessionOptions(session);
+export function resolveDashboardOptions(given: unknown) {
+  const options = readOptions('dashboard', given, CHECKS, { within: WITHIN_SESSION });
+  const { connect, session, root, logger, ...own } = options;
+  const sessions = connect === undefined ? undefined : ownSessionOptions(session);
+  const { clock } =
+    session instanceof Session ? session.environment : (sessions?.environment ?? systemEnvironment);
   return {
+    ...own,
     from: connect ?? (session as Session | SessionSource),
-    clock: (session instanceof Session ? session.environment : (own?.environment ?? systemEnvironment)).clock,
-    overview: { root, ...(own && { session: own }), ...(logger && { logger }) },
-    authorize,
-    hosts,
-    path: checkPlace(options.path),
+    clock,
+    overview: { root, ...(sessions && { session: sessions }), ...(logger && { logger }) },
   };
+}
+
+function checkAuthorize(name: string, value: DashboardOptions['authorize']): DashboardOptions['authorize'] {
+  if (value === undefined || typeof value === 'function') return value;
+  throw new InvalidOptionError(name, NOT_SHOWN, 'a function'); // It may be a token.
 }
 
 function ownSessionOptions(session: DashboardOptions['session']): Omit<SessionOptions, 'signal'> | undefined {
@@ -94,17 +83,19 @@ function ownSessionOptions(session: DashboardOptions['session']): Omit<SessionOp
   return session as Omit<SessionOptions, 'signal'> | undefined;
 }
 
-function checkPlace(value: unknown): string | undefined {
+function checkPlace(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'string' && /^(\/[^/?#\s]+)*\/?$/.test(value)) return value.replace(/\/$/, '');
-  throw new InvalidOptionError('path', value, "a path, as '/admin/conclave'");
+  throw new InvalidOptionError(name, value, "a path, as '/admin/conclave'");
 }
 
-function checkHosts(value: unknown): readonly string[] {
+function checkHosts(name: string, value: unknown, { authorize }: DashboardOptions): readonly string[] {
   if (value === undefined) return [];
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string' && isHost(each)))
-    return (value as string[]).map((each) => each.toLowerCase());
-  throw new InvalidOptionError('hosts', value, "names of hosts, as 'ops.example.com' or 'ops:8080'");
+  if (!Array.isArray(value) || !value.every((each) => typeof each === 'string' && isHost(each)))
+    throw new InvalidOptionError(name, value, "names of hosts, as 'ops.example.com' or 'ops:8080'");
+  if (authorize === undefined && value.length > 0)
+    throw new InvalidOptionError(name, value, 'none without authorize: only this machine may read then');
+  return value.map((each: string) => each.toLowerCase());
 }
 
 function isHost(text: string): boolean {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { InvalidOptionError } from '../errors.js';
-import { checkFunction, checkOptions } from '../platform/checks.js';
+import { type ChecksOf, checkFunction, readOptions } from '../platform/checks.js';
 import type { SaslMechanism } from '../session/sasl/mechanism.js';
 import { GssapiExchange } from './gssapi-exchange.js';
 import { checkModule, type KerberosModule } from './kerberos-module.js';
@@ -17,7 +17,10 @@ export interface KerberosOptions {
   readonly service?: string | undefined;
 }
 
-const OPTIONS = ['hostOf', 'service'] as const;
+const CHECKS = {
+  hostOf: checkFunction<NonNullable<KerberosOptions['hostOf']>>,
+  service: checkService,
+} satisfies ChecksOf<KerberosOptions>;
 const SERVICE = /^[^\s/@]+$/;
 const HOST = /^[^\s/@]+$/;
 
@@ -44,9 +47,7 @@ const turnsOfProcess = new TaskQueue();
  */
 export function kerberos(module: KerberosModule, options: KerberosOptions = {}): SaslMechanism {
   const checkedModule = checkModule(module);
-  const given = checkOptions<KerberosOptions>('kerberos', options, OPTIONS);
-  const hostOf = checkFunction('hostOf', given.hostOf);
-  const service = checkService(given.service);
+  const { hostOf, service } = readOptions('kerberos', options, CHECKS);
   return {
     begin: (server) => {
       const host = hostOf === undefined ? nameOf(server.host) : checkHost(hostOf(server));
@@ -55,9 +56,9 @@ export function kerberos(module: KerberosModule, options: KerberosOptions = {}):
   };
 }
 
-function checkService(value: unknown = 'zookeeper'): string {
+function checkService(name: string, value: unknown = 'zookeeper'): string {
   if (typeof value === 'string' && SERVICE.test(value)) return value;
-  throw new InvalidOptionError('service', value, "a name such as 'zookeeper', without blanks, / and @");
+  throw new InvalidOptionError(name, value, "a name such as 'zookeeper', without blanks, / and @");
 }
 
 function nameOf(host: string): string {

@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { describe, InvalidOptionError, NOT_SHOWN } from '../errors.js';
 import {
+  asGiven,
+  type ChecksOf,
   checkBoolean,
   checkMs,
   checkOptions,
@@ -9,6 +11,7 @@ import {
   checkSignal,
   definedOnly,
   type OptionsWithin,
+  readOptions,
 } from '../platform/checks.js';
 import { type Environment, systemEnvironment } from '../platform/injected-environment.js';
 import type { Logger } from '../platform/logging/logger.js';
@@ -136,89 +139,73 @@ export function resolveCloseOptions(given: unknown): number {
   return checkMs('timeoutMs', timeoutMs) ?? CLOSE_WITHIN_MS;
 }
 
-/** @internal The checked options, with their defaults. */
-export interface ResolvedSessionOptions
-  extends Required<Omit<SessionOptions, 'leaseMs' | 'maxStallMs' | 'auth' | 'sasl' | 'tls' | 'signal'>> {
-  readonly leaseMs: number | undefined;
-  readonly credentials: OptionSource<readonly Credentials[]>;
-  readonly sasl: OptionSource<SaslMechanism | undefined>;
-  readonly hasSasl: boolean;
-  readonly tls: OptionSource<ConnectionOptions | undefined>;
-  /** Of the thread that holds the connections; `undefined` without `maxStallMs`. */
-  readonly thread: SessionThreadOptions | undefined;
-  readonly signal: AbortSignal | undefined;
-}
-
-export const SESSION_OPTIONS = [
-  'sessionTimeoutMs',
-  'leaseMs',
-  'maxStallMs',
-  'connectTimeoutMs',
-  'auth',
-  'sasl',
-  'access',
-  'allowUnprotectedPaths',
-  'tls',
-  'logger',
-  'signal',
-  'environment',
-] as const;
-/** The options of sessions that another object opens itself. It ends them itself, too. */
-export const WITHIN_SESSION: OptionsWithin = { session: SESSION_OPTIONS.filter((name) => name !== 'signal') };
 /** A shorter timeout was probably meant in seconds. When a process or a server is busy, a reply alone takes that long. */
 export const LEAST_SESSION_TIMEOUT_MS = 100;
 /** A heartbeat is sent four times in a lease. In a shorter one, a short garbage collection takes longer than a reply may. */
 const LEAST_LEASE_MS = 100;
 const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1; // A session timeout travels as a signed 32-bit number of milliseconds.
+const SESSION_TIMEOUT_MS = 6000;
 
-export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedSessionOptions {
-  const options = checkOptions<SessionOptions>('session', given, SESSION_OPTIONS);
-  const sessionTimeoutMs = checkPositiveMs('sessionTimeoutMs', options.sessionTimeoutMs, 6000);
-  if (sessionTimeoutMs > MAX_SESSION_TIMEOUT_MS || !Number.isInteger(sessionTimeoutMs)) {
-    const expected = `a whole number of at most ${MAX_SESSION_TIMEOUT_MS}`;
-    throw new InvalidOptionError('sessionTimeoutMs', sessionTimeoutMs, expected);
-  }
-  checkNotSeconds('sessionTimeoutMs', sessionTimeoutMs, LEAST_SESSION_TIMEOUT_MS);
-  const { environment = systemEnvironment } = options;
-  const leaseMs = options.leaseMs === undefined ? undefined : checkPositiveMs('leaseMs', options.leaseMs, 0);
-  if (leaseMs !== undefined) checkNotSeconds('leaseMs', leaseMs, LEAST_LEASE_MS);
-  if (leaseMs !== undefined && leaseMs >= sessionTimeoutMs) {
-    const expected = `less than sessionTimeoutMs, which is ${sessionTimeoutMs}`;
-    throw new InvalidOptionError('leaseMs', leaseMs, expected);
-  }
-  const thread = checkThread(options, leaseMs ?? sessionTimeoutMs / 3, sessionTimeoutMs);
-  const checkRoundSasl = (value: unknown, name: string) => checkSasl(value, name, () => environment.uuid());
-  const checkRoundTls = (value: unknown, name: string) => {
-    const tls = checkTls(value, name);
-    if (thread !== undefined) checkCloneable(value as ConnectionOptions, name);
+const CHECKS = {
+  sessionTimeoutMs: checkSessionTimeout,
+  leaseMs: checkLease,
+  maxStallMs: checkThread,
+  connectTimeoutMs: (name, value) => checkPositiveMs(name, value, 10_000, { infinite: true }),
+  auth: (name, value) => (value === undefined ? NO_AUTH : new OptionSource(value, checkAuth, name)),
+  sasl: saslSource,
+  access: (_, value, { auth, sasl }: SessionOptions) =>
+    checkAccess(value, auth === undefined && sasl === undefined ? 'world' : 'creator'),
+  allowUnprotectedPaths: (name, value) => checkBoolean(name, value, false),
+  tls: tlsSource,
+  logger: asGiven<unknown>, // The session's owner checks it.
+  signal: checkSignal,
+  environment: checkEnvironment,
+} satisfies ChecksOf<SessionOptions>;
+
+/** The options of sessions that another object opens itself. It ends them itself, too, so there is no `signal`. */
+export const OWN_SESSION_OPTIONS = (Object.keys(CHECKS) as (keyof typeof CHECKS)[]).filter(
+  (name) => name !== 'signal',
+);
+export const WITHIN_SESSION: OptionsWithin = { session: OWN_SESSION_OPTIONS };
+
+/** @internal Options that were checked, with their defaults. */
+export type ResolvedSessionOptions = ReturnType<typeof resolveSessionOptions>;
+
+export function resolveSessionOptions(given: unknown, logger: Logger) {
+  const { auth, maxStallMs, ...checked } = readOptions('session', given, CHECKS);
+  return { ...checked, credentials: auth, hasSasl: checked.sasl !== NO_SASL, thread: maxStallMs, logger };
+}
+
+function checkSessionTimeout(name: string, value: unknown): number {
+  const ms = checkPositiveMs(name, value, SESSION_TIMEOUT_MS);
+  if (ms > MAX_SESSION_TIMEOUT_MS || !Number.isInteger(ms))
+    throw new InvalidOptionError(name, ms, `a whole number of at most ${MAX_SESSION_TIMEOUT_MS}`);
+  checkNotSeconds(name, ms, LEAST_SESSION_TIMEOUT_MS);
+  return ms;
+}
+
+function checkLease(name: string, value: unknown, { sessionTimeoutMs = SESSION_TIMEOUT_MS }: SessionOptions) {
+  const ms = checkPositiveMs(name, value, undefined);
+  if (ms === undefined) return undefined;
+  checkNotSeconds(name, ms, LEAST_LEASE_MS);
+  if (ms < sessionTimeoutMs) return ms;
+  throw new InvalidOptionError(name, ms, `less than sessionTimeoutMs, which is ${sessionTimeoutMs}`);
+}
+
+function saslSource(name: string, value: unknown, { environment = systemEnvironment }: SessionOptions) {
+  if (value === undefined) return NO_SASL;
+  const check = (each: unknown, as: string) => checkSasl(each, as, () => environment.uuid());
+  return new OptionSource<SaslMechanism | undefined>(value, check, name);
+}
+
+function tlsSource(name: string, value: unknown, { maxStallMs }: SessionOptions) {
+  if (value === undefined) return NO_TLS;
+  const check = (each: unknown, as: string) => {
+    const tls = checkTls(each, as);
+    if (maxStallMs !== undefined) checkCloneable(each as ConnectionOptions, as);
     return tls;
   };
-  return {
-    sessionTimeoutMs,
-    leaseMs,
-    thread,
-    connectTimeoutMs: checkPositiveMs('connectTimeoutMs', options.connectTimeoutMs, 10_000, {
-      infinite: true,
-    }),
-    credentials: options.auth === undefined ? NO_AUTH : new OptionSource(options.auth, checkAuth, 'auth'),
-    sasl:
-      options.sasl === undefined
-        ? NO_SASL
-        : new OptionSource<SaslMechanism | undefined>(options.sasl, checkRoundSasl, 'sasl'),
-    hasSasl: options.sasl !== undefined,
-    access: checkAccess(
-      options.access,
-      options.auth === undefined && options.sasl === undefined ? 'world' : 'creator',
-    ),
-    allowUnprotectedPaths: checkBoolean('allowUnprotectedPaths', options.allowUnprotectedPaths, false),
-    tls:
-      options.tls === undefined
-        ? NO_TLS
-        : new OptionSource<ConnectionOptions | undefined>(options.tls, checkRoundTls, 'tls'),
-    logger,
-    signal: checkSignal('signal', options.signal),
-    environment: checkEnvironment(environment),
-  };
+  return new OptionSource<ConnectionOptions | undefined>(value, check, name);
 }
 
 function checkNotSeconds(option: string, ms: number, leastMs: number): void {
@@ -228,12 +215,12 @@ function checkNotSeconds(option: string, ms: number, leastMs: number): void {
 }
 
 function checkThread(
-  { maxStallMs, environment }: SessionOptions,
-  leaseMs: number,
-  sessionTimeoutMs: number,
+  name: string,
+  maxStallMs: unknown,
+  { environment, sessionTimeoutMs = SESSION_TIMEOUT_MS, leaseMs = sessionTimeoutMs / 3 }: SessionOptions,
 ): SessionThreadOptions | undefined {
   if (maxStallMs === undefined) return undefined;
-  const wrong = (expected: string) => new InvalidOptionError('maxStallMs', maxStallMs, expected);
+  const wrong = (expected: string) => new InvalidOptionError(name, maxStallMs, expected);
   // Not NaN either.
   if (!(typeof maxStallMs === 'number' && maxStallMs > leaseMs && maxStallMs < 2 ** 31))
     throw wrong(`a number of milliseconds above leaseMs, which is ${leaseMs}, and below ${2 ** 31}`);
@@ -265,11 +252,11 @@ function isCloneable(value: unknown): boolean {
   }
 }
 
-function checkEnvironment(value: Environment): Environment {
+function checkEnvironment(name: string, value: Environment = systemEnvironment): Environment {
   const { clock, random, uuid, resolve, openSocket } = value ?? {};
   const functions = [clock?.now, clock?.after, random, uuid, resolve, openSocket];
   if (functions.every((each) => typeof each === 'function')) return value;
-  throw new InvalidOptionError('environment', value, '{ clock, random, uuid, resolve, openSocket }');
+  throw new InvalidOptionError(name, value, '{ clock, random, uuid, resolve, openSocket }');
 }
 
 const EXPECTED_AUTH = "{ scheme: 'digest', credentials: 'user:password' }, without a line break at the end";

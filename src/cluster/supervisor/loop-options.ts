@@ -16,8 +16,8 @@ import { type Logger, resolveLogger, withFields } from '../../platform/logging/l
 import { RETRY_OPTIONS, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import { type ConnectSource, connectSource } from '../../session/connection/server-list.js';
 import {
+  OWN_SESSION_OPTIONS,
   resolveSessionOptions,
-  SESSION_OPTIONS,
   type SessionOptions,
   WITHIN_SESSION,
 } from '../../session/session-options.js';
@@ -68,7 +68,7 @@ export function resolveLoopOptions<L>(
   const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
     'session',
     given,
-    SESSION_OPTIONS.filter((name) => name !== 'signal'), // `stop()` ends the supervisor.
+    OWN_SESSION_OPTIONS,
   );
   if (sessionLogger !== undefined) resolveLogger(sessionLogger, 'session.logger');
   const plain = resolveLogger(checked.logger === undefined ? sessionLogger : checked.logger);
