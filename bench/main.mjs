@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CONTESTANTS } from './harness/contestants.mjs';
-import { isMet } from './harness/finding.mjs';
 import { stopAllServers } from './harness/servers.mjs';
 import { HELP, parseOptions } from './options.mjs';
 import { describeMachine, moment } from './report/machine.mjs';
 import { fillIn, INTRODUCTION, page } from './report/markdown.mjs';
 import { plots } from './report/plots.mjs';
+import { judged } from './report/promises.mjs';
 import { withRun } from './report/published.mjs';
 import { verdict } from './report/verdict.mjs';
 
@@ -123,16 +123,12 @@ function writePlots(folder, drawn) {
   for (const [name, svg] of Object.entries(drawn)) writeFileSync(join(folder, name), svg);
 }
 
-/** @param {import('./report/markdown.mjs').Results} results */
-function barsIn({ findings }) {
-  const bars = findings.flatMap((finding) => finding.bars.map((bar) => ({ ...bar, of: finding.id })));
-  const missed = bars.filter((bar) => !isMet(bar));
-  return [
-    `${bars.length - missed.length} of ${bars.length} bars are met`,
-    ...missed.map(
-      ({ of, what, measured, bar, unit = '' }) => `missed: ${of}, ${what}: ${measured} ${unit} (${bar})`,
-    ),
-  ];
+/** @param {import('./report/markdown.mjs').Results} results @param {import('./options.mjs').Options} options */
+function promisesIn({ findings }, { rows }) {
+  const words = { yes: 'kept', '**no**': 'NOT KEPT', 'not measured': 'not measured' };
+  return judged(findings, (row) => rows.includes(row)).map(
+    ({ promise, measured, kept }) => `${words[kept]}: ${promise} (${measured})`,
+  );
 }
 
 /** @param {import('./options.mjs').Options} options */
@@ -142,7 +138,7 @@ async function run(options) {
   // Writes the results after each row, so that an interrupted run keeps its finished rows.
   const results = await measureAll(options, (soFar) => keep(soFar, { ...options, docs: false }));
   if (options.docs && !isInterrupted) keep(results, options);
-  for (const line of barsIn(results)) say(line);
+  for (const line of promisesIn(results, options)) say(line);
   say(`${join(options.out, 'results.md')} has all results`);
   if (results.failures.length > 0) process.exitCode = 1;
 }

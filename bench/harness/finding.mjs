@@ -9,13 +9,6 @@
  * @property {readonly number[]} [crowds] numbers of contenders, in rows that compare them, if not the default
  * @property {(text: string) => void} say prints a short line about the progress
  *
- * @typedef {object} Bar a limit that a measured value must meet
- * @property {string} what
- * @property {number} measured
- * @property {number} bar the limit: met if the measured value is not higher
- * @property {string} [unit]
- * @property {boolean} [atLeast] met if the measured value is not lower
- *
  * @typedef {object} Summary how a finding's table is shortened: one line for each setting, one column for each contestant
  * @property {readonly string[]} lines the table's columns that name a setting
  * @property {string} across the table's column with the names of the contestants
@@ -28,12 +21,8 @@
  * @property {string[]} columns of the table
  * @property {(string | number)[][]} table
  * @property {Summary} [summary] without one, the page has no short table
- * @property {Bar[]} bars
  * @property {string[]} notes conditions of the measurement
  * @property {unknown} data all measured values
  */
 
-/** @param {Bar} bar */
-export function isMet({ measured, bar, atLeast = false }) {
-  return atLeast ? measured >= bar : measured <= bar;
-}
+export {};

@@ -1,6 +1,7 @@
 /** Measures handovers of locks and elections. */
 import { inTurn, pause, queueUp, startAll } from './compare.mjs';
 import { Driver } from './driver.mjs';
+import { AWAY } from './links.mjs';
 import { startServers } from './servers.mjs';
 
 /**
@@ -13,11 +14,13 @@ import { startServers } from './servers.mjs';
  * @property {1 | 3} servers
  * @property {number} crowd the number of contenders, each with a session of its own
  * @property {Pace} pace
+ * @property {boolean} [isAway] whether the servers are reached as if on another host
  * @property {number} [sessions] the number of open sessions, if there are more than contenders
  *
  * @typedef {object} Plan settings that need the same servers and sessions
  * @property {1 | 3} servers
  * @property {Pace} pace
+ * @property {boolean} [isAway]
  * @property {readonly number[]} crowds
  * @property {number} rounds how often the contestants take turns in each setting
  *
@@ -32,7 +35,7 @@ import { startServers } from './servers.mjs';
  * @property {number} round from 1
  * @property {string} reason
  *
- * @typedef {{ setting: Setting, series: Series[], failures: Failure[] }} Handovers
+ * @typedef {{ setting: Setting, series: Series[], failures: Failure[], notes: readonly string[] }} Handovers `notes`: of the servers
  */
 
 // For handovers at once. The timeout is so long that hardly any heartbeat or existence probe is counted.
@@ -81,7 +84,7 @@ export async function measureHandovers({ bench, contestants: all, plan, takesPar
 
 /** Measures all contestants on the same servers, in turns. @param {Contest} contest @returns {Promise<Handovers[]>} */
 async function together({ bench, contestants, plan, takesPart }) {
-  const servers = await startServers({ count: plan.servers });
+  const servers = await startServers({ count: plan.servers, isAway: plan.isAway });
   const place = { connect: servers.connect, sessionMs: sessionMs(plan) };
   const running = await startAll(contestants, place);
   try {
@@ -104,7 +107,7 @@ async function together({ bench, contestants, plan, takesPart }) {
         }
         bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}`);
       }
-      measured.push(handovers(plan, crowd, series, failures));
+      measured.push(handovers(plan, crowd, series, failures, servers.notes));
       if (failures.length > 0) break; // The failed program has ended. Earlier measurements count.
     }
     return measured;
@@ -219,11 +222,12 @@ async function goRound(series, meter, { crowd, pace, quick }) {
  * @param {number} crowd
  * @param {readonly Series[]} series
  * @param {Failure[]} failures
+ * @param {readonly string[]} [notes]
  * @returns {Handovers}
  */
-function handovers({ servers, pace }, crowd, series, failures) {
+function handovers({ servers, pace, isAway }, crowd, series, failures, notes = []) {
   return {
-    setting: { servers, crowd, pace },
+    setting: { servers, crowd, pace, ...(isAway && { isAway }) },
     series: series
       .filter(({ rounds }) => rounds.length > 0)
       .map(({ name, rounds, requests, notifications }) => ({
@@ -233,13 +237,14 @@ function handovers({ servers, pace }, crowd, series, failures) {
         notifications,
       })),
     failures,
+    notes,
   };
 }
 
 /** @param {Plan} plan @param {number} [crowd] */
-function words({ servers, pace }, crowd) {
+function words({ servers, pace, isAway }, crowd) {
   const contenders = crowd === undefined ? '' : `${crowd} contenders, `;
-  return `${servers === 1 ? '' : 'three servers, '}${contenders}${pace}`;
+  return `${servers === 1 ? '' : 'three servers, '}${isAway ? `${AWAY}, ` : ''}${contenders}${pace}`;
 }
 
 /** @param {string} name */

@@ -20,6 +20,7 @@ export function plansOf({ quick, rounds, crowds: asked }, quickPaces) {
     );
   return /** @type {const} */ (['at once', 'after a while']).flatMap((pace) => [
     { servers: /** @type {const} */ (1), pace, crowds, rounds },
+    { servers: /** @type {const} */ (1), pace, isAway: true, crowds: crowds.slice(0, 1), rounds },
     { servers: /** @type {const} */ (3), pace, crowds: [100], rounds },
   ]);
 }

@@ -5,7 +5,7 @@ import { quantile as quantileOf } from 'simple-statistics';
  *
  * @param {readonly number[]} values
  * @param {number} share from 0 to 1
- * @returns {number} `NaN` if there are no values, so that no bar is met
+ * @returns {number} `NaN` if there are no values
  */
 export function quantile(values, share) {
   return values.length === 0 ? Number.NaN : quantileOf([...values], share);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEtcdServer } from '../../tools/peers/etcd-server.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { startLinks } from './links.mjs';
 import { Meter } from './meter.mjs';
 
 /** @typedef {'tmpfs' | 'disk'} Storage in memory, or on disk with a sync at each write, as in production */
@@ -26,8 +27,15 @@ export async function stopAllServers() {
  * @param {Storage} [options.storage]
  * @param {number} [options.tickMs]
  * @param {Record<string, string | number>} [options.settings] more lines of `zoo.cfg`
+ * @param {boolean} [options.isAway] whether clients reach them as if on other hosts
  */
-export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500, settings = {} } = {}) {
+export async function startServers({
+  count = 1,
+  storage = 'tmpfs',
+  tickMs = 500,
+  settings = {},
+  isAway = false,
+} = {}) {
   const { folder, remove } = await makeFolder(storage);
   const ensemble = await startZooKeeper({
     servers: count,
@@ -44,11 +52,12 @@ export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500,
       folder: join(folder, String(at + 1)),
     })),
   });
-  return {
-    connect: ensemble.connectString,
-    meter: new Meter(ensemble.servers.map(({ port }) => port)),
-    stop: registeredStop(ensemble.stop, remove),
-  };
+  const stop = registeredStop(ensemble.stop, remove);
+  const ports = ensemble.servers.map(({ port }) => port);
+  const place = { connect: ensemble.connectString, meter: new Meter(ports), stop, notes: [] };
+  if (!isAway) return place;
+  const { stop: stopLinks, ...links } = await startLinks(ports);
+  return { ...place, ...links, stop: () => stopLinks().then(stop) };
 }
 
 /** Starts a server of etcd, with its data in memory. */

@@ -19,14 +19,3 @@ export function totals(lines) {
 export function probesInPlaceOfPings({ openedAt, probesAt }, everyMs) {
   return probesAt.reduce((count, at) => count + Number(at >= openedAt + (count + 1) * everyMs), 0);
 }
-
-/**
- * The number of heartbeats (multis) in a lease. It counts whole periods, so that the result doesn't depend on when the counting began.
- *
- * @param {readonly number[]} at when they passed @param {number} leaseMs
- */
-export function heartbeatsPerLease(at, leaseMs) {
-  const first = at[0] ?? Number.NaN;
-  const last = at.at(-1) ?? Number.NaN;
-  return leaseMs / ((last - first) / (at.length - 1));
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { heartbeatsPerLease, probesInPlaceOfPings } from './traffic.mjs';
+import { probesInPlaceOfPings } from './traffic.mjs';
 
 describe('existence probes in place of pings', () => {
   const line = (...probesAt: number[]) => ({ openedAt: 1000, probesAt });
@@ -11,17 +11,5 @@ describe('existence probes in place of pings', () => {
   it('are no more than pings would have been due', () => {
     expect(probesInPlaceOfPings(line(1100, 1200, 1300), 1200)).toBe(0);
     expect(probesInPlaceOfPings(line(2200, 2210, 2220, 3400), 1200)).toBe(2);
-  });
-});
-
-describe('heartbeats in a lease', () => {
-  it('are counted over whole periods, whenever the counting began', () => {
-    expect(heartbeatsPerLease([130, 630, 1130, 1630], 2000)).toBe(4);
-    expect(heartbeatsPerLease([499, 999], 2000)).toBe(4);
-  });
-
-  it('are no number if there were fewer than two', () => {
-    expect(heartbeatsPerLease([], 2000)).toBeNaN();
-    expect(heartbeatsPerLease([130], 2000)).toBeNaN();
   });
 });

@@ -1,7 +1,8 @@
 /** Formats results as Markdown. */
-import { isMet } from '../harness/finding.mjs';
+import { judged } from './promises.mjs';
 
-/** @import { Bar, Finding, Summary } from '../harness/finding.mjs' */
+/** @import { Finding, Summary } from '../harness/finding.mjs' */
+/** @import { Judged } from './promises.mjs' */
 
 /**
  * @typedef {object} Results
@@ -21,7 +22,7 @@ export const INTRODUCTION =
   '[Benchmarks](../../docs/benchmarks.md) says how they were measured, and has the verdict.';
 
 /**
- * A page with everything but the single values: the missed bars, and for each run the conditions and the findings, each with its plot.
+ * A page with everything but the single values: the promises, and for each run the conditions and the findings, each with its plot.
  *
  * @param {readonly Results[]} runs
  * @param {readonly string[]} plots paths of the files, relative to the page; each has the name of its finding
@@ -31,7 +32,8 @@ export function page(runs, plots, introduction) {
   return [
     '# Results of the benchmark\n',
     ...(introduction === undefined ? [] : [`${introduction}\n`]),
-    barsOf(runs.flatMap(({ findings }) => findings)),
+    '## Promises\n',
+    promisesTable(judged(runs.flatMap(({ findings }) => findings))),
     ...runs.flatMap((run, at) => [
       conditions(run, runs[at - 1]),
       ...run.failures.map(failed),
@@ -96,33 +98,12 @@ export function stolenPercent(before, after) {
 
 /** @param {Finding} finding @param {string} heading @param {readonly string[]} [plots] */
 export function section(finding, heading, plots = []) {
-  const { title, columns, table, bars, notes, summary } = finding;
+  const { title, columns, table, notes, summary } = finding;
   const compared =
     summary === undefined ? [] : [`${summary.value}:\n`, pivot(finding, summary), 'All values:\n'];
   const parts = [`${heading} ${title}\n`, ...pictures(finding, plots), ...compared, tableOf(columns, table)];
-  if (bars.length > 0) parts.push(tableOf(['bar', 'measured', 'is to be', 'met'], bars.map(barRow)));
   if (notes.length > 0) parts.push(notes.map((note) => `- ${note}\n`).join(''));
   return parts.join('\n');
-}
-
-/**
- * The missed bars of all findings.
- *
- * @param {readonly Finding[]} findings
- */
-export function barsOf(findings) {
-  const all = findings.flatMap(({ id, bars }) => bars.map((bar) => ({ id, bar })));
-  const missed = all.filter(({ bar }) => !isMet(bar));
-  const met = `${all.length - missed.length} of ${all.length} are met.`;
-  if (missed.length === 0) return `## Bars\n\n${met}\n`;
-  return [
-    '## Bars\n',
-    `${met} These are missed:\n`,
-    tableOf(
-      ['row', 'bar', 'measured', 'is to be', 'met'],
-      missed.map(({ id, bar }) => [id, ...barRow(bar)]),
-    ),
-  ].join('\n');
 }
 
 /**
@@ -151,15 +132,12 @@ export function pivot({ columns, table }, { lines, across, value, only }) {
   return tableOf([...lines, ...names], rows);
 }
 
-/** @param {Bar} bar */
-export function barRow(bar) {
-  const unit = bar.unit === undefined ? '' : ` ${bar.unit}`;
-  return [
-    bar.what,
-    `${bar.measured}${unit}`,
-    `${bar.atLeast ? '≥' : '≤'} ${bar.bar}${unit}`,
-    isMet(bar) ? 'yes' : '**no**',
-  ];
+/** @param {readonly Judged[]} promises */
+export function promisesTable(promises) {
+  return tableOf(
+    ['promise', 'measured', 'kept'],
+    promises.map(({ promise, measured, kept }) => [promise, measured, kept]),
+  );
 }
 
 /**

@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { barRow, barsOf, conditions, fillIn, page, pivot, section, tableOf } from './markdown.mjs';
+import { conditions, fillIn, page, pivot, section, tableOf } from './markdown.mjs';
 
 const finding = {
   id: 'uncontended',
   title: 'Acquire and release',
   columns: ['who', 'p50 µs'],
   table: [['Conclave lock', 500]],
-  bars: [
-    { what: 'p50', measured: 500, bar: 600, unit: 'µs' },
-    { what: 'requests', measured: 4, bar: 3 },
-  ],
   notes: ['In turns.'],
   data: {},
 };
@@ -25,7 +21,6 @@ const compared = {
     [3, 'theirs', 1000, 1800],
   ],
   summary: { lines: ['servers'], across: 'who', value: 'p50 µs' },
-  bars: [],
   notes: ['In turns.'],
   data: {},
 };
@@ -40,21 +35,6 @@ const results = {
   findings: [finding],
   failures: [{ row: 'memory', reason: 'out of it' }],
 };
-
-it('a bar is shown with its unit and whether it is met', () => {
-  expect(barRow({ what: 'p50', measured: 500, bar: 600, unit: 'µs' })).toEqual([
-    'p50',
-    '500 µs',
-    '≤ 600 µs',
-    'yes',
-  ]);
-  expect(barRow({ what: 'speed', measured: 1, bar: 2, atLeast: true })).toEqual([
-    'speed',
-    '1',
-    '≥ 2',
-    '**no**',
-  ]);
-});
 
 describe("a finding's short table", () => {
   it('has a line for each setting and a column for each contestant', () => {
@@ -86,12 +66,11 @@ describe("a benchmark's page", () => {
     expect(tableOf(['a', 'b'], [[1, 'x|y']])).toBe('| a | b |\n|---|---|\n| 1 | x\\|y |\n');
   });
 
-  it('shows a finding with its bars and notes', () => {
+  it('shows a finding with its notes', () => {
     expect(section(finding, '##')).toBe(
       [
         '## Acquire and release\n',
         '| who | p50 µs |\n|---|---|\n| Conclave lock | 500 |\n',
-        '| bar | measured | is to be | met |\n|---|---|---|---|\n| p50 | 500 µs | ≤ 600 µs | yes |\n| requests | 4 | ≤ 3 | **no** |\n',
         '- In turns.\n',
       ].join('\n'),
     );
@@ -127,7 +106,7 @@ describe("a benchmark's page", () => {
     expect(page([results, earlier], [])).toContain('2026-11-20, 2 minutes, on the same machine. Load');
     const headings = page([results, earlier], []).match(/^(?:## .*|.*, 2026-11-\d\d, )/gm);
     expect(headings).toEqual([
-      '## Bars',
+      '## Promises',
       expect.stringContaining('2026-11-21'),
       '## Acquire and release',
       expect.stringContaining('2026-11-20'),
@@ -136,25 +115,24 @@ describe("a benchmark's page", () => {
   });
 
   it('begins with an introduction if it has one', () => {
-    expect(page([results], [])).toMatch(/^# Results of the benchmark\n\n## Bars\n/);
+    expect(page([results], [])).toMatch(/^# Results of the benchmark\n\n## Promises\n/);
     expect(page([results], [], 'See there.')).toMatch(
-      /^# Results of the benchmark\n\nSee there\.\n\n## Bars\n/,
+      /^# Results of the benchmark\n\nSee there\.\n\n## Promises\n/,
     );
   });
 
-  it('has the bars that are missed first, and says how many are met', () => {
-    const missed = [
-      '## Bars\n',
-      '1 of 2 are met. These are missed:\n',
-      [
-        '| row | bar | measured | is to be | met |',
-        '|---|---|---|---|---|',
-        '| uncontended | requests | 4 | ≤ 3 | **no** |\n',
-      ].join('\n'),
-    ].join('\n');
-    expect(barsOf([finding])).toBe(missed);
-    expect(page([results], [])).toContain(`${missed}\n\`npm run bench`);
-    expect(barsOf([{ ...finding, bars: finding.bars.slice(0, 1) }])).toBe('## Bars\n\n1 of 1 are met.\n');
+  it('has the promises first, also those that were not measured', () => {
+    const table = [['2000 (default)', 10, 1]];
+    const counted = {
+      ...finding,
+      id: 'false-takeovers',
+      columns: ['lease ms', 'elections', 'terms that ended'],
+      table,
+    };
+    const text = page([{ ...results, findings: [counted] }], []);
+    expect(text).toContain('## Promises\n\n| promise | measured | kept |\n');
+    expect(text).toContain('beside busy processes | 1 lost | **no** |\n');
+    expect(text).toContain('Candidates that wait write nothing | – | not measured |\n');
   });
 
   it('has the short table of a finding, if the finding says how to shorten it', () => {

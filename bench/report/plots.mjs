@@ -30,7 +30,9 @@ export function plots(findings) {
 /** @param {readonly import('../harness/handovers.mjs').Handovers[] | undefined} measured @param {string} title */
 function handovers(measured, title) {
   const alone =
-    measured?.filter(({ setting }) => setting.servers === 1 && setting.sessions === undefined) ?? [];
+    measured?.filter(
+      ({ setting }) => setting.servers === 1 && !setting.isAway && setting.sessions === undefined,
+    ) ?? [];
   const names = [...new Set(alone.flatMap(({ series }) => series.map(({ name }) => name)))];
   const lines = names.flatMap((name) =>
     /** @type {const} */ (['at once', 'after a while']).map((pace) => ({

@@ -7,10 +7,6 @@ const finding = {
   title: 'Acquire and release',
   columns: ['who', 'p50 µs'],
   table: [['Conclave lock', 500]],
-  bars: [
-    { what: 'p50', measured: 500, bar: 600, unit: 'µs' },
-    { what: 'requests', measured: 4, bar: 3 },
-  ],
   notes: ['In turns.'],
   data: {},
 };

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { withRun } from './published.mjs';
 
 const finding = (id: string, measured: number) => ({
-  ...{ id, title: id, columns: [], table: [], notes: [], data: [1, 2, 3] },
-  bars: [{ what: 'p50', measured, bar: 3 }],
+  ...{ id, title: id, columns: ['p50'], table: [[measured]], notes: [], data: [1, 2, 3] },
 });
 const run = (date: string, ...findings: ReturnType<typeof finding>[]) => ({
   ...{ date, args: [], seconds: 60, findings, failures: [] },
@@ -12,7 +11,7 @@ const run = (date: string, ...findings: ReturnType<typeof finding>[]) => ({
   after: { load: 0, stolenTicks: 0, allTicks: 9 },
 });
 const shown = (runs: ReturnType<typeof withRun>) =>
-  runs.map(({ date, findings }) => [date, ...findings.map(({ id, bars }) => `${id} ${bars[0]?.measured}`)]);
+  runs.map(({ date, findings }) => [date, ...findings.map(({ id, table }) => `${id} ${table[0]}`)]);
 
 describe('a run that is published', () => {
   it('takes the place of its rows in earlier runs, and leaves the others', () => {

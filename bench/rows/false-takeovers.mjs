@@ -11,7 +11,7 @@ const BUSY = fileURLToPath(new URL('processes/busy-loop.mjs', import.meta.url));
 const BUSY_LOOPS = 2;
 const SESSION_MS = 6000;
 const TICK_MS = 2000;
-/** `undefined` is the default lease. Only that one has a bar. */
+/** `undefined` is the default lease. Only that one has a promise. */
 const LEASES_MS = [undefined, 500];
 const ELECTIONS = 10;
 const MINUTES = 10;
@@ -89,13 +89,6 @@ export function report(counted, minutes) {
         .map(([reason, count]) => `${reason} ${count}`)
         .join(', ') || '–',
     ]),
-    bars: counted
-      .filter(({ leaseMs }) => leaseMs === undefined)
-      .map(({ terms }) => ({
-        what: 'terms that ended though their process lived, default lease',
-        measured: total(terms),
-        bar: 0,
-      })),
     notes: [
       `Sessions of ${SESSION_MS / 1000} s, one server with ticks of ${TICK_MS / 1000} s; ${availableParallelism()} processors, which the loops, the server and all candidates share. For each lease there are two processes. Each has a candidate and a session in each election.`,
     ],

@@ -10,15 +10,14 @@ describe('the counts of false takeovers', () => {
     expect(sum(terms)).toEqual({ begun: 13, ended: { 'lease-expired': 3, 'session-expired': 1 } });
   });
 
-  it('have a bar for the default lease only', () => {
-    const { bars, table } = report(
+  it('are shown for each lease', () => {
+    const { table } = report(
       [
         { leaseMs: undefined, terms: { begun: 11, ended: { 'lease-expired': 1 } } },
         { leaseMs: 500, terms: { begun: 14, ended: { 'lease-expired': 3, 'node-deleted': 1 } } },
       ],
       10,
     );
-    expect(bars.map(({ measured, bar }) => [measured, bar])).toEqual([[1, 0]]);
     expect(table.map((cells) => cells.slice(2))).toEqual([
       [11, 1, 'lease-expired 1'],
       [14, 4, 'lease-expired 3, node-deleted 1'],

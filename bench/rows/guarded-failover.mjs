@@ -9,7 +9,6 @@ import { PacketSuccession } from './guarded-failover/packet-succession.mjs';
 const WORKER = fileURLToPath(new URL('processes/supervised-worker.mjs', import.meta.url));
 // The guardian learns of a new worker from the worker's first messages. A round begins after that.
 const GUARDED_BY_THEN_MS = 500;
-const BAR_MS = 6;
 const GUARDED = 'Conclave, with a guardian';
 const UNGUARDED = 'Conclave, without';
 const PACKETS = 'ready-made packets of a guardian';
@@ -179,14 +178,6 @@ function report(times) {
       tookMs.length,
       ...[0.5, 0.9, 1].map((share) => rounded(quantile(tookMs, share))),
     ]),
-    bars: times
-      .filter(({ who }) => who === GUARDED)
-      .map(({ sessionTimeoutMs, tookMs }) => ({
-        what: `guarded failover p50, session timeout ${sessionTimeoutMs / 1000} s`,
-        measured: rounded(quantile(tookMs, 0.5), 2),
-        bar: BAR_MS,
-        unit: 'ms',
-      })),
     notes: [
       "From the `exit` event of the process, in its parent, until the successor's `elected`, in another process.",
       'One server, with its data in memory and ticks of 500 ms. The session timeouts take turns.',

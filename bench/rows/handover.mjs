@@ -1,26 +1,10 @@
 import { chosen } from '../harness/compare.mjs';
-import {
-  barsBeside,
-  barsOfCrowds,
-  COLUMNS,
-  notesOfFailures,
-  notesOfLowerBounds,
-  rowsOf,
-  SUMMARY,
-} from '../harness/handover-report.mjs';
+import { COLUMNS, notesOf, rowsOf, SUMMARY } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
 import { plansOf } from '../harness/plans.mjs';
 
 const OURS = 'Conclave lock';
-/** By the number of contenders. @type {Record<number, number | undefined>} */
-const BARS = { 15: 0.8, 100: 0.8, 1000: 0.5 };
-/** @type {Parameters<typeof barsBeside>[1]} */
-const COMPARISON = {
-  ours: OURS,
-  rival: 'go-zookeeper Lock',
-  p50: ({ servers, crowd }) => (servers === 1 ? BARS[crowd] : undefined),
-  p99: 1,
-};
+const RIVAL = 'go-zookeeper Lock';
 // A quick run leaves these out, because they are slow to start.
 const LATER = ['Curator InterProcessMutex', 'kazoo Lock'];
 // Its threads take minutes to join the queue.
@@ -51,15 +35,13 @@ export default async function handover(bench) {
     columns: COLUMNS,
     table: rowsOf(measured),
     summary: SUMMARY,
-    bars: [...measured.flatMap((each) => barsBeside(each, COMPARISON)), ...barsOfCrowds(measured, OURS, 1)],
     notes: [
       'At once: each handover follows right after the one before. Session timeouts are a day, with three servers ten minutes. After a while: session timeouts are 5 s, and each holder holds the lock for 1.3 s.',
       'Requests are those of the handover and all that follow from it. The server numbers the requests of each session, except pings, and the benchmark compares these numbers. The figure is the median of all lines, counted where handovers follow at once.',
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
         : []),
-      ...notesOfLowerBounds(measured, COMPARISON),
-      ...notesOfFailures(measured),
+      ...notesOf(measured, [OURS, RIVAL]),
     ],
     data: measured,
   };

@@ -36,7 +36,6 @@ export default async function herd({ quick, crowds, say }) {
       ];
     }),
     summary: { lines: ['contenders'], across: 'what each contender does', value: 'p50 µs' },
-    bars: [],
     notes: [
       'The strategies are in `bench/strategies`. A handover includes all requests that follow from it, except those with which a contender joins again.',
     ],

@@ -1,6 +1,6 @@
 import { chosen } from '../harness/compare.mjs';
 import { failTogether } from './host-failover/fail-together.mjs';
-import { barsOf, COLUMNS, notesOf, rowsOf, SUMMARY } from './host-failover/report.mjs';
+import { COLUMNS, notesOf, rowsOf, SUMMARY } from './host-failover/report.mjs';
 import { waves } from './host-failover/settings.mjs';
 
 const ELECTIONS = 10;
@@ -45,7 +45,6 @@ export default async function hostFailover(bench) {
     columns: COLUMNS,
     table: rowsOf(all),
     summary: SUMMARY,
-    bars: barsOf(all),
     notes: notesOf(all, elections),
     data: all,
   };

@@ -80,17 +80,9 @@ function report(samples, minutes) {
       rounded(perHour, 2),
       rounded(noise, 2),
     ]),
-    bars: [
-      ...lines.map(({ name, perHour, noise }) => ({
-        what: `${name}: more in an hour than chance allows`,
-        measured: rounded(perHour, 2),
-        bar: rounded(noise, 2),
-      })),
-      { what: 'errors', measured: errors, bar: 0 },
-    ],
     notes: [
       `Three servers with their data in memory, ${STAYING} processes that stay and a third one, which is killed and replaced before each of the ${samples.length} samples.`,
-      `Each process is a candidate, has jobs and is a member of a group. In ${turns} turns the two each took a lock and a seat of a semaphore, led an election, and let a candidate and a member come and go.`,
+      `Each process is a candidate, has jobs and is a member of a group. In ${turns} turns the two each took a lock and a seat of a semaphore, led an election, and let a candidate and a member come and go, with ${errors} errors.`,
       'Memory, open files and resources are of both together, after garbage collections and with nothing under way but what stays. V8 compiles no optimized code (`--no-opt`): such code was all that grew otherwise. Watches are of all servers, znodes of one.',
       'The first third of the run is left out. The slopes are of least squares through the means of twelve stretches.',
     ],

@@ -7,7 +7,6 @@ import { probesInPlaceOfPings, totals } from '../harness/traffic.mjs';
 
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const SETTLE_MS = 1000;
-const BAR = 1.1;
 const PINGS_PER_TIMEOUT = 5;
 
 /**
@@ -108,8 +107,6 @@ function report(recoveries, sessionTimeoutMs) {
   const crowds = [...new Set(recoveries.map(({ count }) => count))];
   /** @param {number} crowd @param {(recovery: Recovery) => number} what */
   const of = (crowd, what) => median(recoveries.filter(({ count }) => count === crowd).map(what));
-  const smallest = /** @type {number} */ (crowds[0]);
-  const largest = /** @type {number} */ (crowds.at(-1));
   const kinds = Object.entries(recoveries.at(-1)?.requests ?? {}).map(([kind, count]) => `${kind} ${count}`);
   return {
     id: 'lost-sessions',
@@ -144,30 +141,10 @@ function report(recoveries, sessionTimeoutMs) {
       ),
       of(crowd, ({ electedTimes }) => electedTimes),
     ]),
-    bars: [
-      {
-        what: `requests each at ${largest}, times those at ${smallest}`,
-        measured: rounded(of(largest, perCandidate) / of(smallest, perCandidate), 3),
-        bar: BAR,
-      },
-      {
-        what: `notifications each at ${largest}`,
-        measured: rounded(
-          of(largest, ({ notifications }) => notifications / largest),
-          3,
-        ),
-        bar: 1,
-      },
-      {
-        what: 'leaders until it was stable',
-        measured: Math.max(...recoveries.map((each) => each.electedTimes)),
-        bar: 1,
-      },
-    ],
     notes: [
       `Session timeout ${sessionTimeoutMs / 1000} s. The time begins when the process goes on. All its sessions have expired by then. ${Math.round(takeoverMs)} ms of the time until a leader are the takeover delay.`,
       'Requests are those that the loss causes. Those that are sent at regular times are not counted: heartbeats, pings, and existence probes in place of pings (no more of them than there would be pings).',
-      `In the last round of ${largest}: ${kinds.join(', ')}; ${recoveries.at(-1)?.probes} were probes in place of pings.`,
+      `In the last round of ${crowds.at(-1)}: ${kinds.join(', ')}; ${recoveries.at(-1)?.probes} were probes in place of pings.`,
     ],
     data: recoveries,
   };

@@ -8,7 +8,6 @@ import { totals } from '../harness/traffic.mjs';
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const SESSION_MS = 6000;
 const LEASE_MS = SESSION_MS / 3;
-const START_BAR_MS = 30_000;
 const SETTLE_MS = 2000;
 
 /**
@@ -79,11 +78,6 @@ function report(measured) {
       ['heartbeats: requests a second', rounded(requestsPerSecond)],
       ['heartbeats: kB a second, both ways', rounded(bytesPerSecond / 1000, 0)],
       ["heartbeats: % of one of the client's cores", rounded(100 * cpuShare)],
-    ],
-    bars: [
-      { what: 'start of all', measured: rounded(started.tookMs, 0), bar: START_BAR_MS, unit: 'ms' },
-      { what: 'elections that are led', measured: leading, bar: count, atLeast: true },
-      { what: 'connections that were lost on the way', measured: started.suspended, bar: 0 },
     ],
     notes: [
       `Session timeout ${SESSION_MS / 1000} s, so leases of ${LEASE_MS / 1000} s and a heartbeat each ${LEASE_MS / 4} ms, which confirms up to 200 nodes with one request.`,

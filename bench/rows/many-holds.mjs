@@ -3,7 +3,6 @@ import { median, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
 const SCRIPT = new URL('processes/many-holds.mjs', import.meta.url);
-const BLOCK_BAR_MS = 50;
 const STALL_MS = 30_000;
 
 /**
@@ -53,21 +52,11 @@ function report(counts, measured) {
     blockMs: median(results.map(({ longestBlockMs }) => longestBlockMs)),
     lost: results.reduce((sum, { lost }) => sum + lost, 0),
   }));
-  const of = (/** @type {string} */ name) => rows.find((row) => row.name === name)?.blockMs ?? Number.NaN;
   return {
     id: 'many-holds',
     title: `${counts.shards} shards of one member, and ${counts.locks} locks of one session`,
     columns: ['', 'all are held after, ms', 'longest block of the event loop, ms', 'lost'],
     table: rows.map(({ name, tookMs, blockMs, lost }) => [name, rounded(tookMs), rounded(blockMs), lost]),
-    bars: [
-      { what: 'lost', measured: rows.reduce((sum, { lost }) => sum + lost, 0), bar: 0 },
-      {
-        what: 'longest block that the option adds, shards',
-        measured: rounded(of('shards, with maxStallMs') - of('shards')),
-        bar: BLOCK_BAR_MS,
-        unit: 'ms',
-      },
-    ],
     notes: ['Medians of all rounds, each in a process of its own.', `maxStallMs is ${STALL_MS / 1000} s.`],
     data: Object.fromEntries(measured),
   };

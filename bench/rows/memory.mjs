@@ -7,8 +7,6 @@ import { RawClient } from '../strategies/raw-client.mjs';
 const SCRIPT = new URL('processes/waiting-line.mjs', import.meta.url);
 const SESSION_MS = 30_000;
 const SETTLE_MS = 1000;
-const SHARED_BAR_KB = 8;
-const SESSIONS_BAR = 1.3;
 
 /** @typedef {'raw' | 'sessions' | 'shared'} How */
 /** @type {Record<How, string>} */
@@ -98,7 +96,6 @@ async function untilAllWait(meter, count) {
 function report(costs, contenders) {
   /** @param {How} how @param {'bytes' | 'rss'} what */
   const kilobytes = (how, what) => median(costs[how].map((cost) => cost[what])) / 1000;
-  const ratio = kilobytes('sessions', 'bytes') / kilobytes('raw', 'bytes');
   return {
     id: 'memory',
     title: `Memory of one of ${contenders} contenders that wait in one process`,
@@ -108,15 +105,6 @@ function report(costs, contenders) {
       rounded(kilobytes(/** @type {How} */ (how), 'bytes')),
       rounded(kilobytes(/** @type {How} */ (how), 'rss')),
     ]),
-    bars: [
-      { what: 'a session each, times the raw client', measured: rounded(ratio, 2), bar: SESSIONS_BAR },
-      {
-        what: 'on one session',
-        measured: rounded(kilobytes('shared', 'bytes'), 2),
-        bar: SHARED_BAR_KB,
-        unit: 'kB',
-      },
-    ],
     notes: [
       `${costs.raw.length} rounds in turns, each in a new process. The memory is measured after garbage collections, less the memory of the same process before it opened anything.`,
       "Heap and external memory, without what the system's sockets take; the resident size also shows what the collector hasn't given back.",

@@ -10,8 +10,6 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 const IMPORT = new URL('processes/import.mjs', import.meta.url);
 const INSTALL = ['install', '--omit=dev', '--omit=peer', '--ignore-scripts', '--no-audit', '--no-fund'];
 const MEGABYTE = 1_000_000;
-const INSTALL_BAR_MB = 3;
-const IMPORT_BAR = 2;
 const run = promisify(execFile);
 
 /**
@@ -110,7 +108,6 @@ function report(packages, importMs) {
   const counted = packages.filter(({ name }) => needed.has(name));
   const pino = packages.filter(({ name }) => !needed.has(name));
   const megabytes = sum(counted.map(({ bytes }) => bytes)) / MEGABYTE;
-  const ratio = median(importMs.conclave) / median(importMs['node-zookeeper-client']);
   return {
     id: 'package',
     title: 'What an installation weighs, and how long an import takes',
@@ -121,15 +118,6 @@ function report(packages, importMs) {
       ['pino, and what only it needs', rounded(sum(pino.map(({ bytes }) => bytes)) / 1000, 0)],
       ['import of conclave, ms', rounded(median(importMs.conclave))],
       ['import of node-zookeeper-client, ms', rounded(median(importMs['node-zookeeper-client']))],
-    ],
-    bars: [
-      {
-        what: "production dependencies without pino's",
-        measured: rounded(megabytes, 2),
-        bar: INSTALL_BAR_MB,
-        unit: 'MB',
-      },
-      { what: 'import, times node-zookeeper-client', measured: rounded(ratio, 2), bar: IMPORT_BAR },
     ],
     notes: [
       'The sizes are those of the files after `npm install` of the packed package, not of the blocks that they take on a disk.',

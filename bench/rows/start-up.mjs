@@ -4,7 +4,6 @@ import { timedProcess } from '../harness/timed-process.mjs';
 import { RawClient } from '../strategies/raw-client.mjs';
 
 const SESSION_MS = 6000;
-const BAR = 1.1;
 const CONCLAVE = 'Conclave: LeaderElector';
 const RAW = 'node-zookeeper-client: create, list, be first';
 
@@ -56,13 +55,6 @@ export default async function startUp({ quick, say }) {
     title: 'From the start of a process until it leads for the first time',
     columns: ['', 'p50 ms', 'p90 ms', 'times the raw client'],
     table: Object.keys(PROGRAMS).map((name) => [name, ...figures(times(name)), rounded(ratio(name), 2)]),
-    bars: [
-      {
-        what: 'process start → first elected, times the raw client',
-        measured: rounded(ratio(CONCLAVE), 3),
-        bar: BAR,
-      },
-    ],
     notes: [
       `${rounds} rounds. The programs take turns. The time is that of the whole process: from its start until its line has come.`,
       "All take plain Node's own start as well. Conclave reads the record, and creates its node with a claim; the raw client creates its node, and lists.",

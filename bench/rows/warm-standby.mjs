@@ -5,9 +5,6 @@ import { quantile, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
 const WORKER = fileURLToPath(new URL('processes/warm-worker.mjs', import.meta.url));
-const HANDOVER_BAR_MS = 150;
-/** A quarter of a lease: that far apart are heartbeats, and the reads of them, so single failovers differ by more than that. */
-const FAILOVER_BAR_MS = 500;
 
 const WAYS = /** @type {const} */ ([
   { loads: 'nothing', who: 'a service that loads nothing' },
@@ -114,8 +111,6 @@ async function changes(connect, loads, rounds, end) {
 
 /** @param {Pauses[]} measured @returns {import('../harness/finding.mjs').Finding} */
 function report(measured) {
-  const prepared = /** @type {Pauses} */ (measured.find(({ loads }) => loads === 'prepare'));
-  const unloaded = /** @type {Pauses} */ (measured.find(({ loads }) => loads === 'nothing'));
   const figures = (/** @type {number[]} */ pauses) =>
     [0.5, 1].map((share) => rounded(quantile(pauses, share)));
   return {
@@ -128,20 +123,6 @@ function report(measured) {
       ...figures(handovers),
       ...figures(failovers),
     ]),
-    bars: [
-      {
-        what: 'longest pause at a handover, with `prepare`',
-        measured: rounded(Math.max(...prepared.handovers)),
-        bar: HANDOVER_BAR_MS,
-        unit: 'ms',
-      },
-      {
-        what: 'failover p50 with `prepare`, beyond that of a service that loads nothing',
-        measured: rounded(Math.max(0, quantile(prepared.failovers, 0.5) - quantile(unloaded.failovers, 0.5))),
-        bar: FAILOVER_BAR_MS,
-        unit: 'ms',
-      },
-    ],
     notes: [
       'Handover: from the last act of the former leader to the first act of the next one. The leader is told to stop when the next worker has just joined.',
       'Failover: from `kill -9` to the first act of the next worker, which had waited before. Default options: a failover takes the rest of the lease, and the takeover delay.',

@@ -52,12 +52,17 @@ describe('npm run bench', () => {
     expect((await readdir(results)).sort()).toEqual(['handover.svg', 'results.json', 'results.md']);
     const { findings } = JSON.parse(await readFile(join(results, 'results.json'), 'utf8'));
     const [uncontended, handover] = findings;
-    expect(uncontended.table.map((cells: unknown[]) => [cells[1], cells.at(-1)])).toEqual([
-      ['Conclave lock', 3],
-      ['raw', 3],
-      ['ready-made packets', 3],
-    ]);
-    expect(uncontended.notes.at(-1)).toMatch(/ready-made packets take [\d.]+ times Conclave lock\./);
+    const names = ['Conclave lock', 'raw', 'ready-made packets'];
+    expect(uncontended.table.map((cells: unknown[]) => [cells[0], cells[1], cells.at(-1)])).toEqual(
+      ['one server, tmpfs', 'one server, tmpfs, 1 ms away'].flatMap((where) =>
+        names.map((name) => [where, name, 3]),
+      ),
+    );
+    expect(uncontended.notes.at(-1)).toMatch(
+      /1 ms away: ready-made packets take [\d.]+ times Conclave lock\./,
+    );
+    expect(uncontended.notes.join('\n')).toMatch(/a read took [\d.]+ ms through it/);
+    expect(said).toContain('kept: A lock that is released notifies the next contender alone (1 notified)');
     expect(handover.table.map((cells: unknown[]) => [cells[3], cells[2], cells.at(-1)])).toEqual([
       ['Conclave lock', 'at once', 1],
       ['raw', 'at once', 1],
@@ -85,7 +90,7 @@ describe('npm run bench', () => {
     const failure = { name: 'fragile', reason: 'failed for its own reasons' };
     const failures = [1, 2].map((round) => ({ ...failure, round }));
     expect(measured).toEqual([
-      { setting: { servers: 1, pace: plan.pace, crowd: 101 }, series: [], failures },
+      { setting: { servers: 1, pace: plan.pace, crowd: 101 }, series: [], failures, notes: [] },
     ]);
     expect(said).toContain('fragile failed: failed for its own reasons');
   });

@@ -1,9 +1,9 @@
-/** The table, bars and notes of blocked leaders. */
+/** The table and notes of blocked leaders. */
 import { median, quantile, rounded } from '../../harness/quantiles.mjs';
 import { LOOPS, PAUSE_MS } from './busy.mjs';
 import { HANG, HEAP, LEASE_MS, MAX_STALL_MS, SESSION_MS, TICK_MS, WAYS } from './settings.mjs';
 
-/** @import { Bar, Finding } from '../../harness/finding.mjs' */
+/** @import { Finding } from '../../harness/finding.mjs' */
 /** @import { Blocked } from './blocks.mjs' */
 /** @import { Busy, Collected } from './busy.mjs' */
 /** @import { Rounds } from './costs.mjs' */
@@ -26,26 +26,21 @@ import { HANG, HEAP, LEASE_MS, MAX_STALL_MS, SESSION_MS, TICK_MS, WAYS } from '.
 
 export const COLUMNS = ['what', 'without', 'with `maxStallMs`'];
 const NONE = '–';
-const REPLACED_BARS = { killed: { p50: 650, longest: 750 }, stopped: { p50: 650 } };
 const WORDS = { killed: 'kill -9', stopped: 'SIGSTOP' };
-const LEAST_REMAINING_MS = 200;
-const BUSY_MS = 700; // The blocks that the lease doesn't outlast.
-const LED_PERCENT = 98;
-/** What the thread may cost, beside the same without it, and at most. @type {readonly { of: keyof Measured['costs'], what: string, unit: string, digits: number, more?: number, bar?: number }[]} */
+/** @type {readonly { of: keyof Measured['costs'], what: string, unit: string, digits: number }[]} */
 const COSTS = [
-  { of: 'startMs', what: '`start()` until it leads', unit: 'ms', digits: 0, more: 80 },
-  { of: 'rssMb', what: 'memory of the process then', unit: 'MB', digits: 0, more: 16 },
+  { of: 'startMs', what: '`start()` until it leads', unit: 'ms', digits: 0 },
+  { of: 'rssMb', what: 'memory of the process then', unit: 'MB', digits: 0 },
   {
     of: 'handoverUs',
     what: 'handover of an election at once, 15 candidates, p50',
     unit: 'µs',
     digits: 0,
-    more: 1500,
   },
-  { of: 'readUs', what: '`getData`, p50', unit: 'µs', digits: 0, more: 150 },
-  { of: 'cycleUs', what: 'lock cycle, p50', unit: 'µs', digits: 0, more: 250 },
-  { of: 'isHeldUs', what: '`isHeld()`', unit: 'µs', digits: 2, bar: 3.2 },
-  { of: 'cpuPercent', what: 'processor time of an idle leader', unit: '%', digits: 2, bar: 2.5 },
+  { of: 'readUs', what: '`getData`, p50', unit: 'µs', digits: 0 },
+  { of: 'cycleUs', what: 'lock cycle, p50', unit: 'µs', digits: 0 },
+  { of: 'isHeldUs', what: '`isHeld()`', unit: 'µs', digits: 2 },
+  { of: 'cpuPercent', what: 'processor time of an idle leader', unit: '%', digits: 2 },
 ];
 
 /** @param {Measured} measured @returns {Finding} */
@@ -63,11 +58,11 @@ export function report(measured) {
       ...linesOfFailovers(measured.failovers),
       ...linesOfBusy(measured.busy),
       ...linesOfCollections(measured.collections),
+      lineOfLosses(measured),
       ...COSTS.map(({ of, what, unit, digits }) =>
         beside(`${what}, ${unit}`, measured.costs[of], (rounds) => rounded(median(rounds.flat()), digits)),
       ),
     ],
-    bars: barsOf(measured),
     notes: [...NOTES, ...notesOfFailovers(measured.failovers)],
     data: measured,
   };
@@ -148,27 +143,15 @@ function leastMs({ main, thread }) {
   return Math.min(main.leastMs, thread.leastMs);
 }
 
-/** @param {readonly Blocked[]} hangs @returns {Line[]} */
+/** The longest times. A round without such an instant took for ever. @param {readonly Blocked[]} hangs @returns {Line[]} */
 function linesOfHangs(hangs) {
-  const { denied, replaced } = timesOfHangs(hangs);
-  const range = (/** @type {number[]} */ times) =>
-    [quantile(times, 0), quantile(times, 1)].map((ms) => rounded(ms, 0)).join('–');
+  const longest = (/** @type {'deniedAfterMs' | 'replacedAfterMs'} */ what) =>
+    rounded(Math.max(...hangs.map((each) => each[what] ?? Number.POSITIVE_INFINITY)), 0);
+  const name = `blocked ${HANG.blockMs / 1000} s, \`maxStallMs\` ${HANG.maxStallMs / 1000} s`;
   return [
-    [`${nameOfHang()}: \`isHeld()\` first \`false\` after, ms`, NONE, range(denied)],
-    [`${nameOfHang()}: another led after, ms`, NONE, range(replaced)],
+    [`${name}: \`isHeld()\` first \`false\` after, longest ms`, NONE, longest('deniedAfterMs')],
+    [`${name}: another led after, longest ms`, NONE, longest('replacedAfterMs')],
   ];
-}
-
-function nameOfHang() {
-  return `blocked ${HANG.blockMs / 1000} s, \`maxStallMs\` ${HANG.maxStallMs / 1000} s`;
-}
-
-/** A round without such an instant counts as one that took for ever. @param {readonly Blocked[]} hangs */
-function timesOfHangs(hangs) {
-  return {
-    denied: hangs.map(({ deniedAfterMs }) => deniedAfterMs ?? Number.POSITIVE_INFINITY),
-    replaced: hangs.map(({ replacedAfterMs }) => replacedAfterMs ?? Number.POSITIVE_INFINITY),
-  };
 }
 
 /** @param {readonly Beside[]} failovers @returns {Line[]} */
@@ -206,83 +189,22 @@ function linesOfCollections(collections) {
   );
 }
 
-/** @param {Measured} measured @returns {Bar[]} */
-export function barsOf({ blocks, hangs, nexts, failovers, busy, collections, costs }) {
-  const { denied, replaced } = timesOfHangs(hangs);
-  const ofNexts = { unit: 'ms', bar: 1400 };
-  return [
-    ...blocks.filter(({ way }) => way === 'with').flatMap(barsOfBlock),
-    ...inMs(`${nameOfHang()}: \`isHeld()\` first \`false\`, longest`, denied, 1, 2800),
-    ...inMs(`${nameOfHang()}: another leads, longest`, replaced, 1, 3200),
-    {
-      what: 'next in line blocked, leader killed: the third leads, longest',
-      measured: rounded(quantile(nexts.with, 1), 0),
-      ...ofNexts,
-    },
-    ...failovers.filter(({ way }) => way === 'with').flatMap(barsOfFailovers),
-    ...paired(busy, nameOfBusy).flatMap(barsOfBusy),
-    ...collections
-      .filter(({ way }) => way === 'with')
-      .map(({ kept }) => ({ what: 'garbage collection: terms lost', measured: Number(!kept), bar: 0 })),
-    ...COSTS.map(({ of, what, unit, digits, more, bar = Number.NaN }) => {
-      const [without, withThread] = WAYS.map((way) => median(costs[of][way].flat()));
-      if (more === undefined)
-        return { what: `${what}, with the thread`, measured: rounded(Number(withThread), digits), bar, unit };
-      return {
-        what: `${what}: more with the thread`,
-        measured: rounded(Number(withThread) - Number(without), digits),
-        bar: more,
-        unit,
-      };
-    }),
+/** A block in which `isHeld()` was `false` cost a term, too. @param {Measured} measured @returns {Line} */
+function lineOfLosses({ blocks, busy, collections }) {
+  const lost = [
+    ...blocks.map(({ way, kept, main, thread }) => ({
+      way,
+      lost: Number(!kept || main.denied + thread.denied > 0),
+    })),
+    ...busy,
+    ...collections.map(({ way, kept }) => ({ way, lost: Number(!kept) })),
   ];
-}
-
-/** @param {string} what @param {number[]} times @param {number} share @param {number} bar @returns {Bar[]} */
-function inMs(what, times, share, bar) {
-  return [{ what, measured: rounded(quantile(times, share), 0), bar, unit: 'ms' }];
-}
-
-/** @param {Blocked} blocked @returns {Bar[]} */
-function barsOfBlock(blocked) {
-  const what = nameOfBlock(blocked);
-  const least = {
-    what: `${what}: least \`remainingMs()\``,
-    bar: LEAST_REMAINING_MS,
-    atLeast: true,
-    unit: 'ms',
-  };
-  return [
-    { what: `${what}: answers \`false\``, measured: blocked.main.denied + blocked.thread.denied, bar: 0 },
-    ...(blocked.leaseMs === LEASE_MS ? [{ ...least, measured: rounded(leastMs(blocked), 0) }] : []),
-    { what: `${what}: terms lost`, measured: Number(!blocked.kept), bar: 0 },
-  ];
-}
-
-/** @param {Beside} beside @returns {Bar[]} */
-function barsOfFailovers({ fault, rounds }) {
-  const bars = Object.entries(REPLACED_BARS[fault]);
-  return bars.flatMap(([name, bar]) =>
-    inMs(`${WORDS[fault]} with the thread: ${name}`, rounds.flat(), name === 'p50' ? 0.5 : 1, bar),
+  const [without, withThread] = WAYS.map((way) =>
+    lost.reduce((sum, each) => sum + (each.way === way ? each.lost : 0), 0),
   );
-}
-
-/** @param {ReturnType<typeof paired<Busy>>[number]} pair @returns {Bar[]} */
-function barsOfBusy({ name, without, with: ours }) {
-  if (ours === undefined || without === undefined) return [];
-  const isLonger = ours.blockMs === BUSY_MS;
   return [
-    { what: `${name}: terms lost`, measured: ours.lost, bar: isLonger ? 0 : without.lost },
-    ...(isLonger
-      ? [
-          {
-            what: `${name}: time led`,
-            measured: rounded(100 * ours.ledShare, 1),
-            bar: LED_PERCENT,
-            atLeast: true,
-            unit: '%',
-          },
-        ]
-      : []),
+    'terms lost in all blocks, collections, and beside busy loops',
+    Number(without),
+    Number(withThread),
   ];
 }

@@ -1,7 +1,6 @@
-/** The table, bars and notes of failovers. */
+/** The table and notes of failovers. */
 import { median, quantile, rounded } from '../../harness/quantiles.mjs';
 import {
-  BUSY,
   FAULTS,
   ofConclave,
   PEERS,
@@ -12,7 +11,6 @@ import {
   TICK_MS,
 } from './settings.mjs';
 
-/** @import { Bar } from '../../harness/finding.mjs' */
 /** @import { Setting } from './settings.mjs' */
 
 /**
@@ -46,19 +44,6 @@ export const SUMMARY = {
   ],
 };
 
-const [LONG_LEASE_MS, SHORT_LEASE_MS] = SHORT_LEASES_MS;
-/** The highest values that meet the bars. `p99` and `timesRival` are there only where they have a bar. @type {readonly { setting: Setting, p50: number, p99?: number, timesRival?: number }[]} */
-const BARS = [
-  { setting: ofConclave('killed', SESSION_MS), p50: 2400, p99: 3000, timesRival: 0.45 },
-  { setting: ofConclave('stopped', SESSION_MS), p50: 2400, p99: 3200 },
-  { setting: ofConclave('silent', SESSION_MS), p50: 2400, p99: 3200 },
-  { setting: ofConclave('deaf', SESSION_MS), p50: 2800, p99: 3300 },
-  { setting: ofConclave('deaf', SESSION_MS, BUSY), p50: 2800, p99: 3300 },
-  { setting: ofConclave('both killed', SESSION_MS), p50: 5000 },
-  { setting: ofConclave('killed', SHORT_SESSION_MS, { leaseMs: LONG_LEASE_MS }), p50: 1300 },
-  { setting: ofConclave('killed', SHORT_SESSION_MS, { leaseMs: SHORT_LEASE_MS }), p50: 750 },
-];
-const REVOKED_BAR = 1.1;
 /** With fewer values the longest one counts as the 99th percentile. */
 const ENOUGH_FOR_P99 = 100;
 
@@ -79,39 +64,6 @@ export function rowsOf(measured) {
         Number.isNaN(ratio) ? '–' : rounded(ratio, 2),
       ];
     });
-}
-
-/** @param {readonly Failovers[]} measured @returns {Bar[]} */
-export function barsOf(measured) {
-  const bars = BARS.flatMap(({ setting, ...bar }) => {
-    const ours = found(measured, setting);
-    if (ours === undefined) return [];
-    const times = ours.rounds.flat();
-    const what = nameOf(setting);
-    const ratio = timesRival(ours, measured);
-    return [
-      { what: `${what}: p50`, measured: rounded(median(times), 0), bar: bar.p50, unit: 'ms' },
-      ...(bar.p99 === undefined
-        ? []
-        : [{ what: `${what}: p99`, measured: rounded(p99(times), 0), bar: bar.p99, unit: 'ms' }]),
-      ...(bar.timesRival === undefined || Number.isNaN(ratio)
-        ? []
-        : [{ what: `${what}: p50, times ${RIVAL}`, measured: rounded(ratio, 2), bar: bar.timesRival }]),
-    ];
-  });
-  return [...bars, ...barOfRevocations(measured)];
-}
-
-/** @param {readonly Failovers[]} measured @returns {Bar[]} */
-function barOfRevocations(measured) {
-  const [revoked, without] = /** @type {const} */ (['revoked', 'killed']).map((fault) =>
-    found(measured, ofConclave(fault, SESSION_MS)),
-  );
-  if (revoked === undefined || without === undefined) return [];
-  const ratio = median(revoked.rounds.flat()) / median(without.rounds.flat());
-  return [
-    { what: `${FAULTS.revoked.words}: p50, times without`, measured: rounded(ratio, 2), bar: REVOKED_BAR },
-  ];
 }
 
 /** @param {readonly Failovers[]} measured @param {number} elections */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { barsOf, COLUMNS, type Failovers, notesOf, rowsOf, SUMMARY } from './report.mjs';
+import { COLUMNS, type Failovers, notesOf, rowsOf, SUMMARY } from './report.mjs';
 import { ofConclave, RIVAL, waves } from './settings.mjs';
 
 const failovers = (setting: Failovers['setting'], ...rounds: number[][]): Failovers => ({
@@ -38,26 +38,6 @@ describe('the report of failovers', () => {
     expect(COLUMNS).toEqual(expect.arrayContaining([...SUMMARY.lines, SUMMARY.across, SUMMARY.value]));
   });
 
-  it('has bars for what was measured only', () => {
-    expect(barsOf([])).toEqual([]);
-    expect(barsOf([failovers(rival, [6000])])).toEqual([]);
-    expect(barsOf([failovers(killed, [2300])]).map(({ bar }) => bar)).toEqual([2400, 3000]);
-    const beside = barsOf([failovers(killed, [2300]), failovers(rival, [6000])]);
-    expect(beside.map(({ measured, bar }) => [measured, bar])).toEqual([
-      [2300, 2400],
-      [2300, 3000],
-      [0.38, 0.45],
-    ]);
-    const another = ofConclave('killed', 6000, { settleMs: 60_000 });
-    expect(barsOf([failovers(another, [8200])])).toEqual([]);
-  });
-
-  it('sets the kill under revocations beside the kill without', () => {
-    const revoked = failovers(ofConclave('revoked', 6000), [2400]);
-    expect(barsOf([revoked])).toEqual([]);
-    expect(barsOf([revoked, failovers(killed, [2000])]).at(-1)).toMatchObject({ measured: 1.2, bar: 1.1 });
-  });
-
   it('tells how many terms had ended before, and shows no row if all had', () => {
     const lost = { ...failovers(killed, []), alreadyLost: 10 };
     expect(rowsOf([lost])).toEqual([]);
@@ -66,7 +46,7 @@ describe('the report of failovers', () => {
     );
   });
 
-  it('misses its bars, and says why, if all rounds broke down', () => {
+  it('shows no row, and says why, if all rounds broke down', () => {
     const broken = {
       setting: killed,
       rounds: [],
@@ -75,7 +55,6 @@ describe('the report of failovers', () => {
     };
     const other = { ...failovers(rival, [6000]), failures: ['lost'] };
     expect(rowsOf([broken])).toEqual([]);
-    expect(barsOf([broken]).map(({ measured }) => measured)).toEqual([Number.NaN, Number.NaN]);
     expect(notesOf([broken, other], 10).slice(-2)).toEqual([
       'Rounds that broke down and are left out (how many): Conclave, kill -9, session 6 s (2): failed to join',
       `Rounds that broke down and are left out (how many): Conclave, kill -9, session 6 s (1); ${RIVAL}, kill -9, session 6 s (1): lost`,

@@ -69,23 +69,19 @@ function shortLeases(fault, sessionMs, leasesMs) {
  * The settings in waves. Each wave has servers of its own, and contestants that are compared fail in the same wave. A wave has as
  * many settings as two processors can start within seconds.
  *
- * @param {boolean} quick whether to return only the settings that have a bar
+ * @param {boolean} quick whether to return only the settings that a promise is about
  * @returns {Setting[][]}
  */
 export function waves(quick) {
-  const [long, short] = SHORT_LEASES_MS;
+  const [, short] = SHORT_LEASES_MS;
   if (quick)
     return [
       [
         ofConclave('killed', SESSION_MS),
-        ...ofOthers('killed', SESSION_MS, [RIVAL]),
-        ofConclave('revoked', SESSION_MS),
-        ofConclave('killed', SHORT_SESSION_MS, { leaseMs: long }),
-        ofConclave('killed', SHORT_SESSION_MS, { leaseMs: short }),
-        .../** @type {const} */ (['stopped', 'silent', 'deaf', 'both killed']).map((fault) =>
-          ofConclave(fault, SESSION_MS),
-        ),
-        ofConclave('deaf', SESSION_MS, BUSY),
+        ...shortLeases('killed', SESSION_MS, [short]),
+        ...ofOthers('killed', SESSION_MS, PEERS),
+        ofConclave('stopped', SESSION_MS),
+        ofConclave('silent', SESSION_MS),
       ],
     ];
   const all = (/** @type {Fault} */ fault) => [

@@ -37,7 +37,7 @@ describe('the settings of failovers', () => {
     }
   });
 
-  it('have in a quick run what has a bar, all in one wave', () => {
+  it('have in a quick run what a promise is about, all in one wave', () => {
     const all = waves(false).flat().map(nameOf);
     const [quick = [], ...others] = waves(true);
     expect(others).toEqual([]);

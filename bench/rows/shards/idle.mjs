@@ -1,7 +1,7 @@
 import { TcpProxy } from '../../../test/support/faults/tcp-proxy.mjs';
 import { pause } from '../../harness/compare.mjs';
 import { startServers } from '../../harness/servers.mjs';
-import { heartbeatsPerLease, totals } from '../../harness/traffic.mjs';
+import { totals } from '../../harness/traffic.mjs';
 import { Group } from './group.mjs';
 
 export const WORKERS = 8;
@@ -16,8 +16,6 @@ const SETTLE_MS = 3000;
  * @property {number} shards
  * @property {number} leases the duration of the count, in leases
  * @property {number} operations requests without pings, by the server's count
- * @property {number} transactions by the server's count
- * @property {number} mostBeats writes in a lease of the worker with the most
  * @property {Record<string, number>} kinds requests by kind, by a proxy's count
  */
 
@@ -43,22 +41,15 @@ async function measureOne({ shards, sessionMs, leases }) {
     for (let joined = 0; joined < WORKERS; joined++) await group.join(1);
     await group.untilOwned();
     await pause(SETTLE_MS);
-    let transactions = Number.NaN;
     let elapsedMs = Number.NaN;
     const operations = await servers.meter.operationsDuring(async () => {
-      transactions = await servers.meter.transactionsDuring(async () => {
-        proxy.takeTraffic();
-        const began = performance.now();
-        await pause(leases * leaseMs);
-        elapsedMs = performance.now() - began;
-      });
+      proxy.takeTraffic();
+      const began = performance.now();
+      await pause(leases * leaseMs);
+      elapsedMs = performance.now() - began;
     });
     const lines = proxy.takeTraffic();
-    return {
-      ...{ shards, leases: elapsedMs / leaseMs, operations, transactions },
-      mostBeats: Math.max(...lines.map(({ multisAt }) => heartbeatsPerLease(multisAt, leaseMs))),
-      kinds: totals(lines),
-    };
+    return { shards, leases: elapsedMs / leaseMs, operations, kinds: totals(lines) };
   } finally {
     await group.end();
     await proxy.stop();
@@ -69,15 +60,4 @@ async function measureOne({ shards, sessionMs, leases }) {
 /** Requests of the whole group in a lease. @param {Idle} idle */
 export function operationsPerLease({ operations, leases }) {
   return operations / leases;
-}
-
-/** @param {Idle} idle */
-export function transactionsPerLeaseAndWorker({ transactions, leases }) {
-  return transactions / leases / WORKERS;
-}
-
-/** By how much the counts for different numbers of shards differ, in percent of the smallest. @param {readonly Idle[]} all */
-export function differencePercent(all) {
-  const counts = all.map(operationsPerLease);
-  return 100 * (Math.max(...counts) / Math.min(...counts) - 1);
 }

@@ -1,12 +1,12 @@
-/** The table, bars and notes of the row `shards`. */
+/** The table and notes of the row `shards`. */
 import { median, quantile, rounded } from '../../harness/quantiles.mjs';
-import { differencePercent, operationsPerLease, transactionsPerLeaseAndWorker, WORKERS } from './idle.mjs';
+import { operationsPerLease, WORKERS } from './idle.mjs';
 import { MEMBERS, quotaOfNewcomer, SHARDS } from './joins.mjs';
 import * as kills from './killed.mjs';
 import * as large from './plans.mjs';
 import { MEMBERS as FORMER, PIECES } from './repartition.mjs';
 
-/** @import { Bar, Finding } from '../../harness/finding.mjs' */
+/** @import { Finding } from '../../harness/finding.mjs' */
 /** @import { Idle } from './idle.mjs' */
 /** @import { Cold, Join } from './joins.mjs' */
 /** @import { Killed } from './killed.mjs' */
@@ -30,16 +30,6 @@ import { MEMBERS as FORMER, PIECES } from './repartition.mjs';
 /** @typedef {{ what: string, who?: string, values: readonly number[], unit: string }} Line */
 
 const CONCLAVE = 'Conclave';
-const COLD_BAR_MS = 1500;
-const COLD_BAR_OF_THREE_MS = 3000;
-const JOIN_BAR_MS = 300;
-const MOVE_BAR_MS = 10;
-const WRITES_PER_LEASE = 4;
-const DIFFERENCE_BAR_PERCENT = 5;
-const WRITES_PER_MOVE = 2;
-const GUARDED_BAR_MS = 100;
-const UNGUARDED_BAR_LEASES = 1.35;
-const PLAN_BAR_MS = 50;
 const FIRST_PLAN = 'the first plan of a process';
 
 /** @param {Measured} measured @returns {Finding} */
@@ -55,7 +45,6 @@ export function report(measured) {
       values.length,
     ]),
     ...(hasPeer && { summary: { lines: ['what', 'unit'], across: 'who', value: 'p50' } }),
-    bars: barsOf(measured),
     notes: notesOf(measured),
     data: measured,
   };
@@ -73,6 +62,11 @@ function linesOf({ cold, joins, movesMs, idle, writes, repartitions, killed, fir
     { what: 'the same, from the first start() on', values: cold.three.map(sinceStartMs), unit: ms },
     { what: 'one more joins: it owns its part', values: joins.map(({ tookMs }) => tookMs), unit: ms },
     { what: 'shards that this moves', values: joins.map(({ moved }) => moved), unit: 'shards' },
+    {
+      what: 'events of shards that stay',
+      values: joins.map(({ eventsOfStayed }) => eventsOfStayed),
+      unit: 'events',
+    },
     { what: 'a planned move of one shard', values: movesMs, unit: ms },
     ...killed.map((each) => ({ what: wordsOf(each), values: each.tookMs, unit: ms })),
     ...[...new Set(repartitions.map(({ who }) => who))].flatMap((who) => {
@@ -144,84 +138,16 @@ function planWords(what) {
   return `plan() of ${large.SHARDS} shards and ${large.MEMBERS} members: ${what}`;
 }
 
-/** @param {Measured} measured @returns {Bar[]} */
-export function barsOf({ cold, joins, movesMs, idle, writes, repartitions, killed, firstPlans, plans }) {
-  const quota = quotaOfNewcomer(SHARDS, MEMBERS + 1);
-  const unlike = joins.map(({ moved, movedElsewhere }) => Math.abs(moved - quota) + movedElsewhere);
-  const [ours] = repartitions;
-  return [
-    p50Bar('all owned, one server: p50', cold.one.map(ownedMs), COLD_BAR_MS),
-    p50Bar('all owned, three servers: p50', cold.three.map(ownedMs), COLD_BAR_OF_THREE_MS),
-    p50Bar(
-      `the ${MEMBERS + 1}st joins: p50`,
-      joins.map(({ tookMs }) => tookMs),
-      JOIN_BAR_MS,
-    ),
-    {
-      what: `shards that a join moved more or less than the ${quota} of the newcomer, or elsewhere`,
-      ...{ measured: Math.max(...unlike), bar: 0 },
-    },
-    {
-      what: 'events of shards that stayed, in all joins',
-      ...{ measured: joins.reduce((sum, { eventsOfStayed }) => sum + eventsOfStayed, 0), bar: 0 },
-    },
-    p50Bar('a planned move: p50', movesMs, MOVE_BAR_MS),
-    ...idle.map((each) => ({
-      what: `idle, ${each.shards} shards: transactions in a lease for each worker`,
-      measured: rounded(transactionsPerLeaseAndWorker(each), 2),
-      bar: WRITES_PER_LEASE,
-    })),
-    ...idle.map((each) => ({
-      what: `idle, ${each.shards} shards: heartbeats in a lease, the most of a worker`,
-      measured: rounded(each.mostBeats, 2),
-      bar: WRITES_PER_LEASE,
-    })),
-    {
-      what: `idle: by how much the requests for ${idle.map(({ shards }) => shards).join(' and ')} shards differ`,
-      ...{ measured: rounded(differencePercent(idle)), bar: DIFFERENCE_BAR_PERCENT, unit: '%' },
-    },
-    {
-      what: 'writes of records for each moved shard',
-      measured: rounded(Math.max(...writes.map(({ recordWrites, moved }) => recordWrites / moved)), 2),
-      bar: WRITES_PER_MOVE,
-    },
-    {
-      what: 'transactions for each moved shard',
-      measured: rounded(Math.max(...writes.map(({ transactions, moved }) => transactions / moved)), 2),
-      bar: WRITES_PER_MOVE,
-    },
-    {
-      what: `pieces with another owner at ${FORMER + 1} workers`,
-      ...{ measured: ours?.moved ?? Number.NaN, bar: quotaOfNewcomer(PIECES, FORMER + 1) },
-    },
-    ...killed.map((each) => p50Bar(`${wordsOf(each)}: p50`, each.tookMs, barOf(each))),
-    p50Bar(`${planWords(FIRST_PLAN)}: p50`, firstPlans.plansMs, PLAN_BAR_MS),
-    ...plans.map(({ what, tookMs }) => p50Bar(`${planWords(what)}: p50`, tookMs, PLAN_BAR_MS)),
-  ];
-}
-
-/** @param {string} what @param {readonly number[]} values @param {number} bar @returns {Bar} */
-function p50Bar(what, values, bar) {
-  return { what, measured: rounded(median(values)), bar, unit: 'ms' };
-}
-
-/** @param {Pick<Killed, 'victim' | 'isGuarded'>} killed */
-function barOf({ victim, isGuarded }) {
-  if (isGuarded) return GUARDED_BAR_MS;
-  if (victim !== 'both') return UNGUARDED_BAR_LEASES * kills.LEASE_MS;
-  return kills.SESSION_MS;
-}
-
 /** @param {Measured} measured @returns {string[]} */
 function notesOf({ idle, writes, timeBoundaryS }) {
   return [
     'A group begins: all members start at the same time, each with a session of its own, in one process that is new. Timed from the moment at which the last `start()` has resolved until the last shard has an owner; that time includes the 200 ms for which the planner waits for more members. The records are created before `start()` resolves.',
     `One more joins: from its \`start()\` until it owns all of its ${quotaOfNewcomer(SHARDS, MEMBERS + 1)} shards, these 200 ms included.`,
     "A planned move: from the abort of the shard's signal in the former owner until `acquired` in the next one. Both are in one process, the work settles at once, and nothing else moves. Three members with four shards: another member joins and gets one, and is drained.",
-    `Idle: two groups on a server each, at the same time; the server counts requests without pings (the numbers of the sessions' requests) and transactions (zxids). A proxy counts the kinds: ${idle.map(kindsOf).join('; ')}. \`multi\`: heartbeats, of the worker's node and of what it has in the planner's election together. \`getChildren\` and most of \`exists\`: the planner and the next in line list the members four times in a lease, and look at each one's heartbeat node. The other \`exists\`: the next two in the planner's election look at the heartbeats of its leader, and the others look for their predecessors' nodes now and then.`,
+    `Idle: two groups on a server each, at the same time; the server counts requests without pings (the numbers of the sessions' requests). A proxy counts the kinds: ${idle.map(kindsOf).join('; ')}. \`multi\`: heartbeats, of the worker's node and of what it has in the planner's election together. \`getChildren\` and most of \`exists\`: the planner and the next in line list the members four times in a lease, and look at each one's heartbeat node. The other \`exists\`: the next two in the planner's election look at the heartbeats of its leader, and the others look for their predecessors' nodes now and then.`,
     `Writes: when one more joins ${FORMER} with ${PIECES} shards. By the versions of all records before and after: the server counts each write of a node there, however many are in a transaction. Transactions (zxids) and requests are all of the join: the session, the nodes and the plans of the newcomer, the plans of the others, the releases, the claims, and ${PIECES} reads of records by the planner. Sessions time out after a day, so that no heartbeats are among them. All in all ${median(writes.map(({ moved }) => moved))} shards moved.`,
     `Killed: ${kills.WORKERS} processes, ${kills.SHARDS} shards, session timeouts of ${kills.SESSION_MS / 1000} s, so leases of ${kills.LEASE_MS / 1000} s; ticks of ${kills.TICK_MS / 1000} s. Until the last shard of the killed process has another owner: with a guardian since the \`exit\` event in its parent, without one since the kill.`,
-    `The planner and the next in line: the third observes the other members as these two do. It is elected planner when the leader of that election has been silent for two takeover delays (1.03 leases and 50 ms each). The bar is the session timeout. Before that nothing has failed for two session timeouts.`,
+    `The planner and the next in line: the third observes the other members as these two do. It is elected planner when the leader of that election has been silent for two takeover delays (1.03 leases and 50 ms each). Before that nothing has failed for two session timeouts.`,
     'plan(): a pure function. The first plan of a process shares out shards that have no owners, in a new process each time: V8 has compiled no code for it yet. Its result is a Map, so such a process also fills a Map of the same size and does nothing else, in turns with the plans. The other plans are made in the process of the benchmark.',
     `kazoo: time_boundary=${timeBoundaryS}, of 30 s by default; all workers are threads of a process; the idle groups are counted beside it. A piece has lost its owner when the partitioner's state is RELEASE, and has one when it is ACQUIRED. Conclave's workers are in one process, too.`,
   ];

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { isMet } from '../../harness/finding.mjs';
 import { pivot } from '../../report/markdown.mjs';
 import { repartitionOf } from './repartition.mjs';
-import { barsOf, type Measured, report } from './report.mjs';
+import { type Measured, report } from './report.mjs';
 
 const idle = (shards: number, operations: number) => ({
-  ...{ shards, leases: 10, operations, transactions: 318, mostBeats: 3.99 },
+  ...{ shards, leases: 10, operations },
   kinds: { multi: 318, exists: operations - 318 },
 });
 const GOOD: Measured = {
@@ -28,52 +27,6 @@ const GOOD: Measured = {
   timeBoundaryS: 30,
 };
 const KAZOO = { who: 'kazoo SetPartitioner', moved: 900, interrupted: 1000, gapsMs: [9000], spanMs: 32_000 };
-const missed = (measured: Partial<Measured>) =>
-  barsOf({ ...GOOD, ...measured })
-    .filter((bar) => !isMet(bar))
-    .map(({ what, measured: value }) => [what, value]);
-
-describe('the bars of the row of shards', () => {
-  it('are met by a good measurement', () => {
-    expect(missed({})).toEqual([]);
-  });
-
-  it('are about the middle of the times', () => {
-    expect(missed({ movesMs: [2, 11, 12] })).toEqual([['a planned move: p50', 11]]);
-  });
-
-  it.each([
-    [{ moved: 81, movedElsewhere: 0 }, 1],
-    [{ moved: 79, movedElsewhere: 0 }, 1],
-    [{ moved: 82, movedElsewhere: 2 }, 4],
-  ])('are missed by a join that moves something else: %j', (moves, value) => {
-    const joins = [...GOOD.joins, { tookMs: 250, eventsOfStayed: 0, ...moves }];
-    expect(missed({ joins })).toEqual([[expect.stringContaining('80 of the newcomer'), value]]);
-  });
-
-  it('are missed by any event of a shard that stayed', () => {
-    const joins = GOOD.joins.map((join) => ({ ...join, eventsOfStayed: 2 }));
-    expect(missed({ joins })).toEqual([['events of shards that stayed, in all joins', 2]]);
-  });
-
-  it('are missed if a group with many shards asks more in idle, or less', () => {
-    for (const more of [
-      [1000, 1060],
-      [1060, 1000],
-    ]) {
-      const [few = 0, many = 0] = more;
-      expect(missed({ idle: [idle(64, few), idle(4096, many)] })).toEqual([
-        ['idle: by how much the requests for 64 and 4096 shards differ', 6],
-      ]);
-    }
-  });
-
-  it('say how long two deaths at once may take: the session timeout', () => {
-    const [bar] = barsOf(GOOD).filter(({ what }) => what.includes('next in line'));
-    expect(bar).toMatchObject({ measured: 5900, bar: 6000 });
-  });
-});
-
 describe('the table of the row of shards', () => {
   it('compares Conclave with kazoo in short', () => {
     const { columns, table, summary } = report({ ...GOOD, repartitions: [...GOOD.repartitions, KAZOO] });
@@ -84,7 +37,7 @@ describe('the table of the row of shards', () => {
     expect(lines.join('\n')).not.toContain('kill -9');
   });
 
-  it('has no summary where kazoo is left out, so that all bars are shown', () => {
+  it('has no summary where kazoo is left out, so that all values are shown', () => {
     expect(report(GOOD)).not.toHaveProperty('summary');
   });
 

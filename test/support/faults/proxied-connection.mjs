@@ -140,6 +140,8 @@ class OneWay {
   #parcels = [];
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
+  /** @type {NodeJS.Immediate | undefined} */
+  #turn;
   /** What may still pass before the connection is cut. @type {Cut | undefined} */
   #cut;
   #isCut = false;
@@ -177,6 +179,7 @@ class OneWay {
 
   pass() {
     clearTimeout(this.#timer);
+    clearImmediate(this.#turn);
     const isHeld = this.#conditions.holds(this.#direction);
     if (isHeld) this.#from.pause();
     else this.#from.resume();
@@ -184,7 +187,9 @@ class OneWay {
       const { dueAt, bytes } = this.#parcels[0];
       const ms = dueAt - performance.now();
       if (ms > 0) {
-        this.#timer = setTimeout(() => this.pass(), ms).unref();
+        // No timer is shorter than a millisecond.
+        if (ms < 1) this.#turn = setImmediate(() => this.pass());
+        else this.#timer = setTimeout(() => this.pass(), ms).unref();
         return;
       }
       this.#parcels.shift();
@@ -215,6 +220,7 @@ class OneWay {
 
   drop() {
     clearTimeout(this.#timer);
+    clearImmediate(this.#turn);
     this.#parcels = [];
     this.#from.destroy();
     this.#to.destroy();
