@@ -29,7 +29,7 @@ export default async function electionHandover(bench) {
     summary: SUMMARY,
     notes: [
       'The paces are the same as for locks.',
-      "The release of Conclave's leader writes the successor into the record, which the successor reads. At once the leader lists the queue before, and the successor also renews its lease. The latch's successor lists the queue.",
+      "The release of Conclave's leader writes the successor into the record, which the successor reads before it proves its term. At once the leader also lists the queue before. The latch's successor lists the queue.",
       ...notesOf(measured, [OURS, RIVAL]),
     ],
     data: measured,
