@@ -7,7 +7,7 @@ import { ElectionReader, readElection } from '../../election/record/election-rea
 import type { Term } from '../../election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
-import { resolveStop, type StopOptions, StopWithTimeout } from '../../platform/async/stop-with-timeout.js';
+import type { StopOptions } from '../../platform/async/stop-with-timeout.js';
 import { checkMetadata } from '../../platform/checks.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
@@ -17,7 +17,7 @@ import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { TermLoss } from './cleanup-hook.js';
 import { type Health, healthOf } from './health.js';
-import { resolveShutdown, SHUTDOWN_CHECKS, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';
+import { resolveShutdown, SHUTDOWN_CHECKS, type ShutdownOptions } from './signal-shutdown.js';
 import {
   holdUpOfCandidacy,
   type OpenCandidacy,
@@ -32,7 +32,6 @@ import {
   type ResolvedSupervisorOptions,
   resolveSupervisorOptions,
 } from './supervisor-options.js';
-import { supervisorHoldUpOf } from './supervisor-state.js';
 
 /**
  * Keeps one candidate in an election, over the loss of any term and the end of any session. It opens a session, joins the queue,
@@ -70,8 +69,6 @@ export class ElectionSupervisor<T = undefined>
   #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
   readonly #loop: SupervisionLoop<TermLoss, SupervisedElector>;
   readonly #memory: CandidateMemory; // Of all its electors, one after the other.
-  readonly #stopping: StopWithTimeout;
-  #shutdown: SignalShutdown<{ term: Term | undefined }> | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
   constructor(options: ElectionSupervisorOptions<T>) {
@@ -80,9 +77,11 @@ export class ElectionSupervisor<T = undefined>
     this.id = this.#options.id;
     const report = (thrown: unknown) => this.report(thrown);
     const emit: EmitEvent = (event, ...args) => this.emit(event, ...args);
-    const port = { emit, report, beforeRelease: () => this.#shutdown?.cleanUp() };
-    this.#loop = new SupervisionLoop(this.#options, {
-      ...port,
+    const port = { emit, report, beforeRelease: () => this.#loop.beforeRelease() };
+    this.#loop = new SupervisionLoop<TermLoss, SupervisedElector>(this.#options, {
+      report,
+      holdUpOf: holdUpOfCandidacy,
+      graceMs: () => this.#options.candidacy.waitForPreparedMs ?? 0,
       participate: (session) => {
         const candidacy = new SupervisedElector(session, this.#options, this.#memory, port);
         this.note('candidacy', candidacy);
@@ -91,19 +90,9 @@ export class ElectionSupervisor<T = undefined>
       onCleaned: () => this.emit('cleaned'),
       onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
-      onStopped: () => {
-        this.#stopping.end();
-        this.#shutdown?.disarm();
-        this.emit('stopped');
-      },
+      onStopped: () => this.emit('stopped'),
     });
     this.#memory = new CandidateMemory(this.#loop.backoff);
-    this.#stopping = new StopWithTimeout({
-      clock: this.#options.environment.clock,
-      graceMs: () => this.#loop.sessions.leaseMs + (this.#options.candidacy.waitForPreparedMs ?? 0),
-      holdUp: () => supervisorHoldUpOf(this.#loop.state, holdUpOfCandidacy),
-      report,
-    });
   }
 
   /** The election's path. */
@@ -206,7 +195,7 @@ export class ElectionSupervisor<T = undefined>
    * @throws SessionExpiredError if the session ends before
    */
   async resign(): Promise<void> {
-    if (!this.#isWithinHook) await this.#elector?.resign();
+    if (!this.#loop.isWithinHook) await this.#elector?.resign();
   }
 
   /**
@@ -236,17 +225,13 @@ export class ElectionSupervisor<T = undefined>
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped
    */
   async stop(options?: StopOptions): Promise<void> {
-    const timeoutMs = resolveStop(options);
-    this.#stopping.begin();
-    const left = this.#leave();
-    this.#stopping.watch();
-    await this.#stopping.wait(left, timeoutMs);
+    await this.#loop.end(() => this.#leave(), options);
   }
 
   /** Never rejects. */
   async #leave(): Promise<void> {
     this.#loop.stop();
-    if (this.#isWithinHook) return;
+    if (this.#loop.isWithinHook) return;
     const elector = this.#elector;
     await elector?.withdraw();
     // It didn't wait: so the caller is the leader's own work, which mustn't wait here for its own end either.
@@ -282,23 +267,11 @@ export class ElectionSupervisor<T = undefined>
    *   gets no signals
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
-    const resolved = resolveShutdown(signals, options, SHUTDOWN_CHECKS);
-    if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
-    if (this.#shutdown?.isDisarmed === false)
-      throw new InvalidStateError('shutdownOn was already called on this supervisor');
-    const { environment, logger } = this.#options;
-    const shutdown = new SignalShutdown<{ term: Term | undefined }>(resolved, {
-      clock: environment.clock,
-      logger,
+    return this.#loop.shutdownOn(resolveShutdown(signals, options, SHUTDOWN_CHECKS), {
       held: () => ({ term: termOf(this.#loop.state) }),
       whatIsLeft: (progress) => whatIsLeft(progress, this.#loop.state),
-      leave: () => {
-        void this.stop(); // Without a `timeoutMs` it doesn't reject.
-        return this.#loop.ended; // And not `stop()`: the process has to exit before a rejection of `start()` may end it.
-      },
+      stop: () => this.stop(),
     });
-    this.#shutdown = shutdown;
-    return () => shutdown.disarm();
   }
 
   /** @internal What it takes part with now. */
@@ -308,11 +281,6 @@ export class ElectionSupervisor<T = undefined>
 
   get #elector(): LeaderElector | undefined {
     return this.#loop.participation?.elector;
-  }
-
-  /** Whether the caller is a hook: it mustn't wait for its own end. */
-  get #isWithinHook(): boolean {
-    return this.#loop.isWithinHook || (this.#shutdown?.isWithinHook ?? false);
   }
 
   /** @internal */

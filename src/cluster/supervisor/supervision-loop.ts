@@ -7,11 +7,13 @@ import {
   describe,
   InvalidOptionError,
   InvalidStateError,
+  type StopWait,
   UnprotectedPathError,
   UnreadableNodeError,
 } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
 import { markStopped } from '../../platform/async/start-with-signal.js';
+import { resolveStop, type StopOptions, StopWithTimeout } from '../../platform/async/stop-with-timeout.js';
 import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import { backoffMs } from '../../platform/retry/backoff.js';
 import { type Failure, retrying } from '../../platform/retry/retrying.js';
@@ -21,6 +23,7 @@ import type { Session } from '../../session/session.js';
 import { callCleanup, type EndedAttempt } from './cleanup-hook.js';
 import type { LoopOptions } from './loop-options.js';
 import { SessionSequence } from './session-sequence.js';
+import { type ResolvedShutdown, type ShutdownPort, SignalShutdown } from './signal-shutdown.js';
 import type { Restart } from './supervisor-events.js';
 import type { Loss, Participation, SupervisorState } from './supervisor-state.js';
 
@@ -39,12 +42,17 @@ export interface LoopPort<P> {
   onHookCalled(attempt: EndedAttempt): void;
   onRestarting(restart: Restart): void;
   readonly report: (thrown: unknown) => void;
-  /** Called when all work has settled, before anything is given back. Must not reject. */
-  beforeRelease(): Promise<void> | undefined;
+  /** The reason why the end of a participation isn't done yet. */
+  holdUpOf(participation: P): StopWait;
+  /** How much longer than a lease a stop may take without a report, in milliseconds. */
+  graceMs?(): number;
   onStopped(): void; // The loop has ended: nothing of it runs any more. Called once.
 }
 
-/** One participation after another, each with its own session: connect, take part; when it has ended, settle, clean up, repeat. */
+/**
+ * One participation after another, each with its own session: connect, take part; when it has ended, settle, clean up, repeat. Until it is
+ * stopped, by a call or by a signal.
+ */
 export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   readonly sessions: SessionSequence;
   /** It outlasts participations. A loss counts for it. */
@@ -52,11 +60,13 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   readonly #options: LoopOptions<L>;
   readonly #port: LoopPort<P>;
   readonly #stop = new AbortController();
+  readonly #stopping: StopWithTimeout;
   readonly #started = deferred();
   readonly #cleaning = new WorkContext(); // Of the clean-up hook: a call from inside it mustn't wait for its end.
   #state: SupervisorState<P> = { name: 'idle' };
   #ended: Promise<CleanupFailedError | undefined> = Promise.resolve(undefined);
   #reportedBySession: unknown;
+  #shutdown: SignalShutdown | undefined;
 
   constructor(options: LoopOptions<L>, port: LoopPort<P>) {
     this.#options = options;
@@ -65,6 +75,12 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     this.sessions = new SessionSequence(options, (error) => {
       this.#reportedBySession = error;
       port.report(error);
+    });
+    this.#stopping = new StopWithTimeout({
+      clock: options.environment.clock,
+      graceMs: () => this.sessions.leaseMs + (port.graceMs?.() ?? 0),
+      holdUp: () => this.holdUp,
+      report: port.report,
     });
   }
 
@@ -77,9 +93,22 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     return 'participation' in this.#state ? this.#state.participation : undefined;
   }
 
-  /** Whether the hook is the caller. That includes a hook that outlasted its time and still runs during the clean-up of a later loss. */
+  /** The reason why its stop isn't done yet. */
+  get holdUp(): StopWait {
+    const state = this.#state;
+    if (state.name === 'cleaning')
+      return { by: 'cleanup', what: `attempt ${state.attempt} of the clean-up hook still runs` };
+    if ('participation' in state) return this.#port.holdUpOf(state.participation);
+    return { by: 'servers', what: 'the search for a server still has to end' };
+  }
+
+  /**
+   * Whether the caller is a hook, also that of a shutdown: it mustn't wait for its own end. That includes a hook that outlasted its time and
+   * still runs during the clean-up of a later loss.
+   */
   get isWithinHook(): boolean {
-    return this.#state.name === 'cleaning' && isWithin(this.#cleaning);
+    const isCleaning = this.#state.name === 'cleaning' && isWithin(this.#cleaning);
+    return isCleaning || this.#shutdown?.isWithinHook === true;
   }
 
   /**
@@ -105,6 +134,38 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     if (this.#state.name === 'idle') this.#finish();
   }
 
+  /** Waits for `leave`, which must not reject. @see `ElectionSupervisor.stop` */
+  async end(leave: () => Promise<void>, options: StopOptions | undefined): Promise<void> {
+    const timeoutMs = resolveStop(options);
+    this.#stopping.begin();
+    const left = leave();
+    this.#stopping.watch();
+    await this.#stopping.wait(left, timeoutMs);
+  }
+
+  /** @param port.stop - doesn't reject @see `ElectionSupervisor.shutdownOn` */
+  shutdownOn<Held extends object>(
+    options: ResolvedShutdown,
+    port: Pick<ShutdownPort<Held>, 'held' | 'whatIsLeft'> & { stop(): Promise<void> },
+  ): () => void {
+    if (this.#state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
+    if (this.#shutdown?.isDisarmed === false)
+      throw new InvalidStateError('shutdownOn was already called on this supervisor');
+    const { environment, logger } = this.#options;
+    const leave = () => {
+      void port.stop();
+      return this.#ended; // And not `stop()`: the process has to exit before a rejection of `start()` may end it.
+    };
+    const shutdown = new SignalShutdown<Held>(options, { ...port, clock: environment.clock, logger, leave });
+    this.#shutdown = shutdown;
+    return () => shutdown.disarm();
+  }
+
+  /** Called when all work has settled, before anything is given back: runs the clean-up of a shutdown. Never rejects. */
+  beforeRelease(): Promise<void> | undefined {
+    return this.#shutdown?.cleanUp();
+  }
+
   /** Takes part. After each loss it cleans up and takes part again. Returns the clean-up that is still outstanding. Never rejects. */
   async #run(): Promise<CleanupFailedError | undefined> {
     let end: unknown;
@@ -121,7 +182,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
       // From its second connection on, a session itself reports the error that ends it.
       if (!(error instanceof StopRequest) && error !== this.#reportedBySession) this.#port.report(error);
     }
-    await this.#port.beforeRelease(); // Unless it was done already. Before `start` rejects, which may well end the process.
+    await this.beforeRelease(); // Unless it was done already. Before `start` rejects, which may well end the process.
     this.#started.reject(end);
     this.#finish();
     return end instanceof CleanupFailedError ? end : undefined;
@@ -204,7 +265,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     this.#become({ name: 'settling', participation });
     await participation.withdraw();
     // If it held nothing, no release has called it.
-    if (this.#stop.signal.aborted && participation.loss === undefined) await this.#port.beforeRelease();
+    if (this.#stop.signal.aborted && participation.loss === undefined) await this.beforeRelease();
     const { loss } = participation; // Again: that may have taken its time.
     this.#port.onSettled?.(participation);
     await participation.session.close();
@@ -243,6 +304,8 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     this.#become({ name: 'stopped' });
     this.#cleaning.finish();
     this.#options.logger.info({}, 'stopped');
+    this.#stopping.end();
+    this.#shutdown?.disarm();
     this.#port.onStopped();
   }
 

@@ -1,4 +1,3 @@
-import type { StopWait } from '../../errors.js';
 import type { Session } from '../../session/session.js';
 
 /**
@@ -24,20 +23,6 @@ export type SupervisorState<P> =
   | { readonly name: 'cleaning'; readonly attempt: number }
   | { readonly name: 'cooling' }
   | { readonly name: 'stopped' };
-
-/**
- * The reason why the stop of a supervisor in that state isn't done yet.
- * @param ofParticipation - gives the reason why the end of a participation isn't done yet
- */
-export function supervisorHoldUpOf<P>(
-  state: SupervisorState<P>,
-  ofParticipation: (participation: P) => StopWait,
-): StopWait {
-  if (state.name === 'cleaning')
-    return { by: 'cleanup', what: `attempt ${state.attempt} of the clean-up hook still runs` };
-  if ('participation' in state) return ofParticipation(state.participation);
-  return { by: 'servers', what: 'the search for a server still has to end' };
-}
 
 /** What ended with a participation, for the clean-up hook. */
 export interface Loss {

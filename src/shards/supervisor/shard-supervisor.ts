@@ -3,13 +3,11 @@ import {
   SHUTDOWN_CHECKS,
   type ShutdownLimits,
   type ShutdownTime,
-  SignalShutdown,
 } from '../../cluster/supervisor/signal-shutdown.js';
 import { SupervisionLoop } from '../../cluster/supervisor/supervision-loop.js';
-import { supervisorHoldUpOf } from '../../cluster/supervisor/supervisor-state.js';
-import { InvalidStateError, ShardsMismatchError, type StopWait } from '../../errors.js';
+import { ShardsMismatchError, type StopWait } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
-import { resolveStop, type StopOptions, StopWithTimeout } from '../../platform/async/stop-with-timeout.js';
+import type { StopOptions } from '../../platform/async/stop-with-timeout.js';
 import { type ChecksOf, checkBoolean } from '../../platform/checks.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { warnOfSetup } from '../../platform/logging/logger.js';
@@ -83,9 +81,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
   readonly id: string;
   readonly #options: ResolvedShardOptions;
   readonly #loop: SupervisionLoop<LostShards, Membership>;
-  readonly #stopping: StopWithTimeout;
   readonly #refusals: FailedShardBackoff;
-  #shutdown: SignalShutdown<{ shards: readonly Shard[] }> | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
   constructor(options: ShardSupervisorOptions) {
@@ -93,29 +89,20 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
     this.#options = resolveShardOptions(options);
     const { environment } = this.#options;
     this.id = this.#options.id;
-    const report = (thrown: unknown) => this.report(thrown);
     this.#refusals = new FailedShardBackoff(environment, () => this.#loop.participation?.refusalsChanged());
-    this.#loop = new SupervisionLoop(this.#options, {
+    this.#loop = new SupervisionLoop<LostShards, Membership>(this.#options, {
       participate: (session) => this.#participate(session),
       isFinal: (error) => error instanceof ShardsMismatchError,
       onSettled: (membership) => membership.noteEnd(this.#loop.backoff),
       onCleaned: () => this.emit('cleaned'),
       onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
-      report,
-      beforeRelease: () => this.#shutdown?.cleanUp(),
+      report: (thrown) => this.report(thrown),
+      holdUpOf: holdUpOfMembership,
       onStopped: () => {
         this.#refusals.stop();
-        this.#stopping.end();
-        this.#shutdown?.disarm();
         this.emit('stopped');
       },
-    });
-    this.#stopping = new StopWithTimeout({
-      clock: environment.clock,
-      graceMs: () => this.#loop.sessions.leaseMs,
-      holdUp: () => supervisorHoldUpOf(this.#loop.state, holdUpOfMembership),
-      report,
     });
   }
 
@@ -208,7 +195,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped
    */
   async stop(options?: StopOptions): Promise<void> {
-    await this.#end(() => this.#leave(), options);
+    await this.#loop.end(() => this.#leave(), options);
   }
 
   /**
@@ -220,15 +207,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
    * @throws as {@link ShardSupervisor.stop} does; then the drain goes on
    */
   async drain(options?: StopOptions): Promise<void> {
-    await this.#end(() => this.#drain(), options);
-  }
-
-  async #end(leave: () => Promise<void>, options: StopOptions | undefined): Promise<void> {
-    const timeoutMs = resolveStop(options);
-    this.#stopping.begin();
-    const left = leave();
-    this.#stopping.watch();
-    await this.#stopping.wait(left, timeoutMs);
+    await this.#loop.end(() => this.#drain(), options);
   }
 
   /** Never rejects. */
@@ -248,7 +227,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
   /** Never rejects. */
   async #leave(): Promise<void> {
     this.#loop.stop();
-    if (this.#isWithinHook) return;
+    if (this.#loop.isWithinHook) return;
     const { participation } = this.#loop;
     const isWithinWork = participation?.isWithinWork === true;
     const withdrawn = participation?.withdraw();
@@ -275,35 +254,17 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShardShutdownOptions): () => void {
     const resolved = resolveShutdown(signals, options, CHECKS);
-    if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
-    if (this.#shutdown?.isDisarmed === false)
-      throw new InvalidStateError('shutdownOn was already called on this supervisor');
-    const { environment, logger } = this.#options;
-    const shutdown = new SignalShutdown<{ shards: readonly Shard[] }>(resolved, {
-      clock: environment.clock,
-      logger,
+    return this.#loop.shutdownOn(resolved, {
       held: () => ({ shards: this.#loop.participation?.owned ?? [] }),
       whatIsLeft: (progress) =>
-        progress === 'cleaning'
-          ? 'the clean-up of the shutdown still runs'
-          : supervisorHoldUpOf(this.#loop.state, holdUpOfMembership).what,
-      leave: () => {
-        void (resolved.drain ? this.drain() : this.stop()); // Without a `timeoutMs` neither rejects.
-        return this.#loop.ended;
-      },
+        progress === 'cleaning' ? 'the clean-up of the shutdown still runs' : this.#loop.holdUp.what,
+      stop: () => (resolved.drain ? this.drain() : this.stop()),
     });
-    this.#shutdown = shutdown;
-    return () => shutdown.disarm();
   }
 
   /** @internal What it takes part with now. */
   get membership(): Pick<Membership, 'session' | 'owned' | 'shardCount'> | undefined {
     return this.#loop.participation;
-  }
-
-  /** Whether the caller is a hook: it mustn't wait for its own end. */
-  get #isWithinHook(): boolean {
-    return this.#loop.isWithinHook || (this.#shutdown?.isWithinHook ?? false);
   }
 
   /** @internal */
