@@ -1,4 +1,3 @@
-import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { end, resign } from './disturbances.js';
 import { LATE_GUARDIANS } from './guarded.js';
 import { GUARDED_BOUND_MS, silentBoundMs } from './recovery.js';
@@ -39,11 +38,10 @@ async function killGuardedLeader(world: World): Promise<void> {
 async function silenceLeader(world: World): Promise<void> {
   const { ledger, hosts, faults, leaseMs } = world;
   const host = hosts.find(({ candidate }) => candidate.isActing);
-  const rank = host && rankOfFirstToFollow(world, host);
-  if (host === undefined || rank === undefined) return;
+  if (host === undefined || !isFollowedByLease(world, host)) return;
   world.endCalm();
   const mend = silence(world, host, faults);
-  await untilReplaced(world, host, silentBoundMs(leaseMs, rank));
+  await untilReplaced(world, host, silentBoundMs(leaseMs));
   ledger.count('drills: a leader was silenced');
   mend();
   world.beginCalm();
@@ -51,19 +49,19 @@ async function silenceLeader(world: World): Promise<void> {
 
 export async function untilReplaced(world: World, host: Host, delayMs: number): Promise<void> {
   const { hosts, scheduler, ledger } = world;
-  const { id, leadingNode } = host.candidate;
-  // A process that others hear, and that hears nothing, joins again. Its priority may get it the term, which has to be taken from it again.
-  const isBack = () => {
-    const { record } = world;
-    return record.state === 'held' && record.id === id && leadingNode?.endsWith(record.node) === false;
-  };
+  const { id } = host.candidate;
+  const { record: first } = world;
+  // For its priority the term may be given to a candidate that can't begin it: to the silent one, which is heard, hears nothing, and has joined
+  // again; or to one whose session ends at that moment. Then it has to be taken once more.
+  const isGivenOn = ({ record } = world) =>
+    first.state === 'held' && record.state === 'held' && record.node !== first.node;
   let boundMs = delayMs;
   const isReplaced = () => hosts.some((each) => each !== host && each.candidate.isActing);
   let waitedMs = 0;
   while (!isReplaced() && waitedMs <= boundMs) {
     await scheduler.sleep(LOOK_EVERY_MS);
     waitedMs += LOOK_EVERY_MS;
-    if (isBack()) boundMs = 2 * delayMs;
+    if (isGivenOn()) boundMs = 2 * delayMs;
   }
   if (!isReplaced())
     ledger.violate(
@@ -80,12 +78,11 @@ export async function untilReplaced(world: World, host: Host, delayMs: number): 
 async function comeLateAsGuardian(world: World): Promise<void> {
   const { scheduler, ledger, hosts, leaseMs } = world;
   const host = hosts.find(({ candidate, parent }) => candidate.isActing && parent?.knowsOfLeader);
-  const rank = host && rankOfFirstToFollow(world, host);
-  if (host?.parent === undefined || rank === undefined) return;
+  if (host?.parent === undefined || !isFollowedByLease(world, host)) return;
   const { clock } = host.parent.environment;
   clock.freeze();
   end(host, false);
-  await untilReplaced(world, host, silentBoundMs(leaseMs, rank));
+  await untilReplaced(world, host, silentBoundMs(leaseMs));
   const lateBefore = ledger.counts.get(LATE_GUARDIANS) ?? 0;
   clock.thaw();
   await scheduler.sleep(GUARDED_BOUND_MS);
@@ -106,21 +103,16 @@ function isNextStanding({ hosts, queue }: World): boolean {
   return next !== undefined && hosts.some(({ candidate }) => candidate.placePath === next);
 }
 
-/** How many candidates come before the first that takes over from that leader by lease; `undefined` if none does. */
-export function rankOfFirstToFollow(world: World, { candidate: { leadingNode } }: Host): number | undefined {
-  const { record } = world;
-  if (record.state !== 'held' || !leadingNode?.endsWith(record.node)) return undefined;
-  const { hosts, queue, ensemble } = world;
-  // A candidate whose heartbeat node an operator has deleted notices that when it begins to prove, and joins again.
-  const canProve = (path: string) => ensemble.furthest.tree.get(heartbeatPathOf(path)) !== undefined;
+/** Whether the next in line takes over from that leader by lease, or by a candidate with a priority in its place. */
+export function isFollowedByLease(world: World, { candidate: { leadingNode } }: Host): boolean {
+  const { hosts, queue, record } = world;
+  if (record.state !== 'held' || !leadingNode?.endsWith(record.node)) return false;
   const waiting = queue.filter(
     (path) => !hosts.some(({ candidate }) => candidate.isActing && candidate.leadingNode === path),
   );
-  const rank = waiting.findIndex((path) =>
-    hosts.some(({ candidate }) => candidate.followsByLease && candidate.placePath === path && canProve(path)),
-  );
-  // The third in line doesn't always learn that it is the third if the leader isn't the first in the queue.
-  return rank === 0 || (rank > 0 && queue[0] === leadingNode) ? rank : undefined;
+  const next = hosts.find(({ candidate }) => candidate.placePath === waiting[0]);
+  // One whose heartbeat node was deleted notices that when it begins to prove, and joins again.
+  return next?.candidate.followsByLease === true && waiting.every((path) => world.canProve(path));
 }
 
 /** An observer reaches no server while the leader changes: it says in time that it doesn't know who leads. */

@@ -12,6 +12,8 @@ export interface RecoveryTimes extends EnsembleTimes {
   readonly hasPriorities: boolean;
   /** Whether the ensemble may have lost its data. */
   readonly losesData: boolean;
+  /** How many candidates can't prove their nodes. @default 0 */
+  readonly unprovable?: number;
 }
 
 /** Packets that a cut link has held back arrive within this time once it works again. */
@@ -41,6 +43,7 @@ const DRIFT = 1.02;
  * 3. A session whose server is gone finds another one: a pause of the dialer and some tries.
  * 4. The next in line waits out the lease of the one before it: the takeover delay.
  * 5. If it hands the term over to a candidate with a higher priority whose session ends at that moment: the lease of the latter, too.
+ * 6. A candidate without a heartbeat node notices that by its claim, and joins again: the next one waits out the delay once more.
  */
 export function recoveryBoundMs({
   tickMs,
@@ -49,6 +52,7 @@ export function recoveryBoundMs({
   delayMs,
   hasPriorities,
   losesData,
+  unprovable = 0,
 }: RecoveryTimes): number {
   const sessionEndsMs = sessionTimeoutMs + 2.5 * tickMs;
   const serverNoticesMs = (syncLimit + 1) * tickMs;
@@ -58,12 +62,12 @@ export function recoveryBoundMs({
     HELD_BACK_MS +
     DRIFT *
       (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, LONGEST_COOLDOWN_MS, givenUpMs) + DIALING_MS) +
-    DRIFT * (delayMs + handoverMs) +
+    DRIFT * ((1 + unprovable) * delayMs + handoverMs) +
     SMALL_THINGS_MS
   );
 }
 
-type PlainTimes = Omit<RecoveryTimes, 'delayMs' | 'hasPriorities' | 'losesData'>;
+type PlainTimes = Omit<RecoveryTimes, 'delayMs' | 'hasPriorities' | 'losesData' | 'unprovable'>;
 
 /** After so many session timeouts without a server, a session asks without saying what it has seen. */
 const INSISTS_FOR_TIMEOUTS = 1.25;
@@ -99,17 +103,10 @@ const LOST_PACKET_MS = 800;
 
 /**
  * From when a leader is silent, and nothing else is wrong, until another one acts. The candidate sees the last heartbeat at its next read, a
- * quarter of a lease later. Then it waits for the delay, once more for each candidate before it. The claim needs a
- * heartbeat of the candidate's own, up to another quarter later.
- *
- * @param rank - how many candidates come before this one
+ * quarter of a lease later. Then it waits for the delay. The first proof comes up to another quarter later.
  */
-export function silentBoundMs(leaseMs: number, rank: number): number {
-  return (
-    DRIFT * ((rank + 1) * takeoverDelayMs(leaseMs) + leaseMs / 2) +
-    PACKETS_LOST * LOST_PACKET_MS +
-    SMALL_THINGS_MS
-  );
+export function silentBoundMs(leaseMs: number): number {
+  return DRIFT * (takeoverDelayMs(leaseMs) + leaseMs / 2) + PACKETS_LOST * LOST_PACKET_MS + SMALL_THINGS_MS;
 }
 
 /** From the death of a guarded leader, when nothing else is wrong: some twenty round trips, and now and then a lost packet. */

@@ -3,7 +3,7 @@ import { Random } from '../support/seeded-random.js';
 import type { Candidate } from './candidates/candidate.js';
 import { repeatedForMs } from './candidates/repeat-checker.js';
 import { ask, type WeighedFault } from './disturbances.js';
-import { rankOfFirstToFollow, untilReplaced } from './drills.js';
+import { isFollowedByLease, untilReplaced } from './drills.js';
 import { WORST_DRIFT } from './model/ensemble.js';
 import { silentBoundMs } from './recovery.js';
 import { HELD_BACK_FOR_MS } from './takeover-faults.js';
@@ -198,15 +198,10 @@ async function stallBriefly(world: World, host: Host): Promise<void> {
 async function stallForLong(world: World, host: Host): Promise<void> {
   const { leaseMs, ledger } = world;
   const { candidate } = host;
-  const rank = rankOfFirstToFollow(world, host);
-  if (rank === undefined) return;
+  if (!isFollowedByLease(world, host)) return;
   world.endCalm();
   candidate.environment.clock.stall();
-  await untilReplaced(
-    world,
-    host,
-    repeatedForMs(candidate.maxStallMs as number) + silentBoundMs(leaseMs, rank),
-  );
+  await untilReplaced(world, host, repeatedForMs(candidate.maxStallMs as number) + silentBoundMs(leaseMs));
   ledger.count('drills: a main thread stood still for too long');
   candidate.environment.clock.endStall();
   world.beginCalm();

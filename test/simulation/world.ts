@@ -1,7 +1,7 @@
 import { parseRecord, type ReadRecord } from '../../src/election/record/record.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { ignore } from '../../src/platform/async/promises.js';
-import { parseEntry, parseLockEntry, queueOf } from '../../src/queue/names-and-order.js';
+import { heartbeatPathOf, parseEntry, parseLockEntry, queueOf } from '../../src/queue/names-and-order.js';
 import type { Random } from '../support/seeded-random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
@@ -17,7 +17,7 @@ import { LockChecker } from './lock-checker.js';
 import type { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import type { Route } from './network.js';
-import { recoveryBoundMs, servedBoundMs, staleBoundMs } from './recovery.js';
+import { type RecoveryTimes, recoveryBoundMs, servedBoundMs, staleBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Place, SimulatedWorld } from './simulated-world.js';
 import { checkKept, lateRepliesOf } from './stall-faults.js';
@@ -90,8 +90,6 @@ export class World extends SimulatedWorld {
   readonly maxStallMs: number | undefined;
   /** Chance for late replies, in a world that has them. */
   readonly lateReplies: Random | undefined;
-  /** How long it may take from the end of all faults until there is a leader. */
-  readonly recoveryBoundMs: number;
   readonly #kind: 'supervised' | 'elector' | 'curator';
   readonly #priorities: boolean;
   /** Whether candidates prepare, and leaders wait for them. */
@@ -112,6 +110,9 @@ export class World extends SimulatedWorld {
   /** Called when a candidate has just sent a claim. */
   onClaim: (host: Host) => void = ignore;
   readonly #settleMs: number;
+  readonly #recoveryTimes: RecoveryTimes;
+  /** How many candidates had no heartbeat node when all was healed. */
+  #unprovable = 0;
 
   constructor(seed: number, rules: Rules, faultRate: FaultRate) {
     super(seed);
@@ -143,10 +144,10 @@ export class World extends SimulatedWorld {
     const leaseMs = optionMs ?? sessionTimeoutMs / 3;
     const times = { tickMs, syncLimit, sessionTimeoutMs };
     const delayMs = Math.max(takeoverDelayMs(leaseMs), this.#delayed === 'none' ? 0 : sessionTimeoutMs);
-    this.recoveryBoundMs = recoveryBoundMs({
+    this.#recoveryTimes = {
       ...{ ...times, delayMs },
       ...{ hasPriorities: this.#priorities, losesData: this.losesData },
-    });
+    };
     this.#servedBoundMs = servedBoundMs(times);
     this.checker = new LeadershipChecker(
       this.ledger,
@@ -399,6 +400,16 @@ export class World extends SimulatedWorld {
     );
   }
 
+  /** How long it may take from the end of all faults until there is a leader. */
+  get recoveryBoundMs(): number {
+    return recoveryBoundMs({ ...this.#recoveryTimes, unprovable: this.#unprovable });
+  }
+
+  /** Whether a candidate can prove its node: an operator may have deleted its heartbeat node. */
+  canProve(path: string): boolean {
+    return this.ensemble.furthest.tree.get(heartbeatPathOf(path)) !== undefined;
+  }
+
   /**
    * Whether for some time all servers have served, no application has held anything up, and a candidate has waited to lead next.
    */
@@ -422,6 +433,7 @@ export class World extends SimulatedWorld {
     this.onClaim = ignore;
     if (this.#standstills > 0) this.#lastStandstillAt = this.scheduler.now;
     this.#standstills = 0;
+    this.#unprovable = this.queue.filter((path) => !this.canProve(path)).length;
     const ways = [...this.hosts, ...this.observerHosts].flatMap((each) => each.routes);
     const channels = this.hosts.flatMap(({ parent }) => parent?.route ?? []);
     this.healServers([...ways, ...channels]);

@@ -27,6 +27,7 @@ export class GuardianLink {
   readonly #channel: ParentChannel;
   readonly #sessions = new Map<Session, RegisteredSession>();
   readonly #guardians = new Set<string>();
+  #listeners = 0;
 
   constructor(channel: ParentChannel) {
     this.#channel = channel;
@@ -35,6 +36,18 @@ export class GuardianLink {
   /** Whether a guardian in the parent process has attached: then the parent ends this process, in the order that it chooses. */
   get isGuarded(): boolean {
     return this.#guardians.size > 0 && this.#channel.connected;
+  }
+
+  /**
+   * Hears of guardians until the returned function is called. Also to be called with any other listener for the parent's messages: Node keeps
+   * messages only until there is a first listener, and the next greeting of a guardian may come late.
+   */
+  listen(): () => void {
+    // Only while there is something to guard, or another listener: a listener for messages keeps a forked process alive.
+    if (this.#listeners++ === 0) this.#channel.on('message', this.#onMessage);
+    return () => {
+      if (--this.#listeners === 0) this.#channel.off('message', this.#onMessage);
+    };
   }
 
   /** Reports a session to the guardian until the session has ended, and what an elector does with it. */
@@ -57,14 +70,13 @@ export class GuardianLink {
   }
 
   #add(session: Session, registered: RegisteredSession): void {
-    // Only while there is something to guard: a listener for messages keeps a forked process alive.
-    if (this.#sessions.size === 0) this.#channel.on('message', this.#onMessage);
+    const unlisten = this.listen();
     this.#sessions.set(session, registered);
     for (const message of registered.messages()) this.#send(message);
     onAbort(session.ended, () => {
       this.#sessions.delete(session);
       this.#send({ kind: 'over', session: registered.name });
-      if (this.#sessions.size === 0) this.#channel.off('message', this.#onMessage);
+      unlisten();
     });
   }
 
@@ -164,6 +176,11 @@ const link = new GuardianLink(process as ParentChannel);
  */
 export function registerMember(session: Session, group: string, node: string): () => void {
   return link.belong(session, group, node);
+}
+
+/** @internal See {@link GuardianLink.listen}. */
+export function listenToGuardians(): () => void {
+  return link.listen();
 }
 
 /** @internal Whether a guardian guards this process. */

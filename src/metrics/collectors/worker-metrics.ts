@@ -1,4 +1,4 @@
-import type { ParentChannel } from '../../cluster/dead-children/guardian-link.js';
+import { listenToGuardians, type ParentChannel } from '../../cluster/dead-children/guardian-link.js';
 import { deferred, ignore, settledWithin } from '../../platform/async/promises.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { FAMILIES, isFamilyName } from '../model/families.js';
@@ -74,22 +74,30 @@ export interface Measured {
 export class Responder {
   readonly #channel: ParentChannel;
   readonly #measured = new Set<Measured>();
+  readonly #alsoListen: () => () => void;
+  #unlisten = ignore;
 
-  constructor(channel: ParentChannel) {
+  /** @param alsoListen - begins the other listeners of Conclave, and returns what ends them */
+  constructor(channel: ParentChannel, alsoListen: () => () => void) {
     this.#channel = channel;
+    this.#alsoListen = alsoListen;
   }
 
   /** From now on the answers contain these metrics. */
   add(measured: Measured): void {
     if (this.#channel.send === undefined) return; // There is no parent that could ask.
     // Listens only while there are metrics, because a listener for messages keeps a forked process alive.
-    if (this.#measured.size === 0) this.#channel.on('message', this.#onMessage);
+    if (this.#measured.size === 0) {
+      this.#unlisten = this.#alsoListen();
+      this.#channel.on('message', this.#onMessage);
+    }
     this.#measured.add(measured);
   }
 
   remove(measured: Measured): void {
-    if (this.#measured.delete(measured) && this.#measured.size === 0)
-      this.#channel.off('message', this.#onMessage);
+    if (!this.#measured.delete(measured) || this.#measured.size > 0) return;
+    this.#channel.off('message', this.#onMessage);
+    this.#unlisten();
   }
 
   readonly #onMessage = (message: unknown): void => {
@@ -104,7 +112,7 @@ export class Responder {
 }
 
 /** The responder of this process. */
-export const responder = new Responder(process as ParentChannel);
+export const responder = new Responder(process as ParentChannel, listenToGuardians);
 
 /**
  * The messages by which the parent of workers asks for their metrics, over the channel between a parent and its child. Like a

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { GuardianLink } from '../../../../src/cluster/dead-children/guardian-link.js';
 import {
   decodeChildMessage,
   decodeGuardianMessage,
@@ -15,6 +16,7 @@ import {
   Responder,
 } from '../../../../src/metrics/collectors/worker-metrics.js';
 import { Measurements, type MetricsSnapshot } from '../../../../src/metrics/model/measurements.js';
+import { ignore } from '../../../../src/platform/async/promises.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { settle } from '../../../support/waiting.mjs';
 
@@ -106,7 +108,7 @@ const ofOne = (id: string): { own(): Promise<MetricsSnapshot> } => ({
 describe('what tells a parent the metrics of its worker', () => {
   it('answers with all that is measured in the process, and to no other message', async () => {
     const channel = new Channel();
-    const responder = new Responder(channel);
+    const responder = new Responder(channel, () => ignore);
     responder.add(ofOne('one'));
     responder.add(ofOne('two'));
     for (const message of [
@@ -127,7 +129,7 @@ describe('what tells a parent the metrics of its worker', () => {
 
   it('listens only while something is measured: a listener keeps the process alive', () => {
     const channel = new Channel();
-    const responder = new Responder(channel);
+    const responder = new Responder(channel, () => ignore);
     const [one, two] = [ofOne('one'), ofOne('two')];
     const listeners = () => channel.listenerCount('message');
     const counts = [listeners()];
@@ -144,16 +146,25 @@ describe('what tells a parent the metrics of its worker', () => {
     expect(counts).toEqual([0, 1, 1, 1, 1, 0]);
   });
 
+  it('leaves no greeting of a guardian unheard that came before it listened', async () => {
+    const channel = new Channel();
+    const link = new GuardianLink(channel);
+    const responder = new Responder(channel, () => link.listen());
+    responder.add(ofOne('one'));
+    channel.emit('message', encodeGuardianMessage({ kind: 'attach', guardian: 'g1' }));
+    expect(link.isGuarded).toBe(true);
+  });
+
   it('says nothing to a parent that is gone, and listens to none where there is none', async () => {
     const channel = new Channel();
-    const responder = new Responder(channel);
+    const responder = new Responder(channel, () => ignore);
     responder.add(ofOne('one'));
     channel.connected = false;
     channel.emit('message', encodeRequest(1));
     await settle();
     expect(channel.sent).toEqual([]);
     const alone = new EventEmitter();
-    new Responder(Object.assign(alone, { connected: false })).add(ofOne('one'));
+    new Responder(Object.assign(alone, { connected: false }), () => ignore).add(ofOne('one'));
     expect(alone.listenerCount('message')).toBe(0);
   });
 });
