@@ -14,7 +14,6 @@ import {
   MODE,
   OPEN,
   type Operation,
-  ping,
   raw,
   remove,
   removeWatches,
@@ -267,14 +266,6 @@ forEachServer((server) => {
       const client = await server.connect();
       for (const xid of [0, 5, 2 ** 31 - 1, 1, -100])
         expect((await client.ask(exists('/'), xid)).xid).toBe(xid);
-    });
-
-    it('to ping are answered with xid -2, whatever they came with', async () => {
-      const client = await server.connect();
-      const one = client.do(ping());
-      client.write(new Writer().buffer(new Writer().int(5).int(OPERATION.ping).done()).done());
-      await Promise.all([one, client.do(ping()), client.do(exists('/'))]);
-      expect(client.order).toEqual([-2, -2, -2, 1]);
     });
 
     it('that are sent at once are answered in their order', async () => {

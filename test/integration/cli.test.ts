@@ -64,20 +64,6 @@ describe('the command line', () => {
     expect((await conclave('help', 'dev-server')).stdout).toBe(help.stdout);
   });
 
-  it('ends quietly when the reader of its output has closed the pipe', async () => {
-    const program = execaNode(PROGRAM, ['--help'], { reject: false, ipc: false, timeout: 20_000 });
-    program.stdout.destroy();
-    const { exitCode, stderr } = await program;
-    expect(stderr).toBe('');
-    expect(exitCode).toBe(0);
-  });
-
-  it('has the same exit code when the reader of its standard error has closed the pipe', async () => {
-    const program = execaNode(PROGRAM, [], { reject: false, ipc: false, timeout: 20_000 });
-    program.stderr.destroy();
-    expect((await program).exitCode).toBe(64);
-  });
-
   it.each<[words: string[], said: string]>([
     [[], 'Usage: conclave'],
     [['lead'], "unknown command 'lead'"],

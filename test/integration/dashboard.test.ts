@@ -116,27 +116,6 @@ describe('the dashboard', () => {
       await until(() => happened().includes(each), each);
   });
 
-  it('costs the servers no more for ten visitors than for one, and nothing for those that have left', async () => {
-    const { join, open, server } = await setUp();
-    await join('one');
-    const { url } = await open();
-    await getJson(`${url}api/state`);
-    const watches = 5; // The candidate's and the dashboard's. One of them comes a moment after the state can be read.
-    await until(() => server.watchCount() === watches, 'all watches');
-    const visitors = await Promise.all(Array.from({ length: 10 }, () => follow(`${url}api/events`)));
-    expect(server.watchCount()).toBe(watches);
-    const beats = () => visitors.map(({ changes }) => changes.filter(({ heartbeats }) => heartbeats).length);
-    await until(() => beats().every((count) => count >= 3), 'heartbeats');
-    const most = Math.max(...beats());
-    const looks = server.requests.filter(
-      ({ operation, paths }) => operation === 'exists' && paths.some((path) => path.includes('/_h_')),
-    );
-    expect(looks.length).toBeGreaterThanOrEqual(3);
-    expect(looks.length).toBeLessThanOrEqual(most + 4); // One look may find no new heartbeat, and one may still be on its way.
-    for (const { leave } of visitors) leave();
-    await until(async () => server.connectionCount <= 2, 'the end of what asks for roles');
-  });
-
   it('lets a hundred visitors follow its events, and refuses further ones until one of them has left', async () => {
     const { connect } = await setUp();
     const handler = dashboard({ connect, logger: SILENT });

@@ -49,12 +49,6 @@ describe('without a listener and a logger', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('a lead that returns at once and leaves its work behind is warned about, once (all was silent)', async () => {
-    const { said } = await run('lead forgets to await');
-    const warnings = untimed(said).filter((line) => line.includes('lead returned at once'));
-    expect(warnings).toEqual([expect.stringMatching(/^warn .*did you forget to await it.* term=1$/)]);
-  });
-
   it('a lead that prints a line and returns is no reason for a warning, also if that opens stdout', async () => {
     const result = await run('lead prints a line and returns');
     expect(result).toMatchObject({ heard: ['leading', 'leading', 'done'], said: [] });

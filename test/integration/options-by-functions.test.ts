@@ -1,5 +1,3 @@
-/** Options of a session that are functions: when they are asked, and what follows from each kind of answer. */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
@@ -120,25 +118,6 @@ describe('a function that gives an option', () => {
     answer(alice());
     await clock.advanceUntil(() => resumed.length === 1);
     expect([session.credentials.id, calls()]).toEqual([credentials.id, 2]);
-  });
-
-  it('is called in the async context in which the session was opened', async () => {
-    const { clock, server, open } = await startWithTestClock();
-    const storage = new AsyncLocalStorage<string>();
-    const seen: unknown[] = [];
-    const auth = () => {
-      seen.push(storage.getStore());
-      return alice();
-    };
-    const session = await storage.run('opening', () => open({ auth }));
-    const resumed = recordEvents(session, 'resumed');
-    server.refuse();
-    server.dropConnections();
-    await storage.run('another', () => clock.advance(3000));
-    server.admit();
-    await clock.advanceUntil(() => resumed.length === 1);
-    expect(seen.length).toBeGreaterThan(2);
-    expect(new Set(seen)).toEqual(new Set(['opening']));
   });
 
   it('keeps no caller of close() waiting when it does not answer', async () => {

@@ -102,15 +102,6 @@ describe('conclave run', () => {
     expect(runner).toMatchObject({ stdout: 'from outside', stderr: 'oops\n' });
   });
 
-  it('goes on when the reader of its standard error has closed the pipe', async () => {
-    const path = uniquePath('run');
-    const runner = run(script('read line; exit 3'), { path, options: ['-v'], stdin: 'pipe' });
-    runner.process.stderr?.destroy();
-    await until(async () => (await queue(path)).length === 1, 'its place');
-    runner.process.stdin?.end('go on\n');
-    expect(await runner.exit()).toBe(3);
-  });
-
   it('gives the command the election, its id, its term and its token in the environment', async () => {
     const path = uniquePath('run');
     const show = script('echo $CONCLAVE_ELECTION $CONCLAVE_ID $CONCLAVE_TERM $CONCLAVE_TOKEN $OWN');

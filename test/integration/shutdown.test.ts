@@ -107,19 +107,6 @@ describe('a process that shuts down on a signal', () => {
     expect(await leader.candidates()).toHaveLength(1);
   });
 
-  it('cleans up first after the session that it has lost, when the work of that has still to settle', async () => {
-    const situation = { work: 'stays', network: 'is cut', session: { sessionTimeoutMs: 700 } } as const;
-    const { send } = await begin(situation, 'expired');
-    const { exitCode, stdout, stderr } = await send('SIGTERM');
-    expect(stdout.slice(stdout.indexOf('expired') + 1)).toEqual([
-      'work settled',
-      'supervisor cleans up',
-      'cleans up SIGTERM term 1 with time left',
-      'cleaned up',
-    ]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  });
-
   it('does so while it still looks for a server, and start() that rejects then does no harm', async () => {
     const { send } = await begin({ connect: `127.0.0.1:${await freePort()}` }, 'ready');
     const { exitCode, stdout, stderr } = await send('SIGTERM');

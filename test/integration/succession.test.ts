@@ -8,7 +8,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join.js';
 import { campaign, DEAD, lead } from '../support/conclave/electors.js';
-import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -129,24 +129,6 @@ describe('a planned handover', () => {
     expect(next.number).toBe(2);
     expect(overlaps).toEqual([]);
     for (const elector of electors) await elector.stop();
-  });
-
-  it('is carried out once when the reply to the release is lost', async () => {
-    const path = uniquePath('handover');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 20_000 });
-    const [leader] = await lead(session, path, { id: 'leader' });
-    const next = await campaign(await openSession(), path, { id: 'next' });
-    const named = await campaign(await openSession(), path, { id: 'named' });
-    const elected = nextEvent<[Term]>(named, 'elected');
-    // The release is the only transaction that names the next leader.
-    const lost = proxy.loseReplyTo('multi', { text: '"named"' });
-    await leader.handOver('named');
-    await lost;
-    const [term] = await elected;
-    expect(term.number).toBe(2);
-    expect((await named.candidates()).map(({ id }) => id)).toEqual(['named', 'next', 'leader']);
-    for (const elector of [leader, next, named]) await elector.stop();
-    expect(await session.getChildren(path)).toEqual([]);
   });
 
   it('is refused without a leader, and without such a candidate', async () => {

@@ -202,14 +202,6 @@ describe('a supervisor', () => {
     expect(events.slice(-2)).toEqual(['cleaned', 'stopped']);
   });
 
-  it('may be stopped by its own work, which does not wait for its own end', async () => {
-    const path = uniquePath('supervised');
-    const supervisor: ElectionSupervisor = supervise({ path, lead: () => supervisor.stop() });
-    await eventAfter(supervisor, 'stopped', () => supervisor.start());
-    const observer = await openSession();
-    expect(await observer.getChildren(path)).toEqual([]);
-  });
-
   it('may be stopped by a hook that has gone on past its time, which does not wait for the one after the next loss', async () => {
     const secondRuns = deferred();
     const stopped = deferred();

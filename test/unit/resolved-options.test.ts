@@ -268,23 +268,6 @@ describe('what a candidate goes by', () => {
       'elector.prio is an unknown option',
     );
   });
-
-  it.each([
-    [{ priority: 1 }, 1],
-    [{}, 0],
-  ])('has a priority: %j', (options, priority) => {
-    expect(resolveElectorOptions(options, fakeSession).priority).toBe(priority);
-  });
-
-  it.each([
-    [{ priority: -1 }, 'a whole number from 0 to 255'],
-    [{ priority: 256 }, 'a whole number from 0 to 255'],
-    [{ priority: 1.5 }, 'a whole number from 0 to 255'],
-    [{ priority: '1' }, 'a whole number from 0 to 255'],
-  ])('has no such priority: %j', (options, expected) => {
-    const wrong = { option: 'priority', value: options.priority, expected };
-    expect(() => resolveElectorOptions(options, fakeSession)).toThrow(expect.objectContaining(wrong));
-  });
 });
 
 describe('what a supervisor goes by', () => {
@@ -351,13 +334,6 @@ describe('what a supervisor goes by', () => {
     const wrong = { option: 'supervisor', expected: 'an object with at least connect and path' };
     expect(() => resolveSupervisorOptions(undefined)).toThrow(expect.objectContaining(wrong));
     expect(() => resolveSupervisorOptions({ connect: 'zk1' })).toThrow(InvalidOptionError);
-  });
-
-  it('is an object, with what is known in it only', () => {
-    expect(() => resolveSupervisorOptions(7)).toThrow('supervisor is 7');
-    expect(() => resolveSupervisorOptions({ ...least, prio: 7 })).toThrow(
-      'supervisor.prio is an unknown option',
-    );
   });
 });
 

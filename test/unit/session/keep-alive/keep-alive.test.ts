@@ -124,18 +124,6 @@ describe('the heartbeat', () => {
     expect(connection.ends).toBe(0);
   });
 
-  it('proves many nodes in several requests at once, so that each fits, and each node once', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    const nodes = Array.from({ length: 450 }, (_, index) => new FakeNode(`/${index}`));
-    for (const node of nodes) heartbeat.add(node);
-    start();
-    await clock.advance(0);
-    expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'multi', 'multi']);
-    for (const { answer } of connection.sent) answer();
-    await settle();
-    expect(nodes.filter(({ sentAts }) => sentAts.length === 1)).toHaveLength(450);
-  });
-
   it('sends nothing but a ping, five times a session timeout, while there is nothing to prove', async () => {
     const { clock, connection, start } = setUp();
     start();

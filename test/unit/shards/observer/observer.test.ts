@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  EnsembleResetError,
   InvalidOptionError,
   InvalidStateError,
-  SessionClosedError,
   SessionExpiredError,
   ZooKeeperError,
 } from '../../../../src/errors.js';
@@ -262,18 +260,6 @@ describe('an observer of a group’s nodes', () => {
     expect(changes).toEqual([{ 0: 'a' }, { 0: undefined }, { 0: 'a' }]);
     expect(observer.members.map(({ id }) => id)).toEqual(['a', 'b']);
   });
-
-  it('calls listeners that throw or stop it without harm, and reports what they throw', async () => {
-    const { group, observer, errors, start, carryOut } = await setUpScript(1);
-    await carryOut(group.publish(await carryOut(group.join('a')), [0]));
-    observer.on('change', () => {
-      throw new Error('broken');
-    });
-    observer.on('change', () => observer.stop());
-    await start();
-    expect(errors).toMatchObject([{ code: 'LISTENER_FAILED', event: 'change' }]);
-    expect([observer.owners.size, observer.members]).toEqual([0, []]);
-  });
 });
 
 describe('an observer of shards whose connection is lost', () => {
@@ -323,12 +309,6 @@ describe('the sessions of an observer of shards', () => {
     await expect(observer.start()).rejects.toThrow(InvalidStateError);
   });
 
-  it('may be over before it starts', async () => {
-    const { clock, session, start } = await setUpScript();
-    await clock.advanceUntil(session.close());
-    await expect(start()).rejects.toThrow(SessionClosedError);
-  });
-
   it('follow one another with a supervisor, and between two of them no owner is shown', async () => {
     const { clock, server, join, open, observe, ownersAmong } = await setUp();
     const member = await join('a');
@@ -355,24 +335,6 @@ describe('the sessions of an observer of shards', () => {
     expect([idsOf(observer.owners), server.sessions().length]).toEqual([{ 0: 'a' }, 3]);
     await clock.advanceUntil(observer.stop());
     expect(server.sessions()).toHaveLength(2);
-  });
-
-  it('may find that the servers have lost their data: that is reported', async () => {
-    const { clock, server, open, group, carryOut } = await setUpScript(1);
-    await carryOut(group.publish(await carryOut(group.join('a')), [0]));
-    for (let round = 0; round < 20; round++) await carryOut(group.list(1));
-    const first = await open(TIMES);
-    const source = { session: () => (first.signal.aborted ? open(TIMES) : Promise.resolve(first)) };
-    const { observer, errors } = observerOf((promise) => clock.advanceUntil(promise), source, GROUP, {
-      logger: SILENT,
-    });
-    await clock.advanceUntil(observer.start());
-    await server.crash();
-    await server.restart({ empty: true });
-    await clock.advance(60_000);
-    expect(errors).toMatchObject([{ code: 'ENSEMBLE_RESET' }]);
-    expect(errors[0]).toBeInstanceOf(EnsembleResetError);
-    expect([observer.owners.size, observer.members]).toEqual([0, []]);
   });
 
   it('are refused if they are none, or come with a wrong path or option', async () => {
