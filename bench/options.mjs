@@ -9,6 +9,7 @@ export const ROWS = /** @type {const} */ ([
   'guarded-failover',
   'host-failover',
   'warm-standby',
+  'rolling',
   'blocked-leader',
   'false-takeovers',
   'memory',
@@ -24,7 +25,7 @@ export const ROWS = /** @type {const} */ ([
 
 export const HELP = `Compares Conclave with other clients, on ZooKeeper servers of its own.
 
-  npm run bench                        everything but long-run: 116 to 126 minutes
+  npm run bench                        everything but long-run: 125 to 135 minutes
   npm run bench -- --quick             a first impression
   npm run bench -- --only handover     only these rows, separated by commas: ${ROWS.join(', ')}
 

@@ -54,7 +54,8 @@ export async function startServers({
   });
   const stop = registeredStop(ensemble.stop, remove);
   const ports = ensemble.servers.map(({ port }) => port);
-  const place = { connect: ensemble.connectString, meter: new Meter(ports), stop, notes: [] };
+  const { servers, connectString: connect } = ensemble;
+  const place = { servers, connect, meter: new Meter(ports), stop, notes: [] };
   if (!isAway) return place;
   const { stop: stopLinks, ...links } = await startLinks(ports);
   return { ...place, ...links, stop: () => stopLinks().then(stop) };

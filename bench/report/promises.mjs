@@ -23,6 +23,8 @@ import { figuresOf } from './figures.mjs';
 const FAILURES = ['kill -9', 'SIGSTOP', 'its link is silent, both ways'];
 const PEERS = ['Curator LeaderLatch', 'kazoo Election', 'etcd election'];
 const WITH = 'with `maxStallMs`';
+const ORDERS = ['five replicas replaced, the leader first', 'five replicas replaced, the leader last'];
+const RESTARTS = ['a server restarted, the leading one', 'a server restarted, a follower'];
 
 /** @type {readonly Promised[]} */
 const PROMISES = [
@@ -77,6 +79,41 @@ const PROMISES = [
     promise: 'With `prepare`, a leader that loads for 1.5 s hands over within 150 ms',
     measured: ({ cell }) => cell('longest ms', 'loads 1.5 s in `prepare`'),
     ...{ limit: 150, unit: 'ms' },
+  },
+  {
+    row: 'rolling',
+    promise: 'While replicas are replaced one by one, nobody leads for at most 150 ms at a time',
+    measured: ({ cell }) => Math.max(...ORDERS.map((order) => cell('longest ms', order, 'nothing to load'))),
+    ...{ limit: 150, unit: 'ms' },
+  },
+  {
+    row: 'rolling',
+    promise:
+      'It is at most 300 ms with `prepare` and `waitForPreparedMs`, for a service that loads for 1.5 s',
+    measured: ({ cell }) =>
+      Math.max(...ORDERS.map((order) => cell('longest ms', order, 'loads 1.5 s in `prepare`'))),
+    ...{ limit: 300, unit: 'ms' },
+  },
+  {
+    row: 'rolling',
+    promise: 'No firing of a job runs twice while replicas or servers are replaced',
+    measured: ({ cells }) =>
+      ['nothing to load', 'loads 1.5 s in `prepare`']
+        .flatMap((who) => cells('twice', who))
+        .reduce((a, b) => a + b, 0),
+    ...{ limit: 0, unit: 'twice' },
+  },
+  {
+    row: 'rolling',
+    promise: 'The restart of a server ends at most one term',
+    measured: ({ cell }) => Math.max(...RESTARTS.map((what) => cell('changes of the leader, most', what))),
+    ...{ limit: 1, unit: 'terms' },
+  },
+  {
+    row: 'rolling',
+    promise: 'If it does, another one begins within 3 s',
+    measured: ({ cell }) => Math.max(...RESTARTS.map((what) => cell('longest ms', what))),
+    ...{ limit: 3000, unit: 'ms' },
   },
   {
     row: 'blocked-leader',
@@ -140,6 +177,15 @@ const PROMISES = [
       return rounded(cell(block, 'shards, with maxStallMs') - cell(block, 'shards'));
     },
     ...{ limit: 50, unit: 'ms' },
+  },
+  {
+    row: 'many-holds',
+    promise: 'With `maxStallMs`, thousands of shards are owned as fast as without it, but for 10 %',
+    measured: ({ cell }) => {
+      const took = 'all are held after, ms';
+      return rounded(cell(took, 'shards, with maxStallMs') / cell(took, 'shards'), 2);
+    },
+    ...{ limit: 1.1, unit: 'times' },
   },
   {
     row: 'long-run',

@@ -1,10 +1,6 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { quantile, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
-
-const WORKER = fileURLToPath(new URL('processes/warm-worker.mjs', import.meta.url));
+import { WarmWorker } from '../harness/warm-worker.mjs';
 
 const WAYS = /** @type {const} */ ([
   { loads: 'nothing', who: 'a service that loads nothing' },
@@ -41,46 +37,14 @@ export default async function warmStandby({ quick, say }) {
 
 /** @typedef {{ loads: string, who: string, handovers: number[], failovers: number[] }} Pauses in milliseconds */
 
-class Worker {
-  /** @param {string} connect @param {string} path @param {string} loads */
-  constructor(connect, path, loads) {
-    this.child = fork(WORKER, [connect, path, loads]);
-    this.joined = this.#said((message) => message === 'joined' || undefined);
-    this.loaded =
-      loads === 'prepare' ? this.#said((message) => message === 'loaded' || undefined) : this.joined;
-    this.firstActAt = this.#said((message) => /** @type {{ firstActAt?: number }} */ (message).firstActAt);
-    this.lastActAt = this.#said((message) => /** @type {{ lastActAt?: number }} */ (message).lastActAt);
-  }
-
-  /**
-   * @template T
-   * @param {(message: unknown) => T | undefined} read
-   * @returns {Promise<T>}
-   */
-  #said(read) {
-    return new Promise((resolve) => {
-      this.child.on('message', (message) => {
-        const value = read(message);
-        if (value !== undefined) resolve(value);
-      });
-    });
-  }
-
-  async kill() {
-    if (this.child.exitCode !== null) return;
-    this.child.kill('SIGKILL');
-    await once(this.child, 'exit');
-  }
-}
-
-/** @param {Worker} leader @param {Worker} next @returns {Promise<number>} the time of the leader's last act */
+/** @param {WarmWorker} leader @param {WarmWorker} next @returns {Promise<number>} the time of the leader's last act */
 async function handOver(leader, next) {
   await next.joined;
-  leader.child.send('stop');
+  leader.child.kill('SIGTERM');
   return await leader.lastActAt;
 }
 
-/** @param {Worker} leader @param {Worker} next @returns {Promise<number>} the time of the kill */
+/** @param {WarmWorker} leader @param {WarmWorker} next @returns {Promise<number>} the time of the kill */
 async function failOver(leader, next) {
   await next.loaded;
   const killedAt = Number(process.hrtime.bigint()) / 1e6;
@@ -92,15 +56,15 @@ async function failOver(leader, next) {
  * @param {string} connect
  * @param {string} loads
  * @param {number} rounds
- * @param {(leader: Worker, next: Worker) => Promise<number>} end
+ * @param {(leader: WarmWorker, next: WarmWorker) => Promise<number>} end
  */
 async function changes(connect, loads, rounds, end) {
   const path = `/${loads}-${end.name}`;
-  let leader = new Worker(connect, path, loads);
+  let leader = new WarmWorker(connect, path, loads);
   await leader.firstActAt;
   const pauses = [];
   for (let round = 0; round < rounds; round++) {
-    const next = new Worker(connect, path, loads);
+    const next = new WarmWorker(connect, path, loads);
     const endedAt = await end(leader, next);
     pauses.push((await next.firstActAt) - endedAt);
     leader = next;

@@ -1,32 +1,51 @@
 /**
- * A worker that loads before it acts as the leader, and reports to its parent. Arguments: servers, path, how it loads. `prepare`: before it
- * leads, and a leader waits for that; `lead`: at the beginning of its term; `nothing`: not at all.
+ * A worker that loads before it acts as the leader, and reports to its parent. SIGTERM stops it. Arguments: servers, path, how it loads.
+ * `prepare`: before it leads, and a leader waits for that; `lead`: at the beginning of its term; `nothing`: not at all. A fourth argument is
+ * the period of a job, in milliseconds, which the leader runs.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
+import { LeaderJobs } from 'conclave/jobs';
 
 const LOAD_MS = 1500;
 const ACT_EVERY_MS = 5;
 
-const [connect = '', path = '', loads = ''] = process.argv.slice(2);
+const [connect = '', path = '', loads = '', jobEveryMs] = process.argv.slice(2);
 // A monotonic clock that all processes of a machine share.
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** @param {import('conclave').Term} term */
 async function act(term) {
-  let actedAt = 0;
+  let [actedAt, longestPauseMs] = [0, 0];
   while (term.isHeld()) {
-    if (actedAt === 0) process.send?.({ firstActAt: nowMs() });
-    actedAt = nowMs();
+    const now = nowMs();
+    if (actedAt === 0) process.send?.({ firstActAt: now });
+    else longestPauseMs = Math.max(longestPauseMs, now - actedAt);
+    actedAt = now;
     await pause(ACT_EVERY_MS);
   }
-  process.send?.({ lastActAt: actedAt });
+  if (actedAt > 0) process.send?.({ lastActAt: actedAt, longestPauseMs });
 }
 
 /** @param {AbortSignal} signal */
 async function load(signal) {
   await pause(LOAD_MS, undefined, { signal });
   process.send?.('loaded');
+}
+
+/** Fires at multiples of the period, as the schedulers of all replicas do. @param {number} periodMs */
+function fireEvery(periodMs) {
+  const job = new LeaderJobs(supervisor).job(
+    'job',
+    ({ scheduledFor }) => void process.send?.({ firing: scheduledFor.getTime() }),
+    { scheduledFor: (at) => new Date(Number(at)), missed: 'all' },
+  );
+  let next = Math.ceil(Date.now() / periodMs) * periodMs;
+  const fire = () => {
+    for (; next <= Date.now(); next += periodMs) job(next).catch((error) => console.error(error));
+    setTimeout(fire, next - Date.now());
+  };
+  fire();
 }
 
 const supervisor = new ElectionSupervisor({
@@ -42,9 +61,8 @@ const supervisor = new ElectionSupervisor({
   },
 });
 supervisor.on('error', (error) => console.error(error));
-process.on('message', async () => {
-  await supervisor.stop();
-  process.exit();
-});
+if (jobEveryMs !== undefined) fireEvery(Number(jobEveryMs));
+supervisor.shutdownOn(['SIGTERM']);
+process.on('disconnect', () => process.exit(1)); // The parent is gone.
 await supervisor.start();
 process.send?.('joined');
