@@ -12,11 +12,11 @@ export default {
   mutate: [
     'src/platform/{collections/drop-oldest-queue,json,retry/backoff}.ts',
     'src/wire/frame-reader.ts',
-    'src/session/{path-protection,session-options,watch-registry}.ts',
+    'src/session/{path-guard,session-options,watch-registry}.ts',
     'src/session/{connection/connect-string,keep-alive/keep-alive,protocol/acl}.ts',
     'src/lease/lease.ts',
     'src/queue/{names-and-order,creation-order,turn-rule}.ts',
-    'src/election/{advertisement,elector-options,rejoin-backoff}.ts',
+    'src/election/{advertisement,elector-options,lost-term-backoff}.ts',
     'src/election/{candidates/{candidate,candidate-uuid,priority},requests/candidate-request,record/{record,snapshot}}.ts',
     'src/election/decide.ts',
     'src/cluster/supervisor/{health,supervisor-options}.ts',
