@@ -7,7 +7,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { Session } from '../../src/session/session.js';
 import { conclave } from '../support/conclave/command-line.js';
-import { campaign, lead } from '../support/conclave/electors.js';
+import { campaign, DEAD, lead } from '../support/conclave/electors.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import {
   connectString,
@@ -201,6 +201,15 @@ describe('conclave prune', () => {
   ])('refuses %j', async (words, said) => {
     const { exitCode, stderr } = await conclave('prune', ...words);
     expect([exitCode, stderr]).toEqual([64, expect.stringContaining(said)]);
+  });
+
+  it('waits out the lease of a leader that ended uncleanly', async () => {
+    const { session, path } = await openWithPath('prune');
+    await session.create(path);
+    await session.setData(path, serializeRecord({ ...DEAD, leaseMs: 1000 }), 0);
+    const began = session.clock.now();
+    expect(await conclave('prune', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
+    expect(session.clock.now() - began).toBeGreaterThan(1000);
   });
 
   it('keeps one that a candidate has joined, or has led, since it was read', async () => {
