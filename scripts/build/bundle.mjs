@@ -14,7 +14,7 @@ const OF_THREADS = 'held-term/index';
 /** Files that users import, run or start by name. The other files of `dist/` contain the modules that several entries share. */
 const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
 /** Entries that run in a worker thread. The build puts their code into the file that starts the thread. */
-const THREADS = ['election/watchdog/thread', 'session/connection-thread/thread'];
+const THREADS = ['election/watchdog/watchdog-thread', 'session/connection-thread/thread-main'];
 
 /**
  * Writes the JavaScript of `dist/`. It writes few files, because an import takes most of its time to find, read and link each

@@ -12,7 +12,7 @@ import { addShards } from './commands/shards.js';
 import { addStatus } from './commands/status.js';
 import { EXIT, UserError } from './process/exit-codes.js';
 import { printError } from './process/output.js';
-import { checkWords } from './process/utf8.js';
+import { checkWords } from './process/refuse-non-utf8.js';
 
 /** Parses the end of this process's command line, behind the command's own name, and runs its subcommand. Gives the exit code. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {

@@ -1,4 +1,4 @@
-import type { OverviewChange } from '../overview/model/views.js';
+import type { OverviewChange } from '../overview/model/view-types.js';
 import { Overview } from '../overview/overview.js';
 import { settledWithin } from '../platform/async/promises.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
@@ -10,11 +10,11 @@ import {
   resolveDashboardOptions,
   type VisitorAccess,
 } from './dashboard-options.js';
-import { eventOf, MOST_ANSWERS, MOST_STREAMS, OpenAnswers } from './open-answers.js';
 import { accessOf, hostRefusal, originRefusal, type Visit, visitOf } from './request-guards.js';
 import { eventStream, failure, json, page, pageBytes } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
-import { encode, objectOf, SharedState } from './shared-state.js';
+import { encode, objectOf, SnapshotCache } from './snapshot-cache.js';
+import { eventOf, MOST_ANSWERS, MOST_STREAMS, UnfinishedResponses } from './unfinished-responses.js';
 
 /** Answers requests to a dashboard. Never rejects. */
 export interface DashboardHandler {
@@ -64,8 +64,8 @@ export class DashboardServer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #overview: Overview;
-  readonly #answers: OpenAnswers;
-  readonly #shared: SharedState;
+  readonly #answers: UnfinishedResponses;
+  readonly #shared: SnapshotCache;
   /** Resolves when all was read once, or can't be. Never rejects. */
   readonly #begun: Promise<void>;
   readonly #closing = new AbortController();
@@ -77,8 +77,8 @@ export class DashboardServer {
     this.#clock = options.clock;
     this.#logger = resolveLogger(overview.logger ?? overview.session?.logger);
     this.#overview = new Overview(from, overview);
-    this.#shared = new SharedState(this.#clock, () => this.#overview.state);
-    this.#answers = new OpenAnswers(
+    this.#shared = new SnapshotCache(this.#clock, () => this.#overview.state);
+    this.#answers = new UnfinishedResponses(
       this.#clock,
       () => this.#overview.attend(),
       (chunk) => this.#shared.holds(chunk),

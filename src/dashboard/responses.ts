@@ -1,5 +1,5 @@
 import { pageCsp, pageHtml } from './page-html.js';
-import { encode } from './shared-state.js';
+import { encode } from './snapshot-cache.js';
 
 const COMMON = {
   'cache-control': 'no-store',

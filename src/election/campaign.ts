@@ -1,7 +1,7 @@
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
 import { type PlaceHost, QueuePlace } from './queue-place.js';
-import type { GivenTerm } from './term/release.js';
+import type { GivenTerm } from './term/release-term.js';
 import type { Claim } from './term/term.js';
 
 /** The elector that a campaign is for. */

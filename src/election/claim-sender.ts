@@ -4,7 +4,7 @@ import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable, abortableLate } from '../platform/async/promises.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
-import type { TransactionPart } from '../session/protocol/records.js';
+import type { TransactionPart } from '../session/protocol/multi-and-stats.js';
 import {
   isOutdated,
   type RecordWrite,
@@ -13,11 +13,11 @@ import {
   swap,
 } from '../session/versioned-records.js';
 import type { SuccessorSearch } from './candidates/successor-search.js';
-import type { ClaimStep, EmptyStep } from './decide.js';
+import type { ClaimStep, EmptyStep } from './decide-next-step.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { LeaderMonitor } from './leader-monitor.js';
-import type { Beginning, HeldRecord, SeenRecord } from './record/record.js';
-import { claimOf, emptyingOf, handoverOf, takeoverParts } from './term/transactions.js';
+import type { Beginning, HeldRecord, SeenRecord } from './record/election-record.js';
+import { claimOf, emptyingOf, handoverOf, takeoverParts } from './term/claim-and-release-writes.js';
 
 /** What the claims of a candidate need of its elector. */
 export interface ClaimsHost {

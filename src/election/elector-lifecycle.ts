@@ -12,7 +12,7 @@ import {
   WorkOverrunError,
   ZooKeeperError,
 } from '../errors.js';
-import type { Overrun } from '../lease/open-work.js';
+import type { Overrun } from '../lease/work-while-held.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/start-with-signal.js';
@@ -38,7 +38,7 @@ import { Preparation } from './preparation.js';
 import type { QueuePlace } from './queue-place.js';
 import { Demotion, isLoss, lossOf } from './term/demotion.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
-import type { GivenTerm } from './term/release.js';
+import type { GivenTerm } from './term/release-term.js';
 import type { Claim } from './term/term.js';
 import { Watchdog } from './watchdog/watchdog.js';
 

@@ -1,6 +1,6 @@
 import { NoNodeError, type ZooKeeperError } from '../errors.js';
-import type { BeatingNode } from '../lease/beating-node.js';
 import { afterRead, type Sign, UNSEEN } from '../lease/failure-detector.js';
+import type { NodeWithHeartbeat } from '../lease/node-with-heartbeat.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
@@ -9,17 +9,17 @@ import { isOwnerless, orUnreadable } from '../queue/ownerless-contenders.js';
 import type { AccompanyingRead, AccompanyingReads } from '../session/keep-alive/keep-alive.js';
 import { NodeWatch } from '../session/node-watch.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
-import type { NodeData, Stat } from '../session/protocol/records.js';
+import type { NodeData, Stat } from '../session/protocol/multi-and-stats.js';
 import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
 import { seenAs } from '../session/versioned-records.js';
 import { leaseOf } from './candidates/candidate-uuid.js';
-import { isVacant, type KnownRecord } from './decide.js';
+import { isVacant, type KnownRecord } from './decide-next-step.js';
+import { type HeldRecord, parseRecord, type SeenRecord } from './record/election-record.js';
 import { readRecord } from './record/read-record.js';
-import { type HeldRecord, parseRecord, type SeenRecord } from './record/record.js';
 
 /** The candidate for which the record is followed. */
 export interface LeaderMonitorHost {
-  readonly contender: Contender<BeatingNode>;
+  readonly contender: Contender<NodeWithHeartbeat>;
   /** See {@link KnownRecord}. */
   readonly hadPlace: boolean;
   /** A leader of the election may have a lease of this length, in milliseconds. */

@@ -1,16 +1,17 @@
 // Imports more than 20 modules: 24, half of them for types. It connects the queue, which knows nothing of elections, with the record.
 
 import { BadVersionError } from '../errors.js';
-import type { BeatingNode } from '../lease/beating-node.js';
+import type { NodeWithHeartbeat } from '../lease/node-with-heartbeat.js';
 import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import type { Contender } from '../queue/contender.js';
-import { joinWithHeartbeats } from '../queue/join.js';
+import { joinWithHeartbeats } from '../queue/join-queue.js';
 import { parseEntry } from '../queue/names-and-order.js';
 import { awaitTurn } from '../queue/turn-wait.js';
 import { ifThere, isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
+import { untilPrepared } from './await-prepared-successor.js';
 import type { CandidateMemory } from './candidate-memory.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
 import { NextLeaderWatch } from './candidates/next-leader-watch.js';
@@ -26,16 +27,15 @@ import {
   rankOf,
   type Step,
   type WaitStep,
-} from './decide.js';
+} from './decide-next-step.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { LeaderMonitor, type LeaderMonitorHost } from './leader-monitor.js';
+import type { Beginning, HeldRecord, SeenRecord } from './record/election-record.js';
 import { readRecord } from './record/read-record.js';
-import type { Beginning, HeldRecord, SeenRecord } from './record/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import type { ElectedTerm } from './term/elected-term.js';
-import { type GivenTerm, leaveQueue, releaseTerm } from './term/release.js';
+import { type GivenTerm, leaveQueue, releaseTerm } from './term/release-term.js';
 import type { Claim, TermOrigin } from './term/term.js';
-import { untilPrepared } from './until-prepared.js';
 import { type WaitListener, WaitReports } from './wait-reports.js';
 
 /** The part of an elector that its place in the queue uses. */
@@ -56,7 +56,7 @@ export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost 
  * taken once, and given back alone or together with its term. `campaign` has the order of its calls.
  */
 export class QueuePlace implements LeaderMonitorHost {
-  readonly contender: Contender<BeatingNode>;
+  readonly contender: Contender<NodeWithHeartbeat>;
   readonly #host: PlaceHost;
   readonly #next: NextLeaderWatch;
   readonly #requestHandler: RequestHandler;
@@ -78,7 +78,11 @@ export class QueuePlace implements LeaderMonitorHost {
   /** Given once the servers have answered the release of the term. */
   given: GivenTerm | undefined;
 
-  private constructor(host: PlaceHost, contender: Contender<BeatingNode>, record: SeenRecord | undefined) {
+  private constructor(
+    host: PlaceHost,
+    contender: Contender<NodeWithHeartbeat>,
+    record: SeenRecord | undefined,
+  ) {
     const { session, options } = host;
     this.contender = contender;
     this.#host = host;
@@ -118,7 +122,7 @@ export class QueuePlace implements LeaderMonitorHost {
   }
 
   /** The elector's node in the queue, and its lease. */
-  get node(): BeatingNode {
+  get node(): NodeWithHeartbeat {
     return this.contender.node;
   }
 

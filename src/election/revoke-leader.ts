@@ -4,7 +4,7 @@ import { abortable } from '../platform/async/promises.js';
 import { checkId, checkInstance, checkMs, checkOptions, checkPath, checkSignal } from '../platform/checks.js';
 import { parseEntry } from '../queue/names-and-order.js';
 import { untilFound } from '../session/observers/followed-node.js';
-import type { NodeData } from '../session/protocol/records.js';
+import type { NodeData } from '../session/protocol/multi-and-stats.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidates/candidate.js';
 import { leaseOf } from './candidates/candidate-uuid.js';

@@ -1,7 +1,7 @@
 import type { QueuePosition } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
 import type { LeaderMonitor } from './leader-monitor.js';
-import type { ReadRecord } from './record/record.js';
+import type { ReadRecord } from './record/election-record.js';
 
 /** Receives the reports of a candidate that waits. */
 export interface WaitListener {

@@ -1,7 +1,7 @@
 import { FencedOutError, InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkOptions } from '../platform/checks.js';
-import { checkResource, FenceHolders, type TokenHolder } from './fence-holders.js';
-import { checkQuery, literal, type Query, quotedTable, rowsOf } from './query-and-quoting.js';
+import { AcceptedTokens, checkResource, type TokenHolder } from './accepted-tokens.js';
+import { checkQuery, literal, type Query, quotedTable, rowsOf } from './sql-queries.js';
 
 /** A connection of pg's pool. */
 export interface PoolClient {
@@ -75,7 +75,7 @@ export class PostgresFence {
   readonly #query: Query;
   readonly #resource: string;
   readonly #table: string;
-  readonly #holders: FenceHolders;
+  readonly #holders: AcceptedTokens;
   /** The newest entry, under way or done, of {@link transaction}. */
   #entry: { readonly token: bigint; readonly done: Promise<void> } | undefined;
 
@@ -90,7 +90,7 @@ export class PostgresFence {
     this.#query = query;
     this.#resource = checkResource('resource', resource);
     this.#table = quotedTable(table);
-    this.#holders = new FenceHolders(resource);
+    this.#holders = new AcceptedTokens(resource);
     this.schema = `CREATE TABLE IF NOT EXISTS ${this.#table} (resource text PRIMARY KEY, token bigint NOT NULL)`;
   }
 

@@ -1,5 +1,5 @@
 import { FencedOutError, InvalidOptionError } from '../errors.js';
-import { checkResource, FenceHolders, type TokenHolder } from './fence-holders.js';
+import { AcceptedTokens, checkResource, type TokenHolder } from './accepted-tokens.js';
 
 /** An argument of a command. Numbers are sent as text. */
 export type RedisArgument = string | Buffer | number | bigint;
@@ -61,7 +61,7 @@ return { ARGV[1], replies }`;
 export class RedisFence {
   readonly #send: Send;
   readonly #key: string;
-  readonly #holders: FenceHolders;
+  readonly #holders: AcceptedTokens;
 
   /**
    * @param key - of the fence: one for each election and for each shard. The first term that uses the fence decides which one
@@ -70,7 +70,7 @@ export class RedisFence {
   constructor(client: RedisClient, key: string) {
     this.#send = senderOf(client);
     this.#key = checkResource('key', key);
-    this.#holders = new FenceHolders(key);
+    this.#holders = new AcceptedTokens(key);
   }
 
   /**

@@ -10,7 +10,7 @@ import {
   checkPositiveMs,
   readOptions,
 } from '../platform/checks.js';
-import type { Missed } from './firings.js';
+import type { Missed } from './waiting-firings.js';
 
 /** Options of {@link LeaderJobs.job}. Give each replica the same ones. */
 export interface JobOptions {

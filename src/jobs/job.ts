@@ -1,13 +1,17 @@
 import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
 import { withTerm } from '../lease/current-term.js';
-import { isEndOf } from '../lease/open-work.js';
+import { isEndOf } from '../lease/work-while-held.js';
 import { type Deferred, deferred } from '../platform/async/promises.js';
 import { runOutside } from '../platform/async/work-context.js';
 import { type Logger, withFields } from '../platform/logging/logger.js';
 import { sleep } from '../platform/time/clock.js';
 import { dateAt } from '../platform/time/timers.js';
-import { isCutOff, type LastRun, MOST_ATTEMPTS } from './firing.js';
+import { clockOf, type Leadership, sessionOf, takeoverMsOf, timeOfDayOf } from './elector-or-supervisor.js';
+import { type ResolvedJobOptions, timeIn } from './job-options.js';
+import { callJob, type JobRun, RunContext, type RunOutcome, runsAround } from './job-run.js';
+import { isCutOff, type LastRun, MOST_ATTEMPTS } from './last-run.js';
+import type { Leader, RunLog } from './run-log.js';
 import {
   firingsBetween,
   isDueNow,
@@ -16,11 +20,7 @@ import {
   toSecond,
   type WaitingFiring,
   withFiring,
-} from './firings.js';
-import { type ResolvedJobOptions, timeIn } from './job-options.js';
-import { callJob, type JobRun, RunContext, type RunOutcome, runsAround } from './job-run.js';
-import { clockOf, type Leadership, sessionOf, takeoverMsOf, timeOfDayOf } from './leadership.js';
-import type { Leader, RunLog } from './run-log.js';
+} from './waiting-firings.js';
 
 /** What became of a firing in this process. */
 export type JobOutcome =

@@ -3,10 +3,10 @@ import type { LeaderElector } from '../election/leader-elector.js';
 import { InvalidOptionError } from '../errors.js';
 import { checkId, checkOptions } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
+import { checkLeadership, claimRecord, logPathOf, onElected } from './elector-or-supervisor.js';
 import { Job, type JobContext, type JobReport } from './job.js';
 import { type JobOptions, resolveJobOptions } from './job-options.js';
 import type { JobRun } from './job-run.js';
-import { checkLeadership, claimRecord, logPathOf, onElected } from './leadership.js';
 import { RunLog, recordOf } from './run-log.js';
 
 /** Options of {@link LeaderJobs}. */

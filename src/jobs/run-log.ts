@@ -14,7 +14,7 @@ import {
   type LastRun,
   parseLastRun,
   serializeLastRun,
-} from './firing.js';
+} from './last-run.js';
 
 /** A node as this leader has read or written it last. */
 interface KnownNode {

@@ -1,5 +1,5 @@
 import { AuthenticationError } from '../errors.js';
-import type { SaslExchange } from '../session/sasl/mechanism.js';
+import type { SaslExchange } from '../session/sasl/sasl-mechanism.js';
 import type { KerberosClient, KerberosModule } from './kerberos-module.js';
 import { answerToOffer } from './security-layer.js';
 import type { TaskQueue } from './task-queue.js';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { InvalidOptionError } from '../errors.js';
 import { type ChecksOf, checkFunction, readOptions } from '../platform/checks.js';
-import type { SaslMechanism } from '../session/sasl/mechanism.js';
+import type { SaslMechanism } from '../session/sasl/sasl-mechanism.js';
 import { GssapiExchange } from './gssapi-exchange.js';
 import { checkModule, type KerberosModule } from './kerberos-module.js';
 import { TaskQueue } from './task-queue.js';

@@ -1,4 +1,4 @@
-import type { Stat } from '../session/protocol/records.js';
+import type { Stat } from '../session/protocol/multi-and-stats.js';
 
 /**
  * When is the lease of another process surely over? Elections and shards ask the same question, and these pure functions answer it. A

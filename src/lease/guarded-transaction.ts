@@ -1,7 +1,7 @@
 import { InvalidStateError, NodeLostError } from '../errors.js';
 import type { RecordVersion } from '../session/keep-alive/heartbeat-batch.js';
-import type { TransactionPart } from '../session/protocol/records.js';
-import { checkOf, isOfAnotherTerm } from './beating-node.js';
+import type { TransactionPart } from '../session/protocol/multi-and-stats.js';
+import { checkOf, isOfAnotherTerm } from './node-with-heartbeat.js';
 import type { OwnNode } from './own-node.js';
 
 /**

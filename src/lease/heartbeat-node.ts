@@ -1,6 +1,6 @@
 import { describe, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { RaisedVersion } from '../session/keep-alive/heartbeat-batch.js';
-import type { PartResult, Stat, TransactionPart } from '../session/protocol/records.js';
+import type { PartResult, Stat, TransactionPart } from '../session/protocol/multi-and-stats.js';
 
 const NO_DATA = Buffer.alloc(0);
 /** Others see by it that the main thread of the holder stands still: see {@link isByThread}. */

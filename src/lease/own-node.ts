@@ -7,12 +7,11 @@ import {
   withMember,
   withoutMember,
 } from '../platform/collections/lists-and-sets.js';
-import type { LeaseInstant } from '../platform/time/clock.js';
-import { sleep } from '../platform/time/clock.js';
+import { type LeaseInstant, sleep } from '../platform/time/clock.js';
 import type { Reply } from '../session/connection/reply.js';
 import type { ProvenNode } from '../session/keep-alive/heartbeat-batch.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
-import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
+import type { NodeData, PartResult, TransactionPart } from '../session/protocol/multi-and-stats.js';
 import type { Session } from '../session/session.js';
 import type { HeartbeatNode } from './heartbeat-node.js';
 import { Lease } from './lease.js';
@@ -30,7 +29,7 @@ export interface NodeHolder {
 /**
  * An ephemeral node of this session: the session is its `ephemeralOwner`, and another session's node at the path is another node.
  * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that. With which writes a
- * lease begins is the difference between a {@link LockNode} and a {@link BeatingNode}.
+ * lease begins is the difference between a {@link LockNode} and a {@link NodeWithHeartbeat}.
  */
 export abstract class OwnNode implements ProvenNode, NodeListener {
   /** The heartbeat node, if there is one. */
@@ -394,5 +393,25 @@ export async function deleteForSure(session: Session, path: string): Promise<voi
         session.report(error as Error, "a node can't be deleted: still retrying");
       await sleep(session.clock, pauseMs, session.ended).catch(ignore); // The next try sees the session's end.
     }
+  }
+}
+
+/** A node without a heartbeat node, as of a lock: no other session waits for its lease. So a lease begins with any write that found the node. */
+export class LockNode extends OwnNode {
+  readonly raised = undefined;
+
+  /** @param sentAt - when the write that created the node was sent, if known */
+  static of(session: Session, path: string, sentAt?: LeaseInstant): LockNode {
+    const node = new LockNode(session, path);
+    if (sentAt !== undefined) node.extendLease(sentAt);
+    return node;
+  }
+
+  protected prove(): Promise<unknown> {
+    return this.commit([]);
+  }
+
+  protected found(sentAt: LeaseInstant): void {
+    this.extendLease(sentAt);
   }
 }

@@ -11,14 +11,14 @@ import type { Timer } from '../platform/time/clock.js';
 import { halfLeaseMs } from '../platform/time/heartbeat-intervals.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { Contender } from '../queue/contender.js';
-import { joinQueue, withdraw } from '../queue/join.js';
+import { joinQueue, withdraw } from '../queue/join-queue.js';
 import type { EntryParser, Purpose, QueueEntry } from '../queue/names-and-order.js';
 import { isOwnerless } from '../queue/ownerless-contenders.js';
 import { EXCLUSIVE, mayLeaveReader, type TurnRule, toWatch } from '../queue/turn-rule.js';
 import { awaitTurn, type QueuePosition, type TurnWaiter, untilTurn } from '../queue/turn-wait.js';
 import type { Session } from '../session/session.js';
-import { type AcquireOptions, type ResolvedLockOptions, tooLate } from './lock.js';
 import { GrantHold } from './lock-hold.js';
+import { type AcquireOptions, type ResolvedLockOptions, tooLate } from './lock-interface.js';
 import { type Mode, ReentrantGrant } from './reentrant-grant.js';
 
 /** The properties of one kind of lock, apart from the queue. */

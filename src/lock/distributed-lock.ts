@@ -1,7 +1,7 @@
 import { mark } from '../public-class/instance-brand.js';
 import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
-import type { LockOptions } from './lock.js';
+import type { LockOptions } from './lock-interface.js';
 import { QueueLock } from './queue-lock.js';
 
 /**

@@ -4,13 +4,14 @@ import { abortable, anyAbort } from '../platform/async/promises.js';
 import { checkInstance, checkPath } from '../platform/checks.js';
 import { mark } from '../public-class/instance-brand.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import { inCreationOrder } from '../queue/creation-order.js';
 import { type EntryParser, lockEntryParser, type Purpose } from '../queue/names-and-order.js';
+import { inCreationOrder } from '../queue/order-after-overflow.js';
 import { isOwnerless } from '../queue/ownerless-contenders.js';
 import { untilGone } from '../queue/predecessor-watch.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import { Session } from '../session/session.js';
 import { Acquisition, type LockKind } from './acquisition.js';
+import { GrantHold, type LockHold } from './lock-hold.js';
 import {
   type AcquireOptions,
   checkAcquireOptions,
@@ -22,10 +23,8 @@ import {
   type RevokeOptions,
   resolveLockOptions,
   tooLate,
-} from './lock.js';
-import { GrantHold, type LockHold } from './lock-hold.js';
-import { heldAround, runUnder } from './reentrancy.js';
-import { type Mode, REVOKE, type ReentrantGrant } from './reentrant-grant.js';
+} from './lock-interface.js';
+import { heldAround, type Mode, REVOKE, type ReentrantGrant, runUnder } from './reentrant-grant.js';
 
 /**
  * A lock that is built on a queue of contenders. The kinds of locks differ in two points: which contenders must be gone before

@@ -3,8 +3,8 @@ import { mark } from '../public-class/instance-brand.js';
 import { showAs } from '../public-class/shown-in-console.js';
 import { EXCLUSIVE, type TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
-import type { LockOptions } from './lock.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
+import type { LockOptions } from './lock-interface.js';
 import { QueueLock } from './queue-lock.js';
 import { DOWNGRADED, type ReentrantGrant } from './reentrant-grant.js';
 

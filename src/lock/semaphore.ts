@@ -1,10 +1,10 @@
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { checkSeats } from '../platform/checks.js';
 import { mark } from '../public-class/instance-brand.js';
-import { AgreedNumber } from '../queue/agreed-number.js';
+import { AgreedSeats } from '../queue/agreed-seats.js';
 import type { TurnRule } from '../queue/turn-rule.js';
 import type { Session } from '../session/session.js';
-import type { LockOptions } from './lock.js';
+import type { LockOptions } from './lock-interface.js';
 import { QueueLock } from './queue-lock.js';
 
 /** Interrupts the wait for a seat, to read the number of seats again. Callers never see it. */
@@ -27,12 +27,12 @@ class Resized extends Error {}
  * ```
  */
 export class Semaphore extends QueueLock {
-  readonly #seats: AgreedNumber;
+  readonly #seats: AgreedSeats;
 
   /** @throws InvalidOptionError if the path, the number of seats or an option is wrong */
   constructor(session: Session, path: string, seats: number, options?: LockOptions) {
     super(session, path, options);
-    this.#seats = new AgreedNumber(session, path, checkSeats('seats', seats), options?.access);
+    this.#seats = new AgreedSeats(session, path, checkSeats('seats', seats), options?.access);
   }
 
   /**

@@ -19,7 +19,7 @@ import {
 } from './export/open-telemetry.js';
 import { awaitsValues, type PromClientRegistry, registerWith } from './export/prom-client.js';
 import { CONTENT_TYPE, prometheusText } from './export/prometheus-text.js';
-import type { Collector, CollectorPort } from './model/collector.js';
+import type { Collector, CollectorPort } from './model/collector-interface.js';
 import { type MetricsSnapshot, merged } from './model/measurements.js';
 
 /** The classes that {@link metrics} measures. */

@@ -10,14 +10,14 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
-import type { ElectionSupervisorOptions } from '../cluster/supervisor/supervisor-options.js';
+import type { ElectionSupervisorOptions } from '../cluster/supervisor/election-supervisor-options.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../platform/checks.js';
 import { PINO_SERIALIZERS } from '../platform/logging/logged-error.js';
 import type { Logger } from '../platform/logging/logger.js';
 import { formatText } from '../platform/logging/lossy-output.js';
-import { jobsToken, supervisorToken } from './tokens.js';
+import { jobsToken, supervisorToken } from './injection-tokens.js';
 
 /** An election in a Nest application. */
 export interface ElectionInNest {

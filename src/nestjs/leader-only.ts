@@ -2,8 +2,8 @@ import { ServiceUnavailableException } from '@nestjs/common';
 import type { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
 import { withTerm } from '../lease/current-term.js';
 import { checkOneOf, checkOptions } from '../platform/checks.js';
+import { supervisorToken } from './injection-tokens.js';
 import { injectedValue, replacedMethod } from './replaced-method.js';
-import { supervisorToken } from './tokens.js';
 
 /** Which leader runs the method. */
 export interface LeaderOnlyOptions {

@@ -5,15 +5,16 @@ import type { Reporting } from '../platform/logging/reporting-emitter.js';
 import type { EventNames } from '../platform/safe-emitter.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import { Observer, type ReadingListener } from '../session/observers/observer.js';
+import { Observer, type ReadingListener, type SessionReading } from '../session/observers/observer.js';
 import { type ObserverSource, resolveSource } from '../session/observers/observer-sessions.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import type { SessionSource } from '../session/session-source.js';
 import { OverviewModel } from './model/overview-model.js';
 import { ServerClock } from './model/server-clock.js';
-import type { OverviewChange, OverviewState } from './model/views.js';
-import { OverviewReading } from './with-one-session.js';
+import type { OverviewChange, OverviewState } from './model/view-types.js';
+import { HeartbeatPoll, ServerPoll } from './reading/heartbeat-and-server-polls.js';
+import { Tree } from './reading/tree.js';
 
 /** Options of an `Overview`. */
 export interface OverviewOptions {
@@ -191,3 +192,59 @@ export class Overview extends Observer<void, OverviewState, OverviewEvents> {
 }
 
 showAs(Overview, ({ root }) => ({ root }));
+
+/**
+ * Everything that an overview reads with one session: the tree below its root and, while the overview is attended, heartbeats and servers.
+ */
+export class OverviewReading implements SessionReading {
+  readonly session: Session;
+  readonly listener: ReadingListener<void>;
+  readonly #model: OverviewModel;
+  readonly #serverClock: ServerClock;
+  readonly #tree: Tree;
+  #polls: readonly { stop(): void }[] = [];
+  readonly #unsubscribe: () => void;
+
+  constructor(
+    session: Session,
+    root: string,
+    model: OverviewModel,
+    serverClock: ServerClock,
+    listener: ReadingListener<void>,
+  ) {
+    this.session = session;
+    this.listener = listener;
+    this.#model = model;
+    this.#serverClock = serverClock;
+    model.begin();
+    this.#tree = new Tree(session, root, model, serverClock);
+    const onSuspended = () => model.connected(false);
+    const onResumed = () => model.connected(true);
+    session.on('suspended', onSuspended).on('resumed', onResumed);
+    this.#unsubscribe = () => session.off('suspended', onSuspended).off('resumed', onResumed);
+    model.connected(session.state.name === 'connected');
+  }
+
+  /** Begins or ends the reading of heartbeats and servers. */
+  attend(isAttended: boolean): void {
+    for (const poll of this.#polls) poll.stop();
+    if (!isAttended) {
+      this.#polls = [];
+      return;
+    }
+    const { session } = this;
+    const model = this.#model;
+    const heartbeats = new HeartbeatPoll({
+      ...{ session, slots: this.#tree.slots, serverClock: this.#serverClock },
+      leaders: () => model.leaders(),
+      onHeartbeat: ({ path, leader }, at) => model.beat(path, leader, at),
+    });
+    this.#polls = [heartbeats, new ServerPoll(session, (servers) => model.polled(servers))];
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.attend(false);
+    this.#tree.stop();
+  }
+}

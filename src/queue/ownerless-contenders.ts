@@ -1,6 +1,6 @@
 import { UnreadableNodeError } from '../errors.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
-import { hasSession, type Stat } from '../session/protocol/records.js';
+import { hasSession, type Stat } from '../session/protocol/multi-and-stats.js';
 import type { Session } from '../session/session.js';
 import { parseLockEntry } from './names-and-order.js';
 

@@ -9,7 +9,7 @@ import {
 } from '../platform/collections/lists-and-sets.js';
 import type { AccompanyingRead, AccompanyingReads } from '../session/keep-alive/keep-alive.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
-import type { NodeData } from '../session/protocol/records.js';
+import type { NodeData } from '../session/protocol/multi-and-stats.js';
 import { existsRequest } from '../session/protocol/requests.js';
 import type { Session } from '../session/session.js';
 import { isOwnerless, orUnreadable } from './ownerless-contenders.js';

@@ -2,9 +2,9 @@ import { AuthenticationError, ConnectionLossError, InvalidOptionError, NOT_SHOWN
 import type { Connection, Credentials } from './connection/connection.js';
 import { NoAnswerInTimeError } from './connection/connection-end.js';
 import { OwnFailure } from './connection/outage.js';
-import { hostNameOf } from './connection/transport.js';
+import { hostNameOf } from './connection/tcp-and-tls.js';
 import { saslRequest } from './protocol/requests.js';
-import type { SaslExchange, SaslMechanism } from './sasl/mechanism.js';
+import type { SaslExchange, SaslMechanism } from './sasl/sasl-mechanism.js';
 
 /** What a session shows to each server, before anything else. */
 export interface ShownCredentials {

@@ -1,7 +1,7 @@
 import { NoNodeError } from '../errors.js';
 import { microtask } from '../platform/async/promises.js';
 import type { Operations } from './operations.js';
-import type { NodeData } from './protocol/records.js';
+import type { NodeData } from './protocol/multi-and-stats.js';
 import type { Change } from './protocol/requests.js';
 import type { Watcher } from './watch-registry.js';
 

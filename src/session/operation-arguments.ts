@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../errors.js';
 import { checkOneOf } from '../platform/checks.js';
 import type { Chroot } from './chroot.js';
 import { type Access, checkAccess } from './protocol/acl.js';
-import { ANY_VERSION, bytesOfParts, type TransactionPart } from './protocol/records.js';
+import { ANY_VERSION, bytesOfParts, type TransactionPart } from './protocol/multi-and-stats.js';
 
 export const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
 /** The servers' `jute.maxbuffer`, unless they have another. At a larger packet a server drops the connection without an answer. */

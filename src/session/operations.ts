@@ -19,7 +19,7 @@ import type { Reply } from './connection/reply.js';
 import { CREATE_MODES, checkData, checkPart, checkSize, checkVersion } from './operation-arguments.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
 import { explainedForSasl, isNoAuth, isThrottled, refusalOf } from './protocol/error-codes.js';
-import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
+import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/multi-and-stats.js';
 import * as requests from './protocol/requests.js';
 import { CreationWatches, type Watcher, WatchRegistry } from './watch-registry.js';
 

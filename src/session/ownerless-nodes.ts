@@ -1,5 +1,5 @@
 import type { Logger } from '../platform/logging/logger.js';
-import { hasSession, type Stat } from './protocol/records.js';
+import { hasSession, type Stat } from './protocol/multi-and-stats.js';
 
 const MAX_PATHS = 10_000; // If a path is dropped, it is only checked again.
 

@@ -14,10 +14,10 @@ import { afterPendingInput, type Clock } from '../platform/time/clock.js';
 import { authenticate } from './authentication.js';
 import type { Connection, ConnectionOwner } from './connection/connection.js';
 import { NoAnswerInTimeError, SessionGoneError } from './connection/connection-end.js';
-import { Dialer } from './connection/dialer.js';
 import { Outage, OwnFailure } from './connection/outage.js';
 import type { ConnectSource } from './connection/server-list.js';
-import { type Endpoint, openTransport, type TlsOptions } from './connection/transport.js';
+import { ServerRounds } from './connection/server-rounds.js';
+import { type Endpoint, openTransport, type TlsOptions } from './connection/tcp-and-tls.js';
 import type { SessionThread } from './connection-thread/session-thread.js';
 import {
   credentialsOf,
@@ -74,7 +74,7 @@ export class ServerSearch {
   readonly #connect: ConnectSource;
   readonly #session: SearchingSession;
   readonly #options: ResolvedSessionOptions;
-  readonly #dialer: Dialer;
+  readonly #rounds: ServerRounds;
   readonly #outage: Outage;
   /** Ends the search. Without it, the search goes on after the session's end until a server has closed the session. */
   readonly #abandonment = new LazyAbortController<Error>();
@@ -107,7 +107,7 @@ export class ServerSearch {
     const open = (endpoint: Endpoint) =>
       thread?.open(endpoint, tls.value) ?? openTransport(endpoint, environment, tls.value);
     const sources = [tls, shown, sasl];
-    this.#dialer = new Dialer({ connect, sources, environment, open, logger, outage, onTried });
+    this.#rounds = new ServerRounds({ connect, sources, environment, open, logger, outage, onTried });
   }
 
   get identity(): SessionIdentity {
@@ -164,7 +164,7 @@ export class ServerSearch {
     const timeout = new LazyAbortController<ConnectTimeoutError>();
     const timer = Number.isFinite(connectTimeoutMs)
       ? afterPendingInput(this.#clock, connectTimeoutMs, () => {
-          const cause = this.#dialer.lastFailure;
+          const cause = this.#rounds.lastFailure;
           const why = cause === undefined ? '' : ` (the last one tried: ${describe(cause)})`;
           const message = `no server accepted the session within ${connectTimeoutMs} ms${why}`;
           timeout.abort(new ConnectTimeoutError(message, { cause }));
@@ -200,7 +200,7 @@ export class ServerSearch {
    */
   #wasTaken(reason: Error | undefined): boolean {
     if (!(reason instanceof SessionGoneError && reason.moved)) return false;
-    const { handshakeLostAt } = this.#dialer;
+    const { handshakeLostAt } = this.#rounds;
     const isExplained =
       handshakeLostAt > this.#explainedMoveBy ||
       this.#clock.now() - handshakeLostAt <= this.#identity.sessionTimeoutMs;
@@ -211,7 +211,7 @@ export class ServerSearch {
   /** Never rejects. */
   async #find(): Promise<void> {
     let connection: Connection | undefined;
-    this.#dialer.beginSearch();
+    this.#rounds.beginSearch();
     try {
       while (this.#isNeeded) {
         const dialed = await this.#dial();
@@ -259,7 +259,7 @@ export class ServerSearch {
 
   #dial() {
     const handshake = () => this.#handshake();
-    return this.#dialer.dial(handshake, this.#session, () => this.#isNeeded, this.#abandonment);
+    return this.#rounds.dial(handshake, this.#session, () => this.#isNeeded, this.#abandonment);
   }
 
   #handshake(): Handshake {
@@ -317,7 +317,7 @@ export class ServerSearch {
     }
     this.#search = undefined;
     this.#refusedSinceMs = undefined;
-    this.#dialer.served();
+    this.#rounds.served();
     this.#outage.served();
     this.#served?.resolve();
     this.#served = undefined;
@@ -383,7 +383,7 @@ export class ServerSearch {
     try {
       return await ask();
     } catch (error) {
-      this.#dialer.noteFailure(connection.server, error);
+      this.#rounds.noteFailure(connection.server, error);
       if (error instanceof AuthenticationError || error instanceof OwnFailure)
         this.#refusedSinceMs ??= this.#clock.now();
       connection.destroy(toError(error)); // Mostly it has ended already, and that was the error.

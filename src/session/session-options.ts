@@ -21,7 +21,7 @@ import { OptionSource } from './connection/option-source.js';
 import type { SessionThreadOptions } from './connection-thread/session-thread.js';
 import { type Access, checkAccess } from './protocol/acl.js';
 import { checkSasl } from './sasl/check-sasl.js';
-import type { SaslMechanism, SaslPassword } from './sasl/mechanism.js';
+import type { SaslMechanism, SaslPassword } from './sasl/sasl-mechanism.js';
 
 /** How a session is opened. All times are in milliseconds. */
 export interface SessionOptions {

@@ -11,7 +11,7 @@ import { SessionThread } from './connection-thread/session-thread.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './id-and-password.js';
 import { KeepAlive } from './keep-alive/keep-alive.js';
 import { Operations } from './operations.js';
-import { PathGuard, pathPolicyOf } from './path-guard.js';
+import { PathProtection, pathPolicyOf } from './path-protection.js';
 import { ServerSearch, type SessionOwner } from './server-search.js';
 import {
   type CloseOptions,
@@ -61,7 +61,7 @@ export class Session extends Operations<SessionEvents> {
   /** @internal Confirms that this session's nodes still exist. */
   readonly keepAlive: KeepAlive;
   /** @internal Checks the paths of queues. */
-  readonly guard: PathGuard;
+  readonly guard: PathProtection;
   /** @internal As {@link Session.signal}, for code that doesn't need an AbortSignal of the platform. */
   readonly ended = new LazyAbortController();
   readonly #connect: ConnectSource;
@@ -90,7 +90,7 @@ export class Session extends Operations<SessionEvents> {
     if (owner.onError !== undefined) this.on('error', owner.onError);
     this.#thread = options.thread === undefined ? undefined : new SessionThread(options.thread);
     this.#search = new ServerSearch(this, connect, options, owner.outage, credentials, this.#thread);
-    this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
+    this.guard = new PathProtection(this, this.logger, pathPolicyOf(options));
     const onAnswered = (tookMs: number) => this.note('heartbeat', tookMs);
     const onStalls = options.thread && {
       maxStallMs: options.thread.maxStallMs,

@@ -4,7 +4,7 @@ import { abortable } from '../platform/async/promises.js';
 import { inBatches } from '../platform/collections/lists-and-sets.js';
 import type { Reply } from './connection/reply.js';
 import { ifThere, isUnanswered } from './operations.js';
-import type { NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
+import type { NodeData, PartResult, Stat, TransactionPart } from './protocol/multi-and-stats.js';
 import type { Session } from './session.js';
 
 // Of a request: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.

@@ -1,4 +1,4 @@
-import { registerMember } from '../cluster/dead-children/guardian-link.js';
+import { registerMember } from '../cluster/dead-children/register-with-guardian.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import type { Logger } from '../platform/logging/logger.js';
@@ -8,11 +8,11 @@ import { FollowedPlan } from './members/followed-plan.js';
 import { type HomeNode, joinGroup, leaveGroup } from './members/join-and-leave.js';
 import { ReportWriter } from './members/report-writer.js';
 import { StickyAssignment } from './members/sticky-assignment.js';
-import type { OwnedShard } from './ownership/shard.js';
+import type { OwnedShard } from './ownership/owned-shard.js';
 import { ShardOwner, type ShardOwnerListener } from './ownership/shard-owner.js';
 import { PlanningCandidate } from './planner/planning-candidate.js';
-import { prepareGroup } from './shards-of-group.js';
-import type { MemberData, MemberReport } from './stored/formats.js';
+import { prepareGroup } from './read-and-resize-group.js';
+import type { MemberData, MemberReport } from './stored/data-formats.js';
 import { GroupPaths } from './stored/group-paths.js';
 import type { GroupShards, ShardList } from './stored/shard-list.js';
 

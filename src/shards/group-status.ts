@@ -1,14 +1,14 @@
 import { ElectionReader } from '../election/record/election-reader.js';
-import { leaderOf } from '../election/record/read-at-once.js';
+import { leaderOf } from '../election/record/leader-snapshot.js';
 import { NoNodeError } from '../errors.js';
 import { LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { queueOf } from '../queue/names-and-order.js';
 import type { Session } from '../session/session.js';
 import type { SeenMember } from './members/member-watch.js';
 import { readRecords } from './ownership/shard-records.js';
-import { type Facts, readFacts } from './planner/read-input.js';
-import { type RemovedShard, readGroup, readRemoved } from './shards-of-group.js';
-import { parseMember } from './stored/formats.js';
+import { type Facts, readFacts } from './planner/read-facts.js';
+import { type RemovedShard, readGroup, readRemoved } from './read-and-resize-group.js';
+import { parseMember } from './stored/data-formats.js';
 import type { GroupPaths } from './stored/group-paths.js';
 
 /** One shard, by its record. */

@@ -5,9 +5,9 @@ import { ifThere, isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { isOutdated, update } from '../session/versioned-records.js';
 import { type GroupStatus, readGroupStatus } from './group-status.js';
-import { unitOf } from './planner/plan.js';
-import { readGroup } from './shards-of-group.js';
-import { type Pins, parsePins, serializePins } from './stored/formats.js';
+import { unitOf } from './planner/balanced-plan.js';
+import { readGroup } from './read-and-resize-group.js';
+import { type Pins, parsePins, serializePins } from './stored/data-formats.js';
 import type { GroupPaths } from './stored/group-paths.js';
 import type { ShardList } from './stored/shard-list.js';
 

@@ -9,9 +9,9 @@ export {
   recordEvents,
   until,
   type WaitOptions,
-} from './controls/waiting.js';
+} from './controls/wait-for-events.js';
 export { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 export type { ErrorName, EventType } from './protocol/op-codes.js';
 export type { LoggedOperation, OperationName } from './protocol/requests.js';
 export type { EmbeddedZooKeeperOptions, RestartOptions } from './server/embedded-options.js';
-export type { Dialect } from './state/zookeeper-release.js';
+export type { Dialect } from './state/dialects.js';

@@ -3,7 +3,7 @@
  * stands for null.
  *
  * Sessions and the embedded server use it. Tests compare both with another codec, and with real servers and clients. For the
- * reason to write it by hand see `session/protocol/records.ts`.
+ * reason to write it by hand see `session/protocol/multi-and-stats.ts`.
  */
 
 /** The bytes don't have the expected form. */

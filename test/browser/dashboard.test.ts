@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { dashboard } from '../../src/dashboard/dashboard.js';
 import type { DashboardOptions } from '../../src/dashboard/dashboard-options.js';
 import { toNodeListener } from '../../src/dashboard/node-http.js';
-import { hashOf } from '../../src/dashboard/page/model/route.js';
+import { hashOf } from '../../src/dashboard/page/model/address-hash.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { Ensemble } from '../support/servers/ensemble.js';
 import { SILENT } from '../support/silent-logger.mjs';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { hashOf } from '../../src/dashboard/page/model/route.js';
+import { hashOf } from '../../src/dashboard/page/model/address-hash.js';
 import { useChromium } from './support/chromium.js';
 import { FakeDashboard } from './support/fake-dashboard.js';
 import { crowd } from './support/scenes.js';

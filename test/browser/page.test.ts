@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { hashOf, type Route } from '../../src/dashboard/page/model/route.js';
+import { hashOf, type Route } from '../../src/dashboard/page/model/address-hash.js';
 import { pageCsp, pageHtml } from '../../src/dashboard/page-html.js';
 import { useChromium } from './support/chromium.js';
 import { FakeDashboard } from './support/fake-dashboard.js';

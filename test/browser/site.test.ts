@@ -99,7 +99,7 @@ describe('the site of the documentation', () => {
     const linked = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.html'))
       .flatMap((name) => readFileSync(join(folder, name), 'utf8').match(/(?<=href=")\/files\/[^"]*/g) ?? []);
-    expect(linked).toContain('/files/src/election/decide.ts.txt');
+    expect(linked).toContain('/files/src/election/decide-next-step.ts.txt');
     expect(linked.filter((path) => !existsSync(join(folder, path)))).toEqual([]);
   });
 

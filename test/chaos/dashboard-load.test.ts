@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { serializeCandidate } from '../../src/election/candidates/candidate.js';
 import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
-import { serializeRecord } from '../../src/election/record/record.js';
+import { serializeRecord } from '../../src/election/record/election-record.js';
 import { entryPrefix } from '../../src/queue/names-and-order.js';
 import { getJson } from '../support/conclave/dashboards.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';

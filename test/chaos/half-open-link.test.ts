@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LockNode } from '../../src/lease/lock-node.js';
+import { LockNode } from '../../src/lease/own-node.js';
 import type { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { ConnectionTracker } from '../support/conclave/connection-tracker.js';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { DashboardState } from '../../src/dashboard/api.js';
+import type { DashboardState } from '../../src/dashboard/api-types.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { NodeLostError } from '../../src/errors.js';
 import { Session } from '../../src/session/session.js';

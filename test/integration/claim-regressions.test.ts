@@ -1,7 +1,7 @@
 /** Bugs that were found in claims, calls and requests, each with the test that failed before the bug was fixed. */
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord } from '../../src/election/record/record.js';
+import { parseRecord } from '../../src/election/record/election-record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, ZooKeeperError } from '../../src/errors.js';

@@ -7,7 +7,7 @@ import { execaNode } from 'execa';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readToken, showsToken } from '../../src/cli/commands/dashboard.js';
-import type { DashboardState } from '../../src/dashboard/api.js';
+import type { DashboardState } from '../../src/dashboard/api-types.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { follow, getJson, post } from '../support/conclave/dashboards.js';
 import { campaign } from '../support/conclave/electors.js';

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { serializeLastRun } from '../../src/jobs/firing.js';
+import { serializeLastRun } from '../../src/jobs/last-run.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { RunningCommand } from '../support/conclave/running-command.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { remove } from '../../src/cli/prune/removal.js';
+import { remove } from '../../src/cli/prune/remove-nodes.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
-import { jobNodeNameOf, serializeLastRun } from '../../src/jobs/firing.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/election-record.js';
+import { jobNodeNameOf, serializeLastRun } from '../../src/jobs/last-run.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { Session } from '../../src/session/session.js';

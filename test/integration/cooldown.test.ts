@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
-import type { Restart } from '../../src/cluster/supervisor/supervisor-events.js';
-import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
+import type { Restart } from '../../src/cluster/supervisor/election-supervisor-events.js';
+import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/election-supervisor-options.js';
 import type { Term } from '../../src/election/term/term.js';
 import { type Clock, sleep } from '../../src/platform/time/clock.js';
 import type { Session } from '../../src/session/session.js';

@@ -6,7 +6,7 @@ import { InvalidOptionError, InvalidStateError, TermEndedError } from '../../src
 import { currentTerm, withTerm } from '../../src/lease/current-term.js';
 import type { HeldTerm } from '../../src/lease/held-term.js';
 import { deferred } from '../../src/platform/async/promises.js';
-import type { Shard } from '../../src/shards/ownership/shard.js';
+import type { Shard } from '../../src/shards/ownership/owned-shard.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';

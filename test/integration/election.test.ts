@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/election-record.js';
 import type { Term } from '../../src/election/term/term.js';
 import {
   type DemotionReason,

@@ -10,7 +10,7 @@ import {
 } from '../../src/cluster/dead-children/guardian-messages.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/election-record.js';
 import type { ReleasableClaim, Term } from '../../src/election/term/term.js';
 import { connectSource } from '../../src/session/connection/server-list.js';
 import type { Session } from '../../src/session/session.js';

@@ -3,16 +3,16 @@ import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { encodeGuardianMessage } from '../../src/cluster/dead-children/guardian-messages.js';
 import {
   GuardianLink,
   type ParentChannel,
   registerWithGuardian,
-} from '../../src/cluster/dead-children/guardian-link.js';
-import { encodeGuardianMessage } from '../../src/cluster/dead-children/guardian-messages.js';
+} from '../../src/cluster/dead-children/register-with-guardian.js';
 import type { SessionGuardianOptions } from '../../src/cluster/dead-children/session-guardian.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord } from '../../src/election/record/record.js';
+import { parseRecord } from '../../src/election/record/election-record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';

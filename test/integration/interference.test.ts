@@ -11,7 +11,7 @@ import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import type { Logger } from '../../src/platform/logging/logger.js';
-import { joinWithHeartbeats } from '../../src/queue/join.js';
+import { joinWithHeartbeats } from '../../src/queue/join-queue.js';
 import { heartbeatNodeOf, parseEntry } from '../../src/queue/names-and-order.js';
 import { connectSource } from '../../src/session/connection/server-list.js';
 import type { Session } from '../../src/session/session.js';

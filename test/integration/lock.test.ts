@@ -5,7 +5,7 @@ import { LockLostError, LockTimeoutError, NodeLostError, SessionExpiredError } f
 import { hasTurn } from '../../src/lock/acquisition.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { joinQueue } from '../../src/queue/join.js';
+import { joinQueue } from '../../src/queue/join-queue.js';
 import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DashboardState } from '../../src/dashboard/api.js';
+import type { DashboardState } from '../../src/dashboard/api-types.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';

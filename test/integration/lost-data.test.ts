@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
-import { ElectionObserver } from '../../src/election/observer/observer.js';
+import { ElectionObserver } from '../../src/election/observer/election-observer.js';
 import type { Term } from '../../src/election/term/term.js';
 import { EnsembleResetError, NoServerError, SessionExpiredError } from '../../src/errors.js';
 import type { Logger } from '../../src/platform/logging/logger.js';

@@ -19,7 +19,7 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor/election-superv
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { instrumentName } from '../../src/metrics/export/open-telemetry.js';
 import { metrics } from '../../src/metrics/index.js';
-import { FAMILY_NAMES } from '../../src/metrics/model/families.js';
+import { FAMILY_NAMES } from '../../src/metrics/model/metric-families.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { lead } from '../support/conclave/electors.js';

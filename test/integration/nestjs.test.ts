@@ -4,8 +4,8 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor/election-superv
 import { LeaderJobs } from '../../src/jobs/leader-jobs.js';
 import { currentTerm } from '../../src/lease/current-term.js';
 import { ConclaveModule, type ConclaveOptionsFactory } from '../../src/nestjs/conclave-module.js';
+import { InjectSupervisor, supervisorToken } from '../../src/nestjs/injection-tokens.js';
 import { LeaderOnly, type LeaderOnlyDecorator } from '../../src/nestjs/leader-only.js';
-import { InjectSupervisor, supervisorToken } from '../../src/nestjs/tokens.js';
 import { application, decorate } from '../support/conclave/nest.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';

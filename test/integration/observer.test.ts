@@ -6,8 +6,8 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { type Candidate, serializeCandidate } from '../../src/election/candidates/candidate.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { ElectionObserver } from '../../src/election/observer/observer.js';
-import { serializeRecord } from '../../src/election/record/record.js';
+import { ElectionObserver } from '../../src/election/observer/election-observer.js';
+import { serializeRecord } from '../../src/election/record/election-record.js';
 import {
   AuthenticationError,
   InvalidStateError,
@@ -16,7 +16,7 @@ import {
 } from '../../src/errors.js';
 import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
-import type { NodeData } from '../../src/session/protocol/records.js';
+import type { NodeData } from '../../src/session/protocol/multi-and-stats.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionSource } from '../../src/session/session-source.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
-import { ElectionObserver } from '../../src/election/observer/observer.js';
+import { ElectionObserver } from '../../src/election/observer/election-observer.js';
 import {
   ConnectionLossError,
   ConnectTimeoutError,

@@ -3,7 +3,7 @@ import { dashboard } from '../../src/dashboard/dashboard.js';
 import { toNodeListener } from '../../src/dashboard/node-http.js';
 import { serializeCandidate } from '../../src/election/candidates/candidate.js';
 import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
-import { serializeRecord } from '../../src/election/record/record.js';
+import { serializeRecord } from '../../src/election/record/election-record.js';
 import { Overview } from '../../src/overview/overview.js';
 import { entryPrefix } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Candidate } from '../../src/election/candidates/candidate.js';
 import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/election-record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';

@@ -1,7 +1,7 @@
 /** Servers that demand that their clients authenticate: `enforce.auth.schemes` and `sessionRequireClientSASLAuth`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
-import { ElectionObserver } from '../../src/election/observer/observer.js';
+import { ElectionObserver } from '../../src/election/observer/election-observer.js';
 import { AuthenticationError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Session } from '../../src/session/session.js';

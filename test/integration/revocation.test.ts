@@ -9,7 +9,7 @@ import {
   RevocationRefusedError,
   WorkOverrunError,
 } from '../../src/errors.js';
-import type { NodeData } from '../../src/session/protocol/records.js';
+import type { NodeData } from '../../src/session/protocol/multi-and-stats.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';

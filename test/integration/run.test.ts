@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSessionOf } from '../../src/cluster/dead-children/guarded-process.js';
 import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import { readProcess } from '../../src/cluster/run-command/process-table.js';
-import { serializeRecord } from '../../src/election/record/record.js';
+import { serializeRecord } from '../../src/election/record/election-record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { campaign, candidateNodes, DEAD } from '../support/conclave/electors.js';

@@ -10,7 +10,7 @@ import {
 import { kerberos } from '../../src/kerberos/index.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { digestMd5 } from '../../src/session/sasl/digest-md5-exchange.js';
-import type { SaslMechanism } from '../../src/session/sasl/mechanism.js';
+import type { SaslMechanism } from '../../src/session/sasl/sasl-mechanism.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { recordEvents } from '../support/events.js';

@@ -8,7 +8,7 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../../src/errors.js';
-import { LockNode } from '../../src/lease/lock-node.js';
+import { LockNode } from '../../src/lease/own-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
 import { Session } from '../../src/session/session.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
-import type { Shard } from '../../src/shards/ownership/shard.js';
+import type { Shard } from '../../src/shards/ownership/owned-shard.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-supervisor-options.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';

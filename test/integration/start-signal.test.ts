@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { ElectionObserver } from '../../src/election/observer/observer.js';
+import { ElectionObserver } from '../../src/election/observer/election-observer.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import type { StartOptions } from '../../src/platform/async/start-with-signal.js';
 import { Session } from '../../src/session/session.js';
-import type { EventSource } from '../../src/testing/controls/waiting.js';
+import type { EventSource } from '../../src/testing/controls/wait-for-events.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';

@@ -7,7 +7,7 @@ import { LeaseCell, SharedLease } from '../../src/lease/shared-lease.js';
 import { heldTerm, type TermHandle } from '../../src/lease/term-handle.js';
 import { LazyAbortController } from '../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember } from '../../src/shards/group-member.js';
-import type { OwnedShard } from '../../src/shards/ownership/shard.js';
+import type { OwnedShard } from '../../src/shards/ownership/owned-shard.js';
 import { ShardList } from '../../src/shards/stored/shard-list.js';
 import { lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';

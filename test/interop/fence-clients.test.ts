@@ -13,7 +13,7 @@ import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { FencedOutError } from '../../src/errors.js';
 import { PostgresFence } from '../../src/fence/postgres-fence.js';
-import type { Query } from '../../src/fence/query-and-quoting.js';
+import type { Query } from '../../src/fence/sql-queries.js';
 import { usePostgres } from '../../tools/postgres/server.mjs';
 import { PrismaClient } from './prisma/client.mjs';
 

@@ -33,7 +33,7 @@ export const MUTANTS = [
       'the servers may have carried out the first create: its node is ahead of the second one, and all contenders wait for it',
     edits: [
       {
-        file: 'queue/join.ts',
+        file: 'queue/join-queue.ts',
         from: 'const found = await findCreated(session, queue, parse, nodes);',
         to: 'const found = undefined as Contender<N> | undefined;',
       },
@@ -48,7 +48,7 @@ export const MUTANTS = [
       'after a lost reply a contender takes the node of another contender of the same session for its own',
     edits: [
       {
-        file: 'queue/join.ts',
+        file: 'queue/join-queue.ts',
         from: 'const uuid = options.id ?? session.environment.uuid();',
         to: "const uuid = '01234567-89ab-4def-8123-456789abcdef';",
       },
@@ -92,12 +92,12 @@ export const MUTANTS = [
       'the comparisons go round in a circle, and a contender ahead is sorted behind: two contenders are first',
     edits: [
       {
-        file: 'queue/creation-order.ts',
+        file: 'queue/order-after-overflow.ts',
         from: 'queueOf(children, parse, own)',
         to: 'queueOf(children, parse)',
       },
     ],
-    file: 'unit/queue/creation-order.test.ts',
+    file: 'unit/queue/order-after-overflow.test.ts',
     test: 'the order of creation > is that of the numbers a server gave, whatever numbers others have made up',
   },
   {
@@ -138,7 +138,7 @@ export const MUTANTS = [
     danger: 'the former leader may be cut off from the servers, and still act on its lease: two leaders',
     edits: [
       {
-        file: 'election/decide.ts',
+        file: 'election/decide-next-step.ts',
         from: `if (holder.name === 'gone') return ms > 0 ? { do: 'wait', ms } : claim(of, record, known);`,
         to: `if (holder.name === 'gone') return claim(of, record, known);`,
       },
@@ -168,7 +168,7 @@ export const MUTANTS = [
       "the number wraps round, and begins anew when the lock's path is deleted: the protected resource refuses the holder",
     edits: [
       {
-        file: 'queue/join.ts',
+        file: 'queue/join-queue.ts',
         from: 'entry: entryOf(path), czxid, listing }',
         to: 'entry: entryOf(path), czxid: BigInt(entryOf(path).sequence), listing }',
       },
@@ -337,7 +337,7 @@ export const MUTANTS = [
     danger: "the handover overwrites the successor's advertised data, and a candidate that is leaving leads",
     edits: [
       {
-        file: 'election/term/transactions.ts',
+        file: 'election/term/claim-and-release-writes.ts',
         from: 'data: marked, version: successor.version }',
         to: 'data: marked }',
       },
@@ -424,7 +424,7 @@ export const MUTANTS = [
       'if a term is handed to it in that moment, others have to wait for its lease, though it never led',
     edits: [
       {
-        file: 'election/term/release.ts',
+        file: 'election/term/release-term.ts',
         from: 'leaveParts({ path, version }, node.deletions)',
         to: 'node.deletions',
       },
@@ -481,7 +481,7 @@ export const MUTANTS = [
     danger: 'nothing shows that the record was the term’s when that lease began',
     edits: [
       {
-        file: 'lease/beating-node.ts',
+        file: 'lease/node-with-heartbeat.ts',
         from: '    this.#record = undefined;\n    this.dropLease();\n',
         to: '    this.#record = undefined;\n',
       },
@@ -495,7 +495,7 @@ export const MUTANTS = [
     danger: 'the former leader has a longer lease, and acts',
     edits: [
       {
-        file: 'election/decide.ts',
+        file: 'election/decide-next-step.ts',
         from: 'Math.max(own.leaseMs, known.longestLeaseMs)',
         to: 'own.leaseMs',
       },
@@ -509,7 +509,7 @@ export const MUTANTS = [
     danger: 'others wait only as long as the record says: another candidate leads while it still acts',
     edits: [
       {
-        file: 'election/decide.ts',
+        file: 'election/decide-next-step.ts',
         from: 'if (value.leaseMs < own.leaseMs) return claim(of, record, known);',
         to: 'if (value.leaseMs < 0) return claim(of, record, known);',
       },
@@ -537,12 +537,12 @@ export const MUTANTS = [
     danger: 'the service has no working leader for as long as the successor still loads',
     edits: [
       {
-        file: 'election/until-prepared.ts',
+        file: 'election/await-prepared-successor.ts',
         from: 'preparedOf(data) !== false || undefined',
         to: 'preparedOf(data) !== undefined || undefined',
       },
     ],
-    file: 'unit/election/until-prepared.test.ts',
+    file: 'unit/election/await-prepared-successor.test.ts',
     test: 'a leader that waits for its successor to be prepared > counts the next one if the successor leaves',
   },
   {
@@ -556,7 +556,7 @@ export const MUTANTS = [
         to: 'settleBy - this.#session.clock.now()',
       },
     ],
-    file: 'unit/election/until-prepared.test.ts',
+    file: 'unit/election/await-prepared-successor.test.ts',
     test: 'a leader that waits for its successor to be prepared > waits for half of the grace at most when it is asked to step down, so that its work has time to settle',
   },
   {
@@ -653,7 +653,7 @@ export const MUTANTS = [
     danger: 'no candidate sees that lease: another candidate takes over while it lasts',
     edits: [
       {
-        file: 'lease/beating-node.ts',
+        file: 'lease/node-with-heartbeat.ts',
         from: 'protected found(): void {',
         to: 'protected found(sentAt: LeaseInstant): void {\n    this.extendLease(sentAt);',
       },
@@ -696,7 +696,7 @@ export const MUTANTS = [
       'a candidate that has followed the claimant since before the claim takes over while that lease lasts',
     edits: [
       {
-        file: 'lease/beating-node.ts',
+        file: 'lease/node-with-heartbeat.ts',
         from: '[raised.raise, ...ofTerm, ...parts]);\n      const [proof] = reply.value;\n      if (raised.written(proof as PartResult, reply.zxid)) this.extendLease(reply.sentAt);\n      this.lost.throwIfAborted();\n      return { ...reply, value: reply.value.slice(1 + ofTerm.length) };',
         to: '[...ofTerm, ...parts]);\n      this.extendLease(reply.sentAt);\n      this.lost.throwIfAborted();\n      return { ...reply, value: reply.value.slice(ofTerm.length) };',
       },
@@ -725,7 +725,7 @@ export const MUTANTS = [
     danger: 'the leader may have sent another heartbeat since the version was read: two leaders',
     edits: [
       {
-        file: 'election/term/transactions.ts',
+        file: 'election/term/claim-and-release-writes.ts',
         from: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\`, version }, own];`,
         to: `return [{ kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(holder)}\` }, own];`,
       },
@@ -739,7 +739,7 @@ export const MUTANTS = [
     danger: 'nothing shows whether there was another heartbeat: two leaders',
     edits: [
       {
-        file: 'election/term/transactions.ts',
+        file: 'election/term/claim-and-release-writes.ts',
         from: 'if (version === MISSING) return [own];',
         to: 'if (version >= MISSING) return [own];',
       },
@@ -911,12 +911,12 @@ export const MUTANTS = [
     danger: 'servers that hang carry it out when it is of no use to any candidate',
     edits: [
       {
-        file: 'election/decide.ts',
+        file: 'election/decide-next-step.ts',
         from: 'return isNew(holder, known) ? claim',
         to: 'return isNew(holder, known) || ms <= 0 ? claim',
       },
     ],
-    file: 'unit/election/decide.test.ts',
+    file: 'unit/election/decide-next-step.test.ts',
     test: 'a candidate that follows a leader > claims only behind a read that is younger than half a lease',
   },
   {
@@ -940,12 +940,12 @@ export const MUTANTS = [
       'the record of a term that has begun and ended uncleanly since is lost, and no candidate waits for its lease',
     edits: [
       {
-        file: 'cli/prune/removable.ts',
+        file: 'cli/prune/prunable-elections.ts',
         from: "({ kind: 'delete', path, version }) as const",
         to: "({ kind: 'delete', path, version: 0 * version - 1 }) as const",
       },
     ],
-    file: 'unit/cli/prune/removable.test.ts',
+    file: 'unit/cli/prune/prunable-elections.test.ts',
     test: 'an election that is pruned > is deleted at the version that was read',
   },
   {
@@ -997,12 +997,12 @@ export const MUTANTS = [
     danger: 'a server that has lost writes makes its candidate send thousands of claims a second',
     edits: [
       {
-        file: 'election/decide.ts',
+        file: 'election/decide-next-step.ts',
         from: 'refusedAt === undefined ? own.leaseMs : now - refusedAt;',
         to: 'refusedAt === undefined ? own.leaseMs : now - refusedAt + own.leaseMs;',
       },
     ],
-    file: 'unit/election/decide.test.ts',
+    file: 'unit/election/decide-next-step.test.ts',
     test: 'a candidate > waits for a lease after a claim over this record was refused, or a first proof, in each of its roles',
   },
   ...HANDLE_MUTANTS,

@@ -62,7 +62,7 @@ export const SASL_MUTANTS = [
       'while passwords change on the servers one by one, every process that meets another password is gone for good',
     edits: [
       {
-        file: 'session/connection/dialer.ts',
+        file: 'session/connection/server-rounds.ts',
         from: 'if (refusal !== undefined && !outage.hasServed && this.#round.isOver(this.#servers)) throw refusal;',
         to: 'if (refusal !== undefined && this.#round.isOver(this.#servers)) throw refusal;',
       },

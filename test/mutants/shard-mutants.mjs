@@ -103,7 +103,7 @@ export const SHARD_MUTANTS = [
       'the node still exists after the shard was given away: the former owner writes beside the next owner',
     edits: [
       {
-        file: 'shards/ownership/shard.ts',
+        file: 'shards/ownership/owned-shard.ts',
         from: 'ended, { path, version, absolutePath: this.#absoluteRecord });',
         to: 'ended);',
       },
@@ -204,7 +204,7 @@ export const SHARD_MUTANTS = [
       'a member claims a shard and gets a tombstone in between: it is removed though the record names the member',
     edits: [
       {
-        file: 'shards/planner/read-input.ts',
+        file: 'shards/planner/read-facts.ts',
         from: `  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
   const reading = readNodes(source, shards, present, signal, !knowsTheGone);
 `,

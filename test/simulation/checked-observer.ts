@@ -1,4 +1,4 @@
-import { ElectionObserver } from '../../src/election/observer/observer.js';
+import { ElectionObserver } from '../../src/election/observer/election-observer.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import type { SessionSource } from '../../src/session/session-source.js';
 import { ELECTION, type Surroundings } from './candidates/candidate.js';

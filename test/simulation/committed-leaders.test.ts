@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { serializeRecord } from '../../src/election/record/record.js';
+import { serializeRecord } from '../../src/election/record/election-record.js';
 import { ELECTION } from './candidates/candidate.js';
 import { CommittedLeaders } from './committed-leaders.js';
 

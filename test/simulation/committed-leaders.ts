@@ -1,4 +1,4 @@
-import { parseRecord } from '../../src/election/record/record.js';
+import { parseRecord } from '../../src/election/record/election-record.js';
 import type { TreeChange } from '../../src/testing/state/watch-table.js';
 import { ELECTION } from './candidates/candidate.js';
 

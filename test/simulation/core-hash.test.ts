@@ -5,7 +5,7 @@ const PROGRAM = 'test/simulation/run.js';
 const MODULES = {
   [PROGRAM]: `import { World } from './world.js';\nimport '../../src/jobs/jobs.js';`,
   'test/simulation/world.js': `export * from '../../src/election/elector.js';
-import { ElectionObserver, } from '../../src/election/observer/observer.js';`,
+import { ElectionObserver, } from '../../src/election/observer/election-observer.js';`,
   'src/election/elector.js': `import {
     sleep,
 } from '../platform/time/clock.js';
@@ -14,7 +14,7 @@ import './elector-options.js';
 import '../platform/logging/logger.js';`,
   'src/election/elector-options.js': '',
   'src/platform/logging/logger.js': '',
-  'src/election/observer/observer.js': `import '../../platform/queue.js';`,
+  'src/election/observer/election-observer.js': `import '../../platform/queue.js';`,
   'src/jobs/jobs.js': `import { Owner } from '../shards/ownership/owner.js';`,
   'src/shards/ownership/owner.js': `const { x } = await import('../../platform/lazy.js');`,
   'src/platform/time/clock.js': `import './timers.js';`,
@@ -49,6 +49,6 @@ it('changes with each of these, and with nothing else', () => {
   const hash = coreHash(PROGRAM, reading(MODULES));
   expect(coreHash(PROGRAM, reading({ ...MODULES, 'src/platform/lazy.js': 'x' }))).not.toBe(hash);
   expect(hashWith('src/platform/time/timers.js')).not.toBe(hash);
-  expect(hashWith('src/election/observer/observer.js')).toBe(hash);
+  expect(hashWith('src/election/observer/election-observer.js')).toBe(hash);
   expect(coreHash(PROGRAM, reading({ ...MODULES, 'src/metrics/log.js': 'x' }))).toBe(hash);
 });

@@ -10,7 +10,7 @@ type Drill = (world: World) => Promise<void>;
 /** Most of the time it has noticed the change before the observer looks. */
 const ROUNDS = 3;
 const LOOK_EVERY_MS = 25;
-/** By then the dialer has been at each server. */
+/** By then the session has tried each server. */
 const LONGEST_SEARCH_MS = 10_000;
 
 /** A guarded leader is killed: the next in line needn't wait for anything. */

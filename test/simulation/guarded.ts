@@ -1,6 +1,6 @@
 import { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { GuardianLink, type ParentChannel } from '../../src/cluster/dead-children/guardian-link.js';
+import { GuardianLink, type ParentChannel } from '../../src/cluster/dead-children/register-with-guardian.js';
 import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
 import type { Random } from '../support/seeded-random.js';
 import { CONNECT, SILENT, SimulatedEnvironment } from './candidates/environment.js';

@@ -18,7 +18,7 @@ export interface RecoveryTimes extends EnsembleTimes {
 
 /** Packets that a cut link has held back arrive within this time once it works again. */
 const HELD_BACK_MS = 3000;
-/** A pause of the dialer, and then a refusal by each of the three servers, which have a leader by then. */
+/** A pause between two rounds of servers, and then a refusal by each of the three servers, which have a leader by then. */
 const DIALING_MS = 1000 + 3 * 1000;
 /** `close` of a session that can't reach a server, and the longest pause of a supervisor that tries again and again. */
 const RESTARTING_MS = 1500 + 5000;
@@ -40,7 +40,7 @@ const DRIFT = 1.02;
  *    - a candidate that has lost its session closes it and is in a pause before it tries again, or cools down after
  *      terms that it has lost.
  *    - when the ensemble has lost its data: a session that no server takes is given up: {@link servedBoundMs}.
- * 3. A session whose server is gone finds another one: a pause of the dialer and some tries.
+ * 3. A session whose server is gone finds another one: a pause between two rounds and some tries.
  * 4. The next in line waits out the lease of the one before it: the takeover delay.
  * 5. If it hands the term over to a candidate with a higher priority whose session ends at that moment: the lease of the latter, too.
  * 6. A candidate without a heartbeat node notices that by its claim, and joins again: the next one waits out the delay once more.

@@ -1,4 +1,4 @@
-import { parseRecord, type ReadRecord } from '../../src/election/record/record.js';
+import { parseRecord, type ReadRecord } from '../../src/election/record/election-record.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { heartbeatPathOf, parseEntry, parseLockEntry, queueOf } from '../../src/queue/names-and-order.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Validity } from '../../src/lease/validity.js';
 import { Session } from '../../src/session/session.js';
-import { OwnedShard } from '../../src/shards/ownership/shard.js';
+import { OwnedShard } from '../../src/shards/ownership/owned-shard.js';
 import { RUNS_ALL } from '../support/vitest/extent.js';
 import { simulate } from './run.js';
 import { findEach, replace } from './wrong.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { BeatingNode } from '../../src/lease/beating-node.js';
+import type { NodeWithHeartbeat } from '../../src/lease/node-with-heartbeat.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import { LeaseCell, SharedLease } from '../../src/lease/shared-lease.js';
 import { machineInstantIn } from '../../src/platform/time/machine-instant.js';
@@ -81,7 +81,7 @@ findEach([
       const right = Object.getOwnPropertyDescriptor(OwnNode.prototype, 'extendedByThread') ?? {};
       Object.defineProperty(OwnNode.prototype, 'extendedByThread', {
         ...right,
-        get(this: BeatingNode) {
+        get(this: NodeWithHeartbeat) {
           const held: readonly SharedArrayBuffer[] = right.get?.call(this);
           return held.length > 0 || this.record === undefined
             ? held

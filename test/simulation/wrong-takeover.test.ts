@@ -1,14 +1,14 @@
 import { vi } from 'vitest';
-import type { KnownRecord } from '../../src/election/decide.js';
+import type { KnownRecord } from '../../src/election/decide-next-step.js';
 import { LeaderMonitor } from '../../src/election/leader-monitor.js';
-import type * as Transitions from '../../src/election/term/transactions.js';
-import { BeatingNode } from '../../src/lease/beating-node.js';
+import type * as Transitions from '../../src/election/term/claim-and-release-writes.js';
 import type * as Silence from '../../src/lease/failure-detector.js';
 import { HeartbeatNode } from '../../src/lease/heartbeat-node.js';
+import { NodeWithHeartbeat } from '../../src/lease/node-with-heartbeat.js';
 import { OwnNode } from '../../src/lease/own-node.js';
 import type { LeaseInstant } from '../../src/platform/time/clock.js';
 import { heartbeatNodeOf } from '../../src/queue/names-and-order.js';
-import type { Stat, TransactionPart } from '../../src/session/protocol/records.js';
+import type { Stat, TransactionPart } from '../../src/session/protocol/multi-and-stats.js';
 import type { Session } from '../../src/session/session.js';
 import { ELECTION } from './candidates/candidate.js';
 import type { Machine } from './machine.js';
@@ -32,7 +32,7 @@ vi.mock(import('../../src/lease/failure-detector.js'), async (load) => {
   };
 });
 
-vi.mock(import('../../src/election/term/transactions.js'), async (load) => {
+vi.mock(import('../../src/election/term/claim-and-release-writes.js'), async (load) => {
   const right = await load();
   return {
     ...right,
@@ -102,8 +102,8 @@ function undoAll(each: readonly (() => void)[]): () => void {
 
 /** The session of each node that is created meanwhile. */
 function keepSessions(sessions: WeakMap<OwnNode, Session>): () => void {
-  return replace(BeatingNode, 'of', (right) => (session, ...more) => {
-    const node = right.call(BeatingNode, session, ...more);
+  return replace(NodeWithHeartbeat, 'of', (right) => (session, ...more) => {
+    const node = right.call(NodeWithHeartbeat, session, ...more);
     sessions.set(node, session);
     return node;
   });
@@ -128,7 +128,7 @@ const WRONG: readonly Wrong[] = [
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
-      replace(BeatingNode.prototype as unknown as LeaseOfNode, 'found', () => {
+      replace(NodeWithHeartbeat.prototype as unknown as LeaseOfNode, 'found', () => {
         return function (this: LeaseOfNode, sentAt) {
           this.extendLease(sentAt);
         };

@@ -1,4 +1,8 @@
-import { type EventSource, recordEvents, nextEvent as within } from '../../src/testing/controls/waiting.js';
+import {
+  type EventSource,
+  recordEvents,
+  nextEvent as within,
+} from '../../src/testing/controls/wait-for-events.js';
 
 export { recordEvents };
 

@@ -73,7 +73,7 @@ const ROOMS = [
   ['nestjs'],
 ];
 /** No file imports these, so they import from any folder: what users import, and what a thread begins with. */
-const OUTERMOST: readonly string[] = ['index.ts', 'session/connection-thread/thread.ts'];
+const OUTERMOST: readonly string[] = ['index.ts', 'session/connection-thread/thread-main.ts'];
 
 const modules = readModules(SOURCES);
 
@@ -103,10 +103,10 @@ describe('the layers', () => {
     [
       'commander',
       [
-        'cli/options/arguments.ts',
+        'cli/options/argument-parsers.ts',
         'cli/options/candidate-options.ts',
         'cli/command-line.ts',
-        'cli/options/connection.ts',
+        'cli/options/connection-options.ts',
         'cli/commands/dev-server.ts',
         'cli/commands/guard.ts',
         'cli/commands/once.ts',
@@ -125,8 +125,7 @@ describe('the layers', () => {
         'cluster/workers/cluster-options.ts',
         'cluster/workers/cluster-supervisor.ts',
         'cli/guard/guarded-program.ts',
-        'cluster/run-command/ending-with-parent.ts',
-        'cluster/run-command/file-limit.ts',
+        'cluster/run-command/command-prefixes.ts',
         'cluster/run-command/keeper-handle.ts',
         'cluster/run-command/keeper.ts',
         'cluster/workers/worker-slot.ts',
@@ -138,27 +137,32 @@ describe('the layers', () => {
       'node:net',
       [
         'session/connection/connect-string.ts',
-        'session/connection/round.ts',
+        'session/connection/server-rounds.ts',
         'cli/commands/dashboard.ts',
         'kerberos/kerberos.ts',
         'platform/injected-environment.ts',
         'platform/name-lookups.ts',
-        'overview/reading/periodic-reads.ts',
+        'overview/reading/heartbeat-and-server-polls.ts',
         'session/connection/outage.ts',
         'session/session-options.ts',
-        'session/connection/transport.ts',
+        'session/connection/tcp-and-tls.ts',
         'testing/state/acl.ts',
         'testing/server/client-connection.ts',
         'testing/server/embedded-server.ts',
         'testing/controls/test-clock.ts',
-        'election/watchdog/thread.ts',
+        'election/watchdog/watchdog-thread.ts',
       ],
     ],
     [
       '@nestjs/common',
-      ['nestjs/conclave-module.ts', 'nestjs/leader-only.ts', 'nestjs/replaced-method.ts', 'nestjs/tokens.ts'],
+      [
+        'nestjs/conclave-module.ts',
+        'nestjs/leader-only.ts',
+        'nestjs/replaced-method.ts',
+        'nestjs/injection-tokens.ts',
+      ],
     ],
-    ['node:tls', ['session/session-options.ts', 'session/connection/transport.ts']],
+    ['node:tls', ['session/session-options.ts', 'session/connection/tcp-and-tls.ts']],
   ])('know %s in as few files as can be', (dependency, users) => {
     const found = modules.filter(({ packages }) => packages.includes(dependency)).map(({ file }) => file);
     expect(found.sort()).toEqual([...users].sort()); // Folders list their files in an order of their own.
@@ -169,7 +173,7 @@ describe('the layers', () => {
     const allowed = new Set([
       'cli/process/output.ts',
       'platform/logging/lossy-output.ts',
-      'election/watchdog/thread.ts',
+      'election/watchdog/watchdog-thread.ts',
     ]);
     expect(filesWith(pattern, allowed)).toEqual([]);
   });
@@ -180,7 +184,7 @@ describe('the layers', () => {
       'platform/time/clock.ts',
       'platform/injected-environment.ts',
       'testing/controls/test-clock.ts',
-      'election/watchdog/thread.ts', // The environment lives in the main thread, which is blocked when this one acts.
+      'election/watchdog/watchdog-thread.ts', // The environment lives in the main thread, which is blocked when this one acts.
     ]);
     const pattern =
       /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now|Math\.random|randomUUID)\b/;

@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record/record.js';
-import { joinQueue } from '../../src/queue/join.js';
+import { parseRecord, serializeRecord } from '../../src/election/record/election-record.js';
+import { joinQueue } from '../../src/queue/join-queue.js';
 import { heartbeatPathOf, parseEntry } from '../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 

@@ -3,7 +3,7 @@ import type { LeaderElectorOptions } from '../../src/election/elector-options.js
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { heartbeatNodeOf } from '../../src/queue/names-and-order.js';
-import type { NodeData, TransactionPart } from '../../src/session/protocol/records.js';
+import type { NodeData, TransactionPart } from '../../src/session/protocol/multi-and-stats.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';

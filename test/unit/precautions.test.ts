@@ -4,10 +4,10 @@ import type { LeaderElectorOptions } from '../../src/election/elector-options.js
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { NodeLostError, SessionClosedError, SessionExpiredError } from '../../src/errors.js';
-import { LockNode } from '../../src/lease/lock-node.js';
+import { LockNode } from '../../src/lease/own-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { sleep } from '../../src/platform/time/clock.js';
-import { joinQueue } from '../../src/queue/join.js';
+import { joinQueue } from '../../src/queue/join-queue.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
 import { enqueue } from '../support/conclave/enqueue.js';

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { resolveSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
+import { resolveSupervisorOptions } from '../../src/cluster/supervisor/election-supervisor-options.js';
 import { resolveElectorOptions } from '../../src/election/elector-options.js';
-import { resolveObserverOptions } from '../../src/election/observer/observer.js';
+import { resolveObserverOptions } from '../../src/election/observer/election-observer.js';
 import { InvalidOptionError } from '../../src/errors.js';
 import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { resolveLogger } from '../../src/platform/logging/logger.js';

@@ -57,14 +57,8 @@ const SHORT_FILES: Readonly<Record<string, string>> = {
 /** Files with a class, none of whose exports has the file's name, and why. */
 const OTHERWISE_NAMED: Readonly<Record<string, string>> = {
   'metrics/export/open-telemetry.ts': 'metrics and spans of OpenTelemetry',
-  'election/observer/observer.ts': 'the observer of an election',
-  'overview/reading/paced-reads.ts': 'reads that leave pauses, for one node and in all',
-  'overview/reading/subtree.ts': 'a node and all below it',
-  'overview/with-one-session.ts': 'a reading by one session',
-  'session/observers/observer-lifecycle.ts': 'what observers have in common',
-  'shards/observer/observer.ts': 'the observer of a group',
-  'overview/reading/periodic-reads.ts': 'two kinds of reads by the clock',
-  'overview/reading/queue-reading.ts': 'the parts of reading a queue',
+  'overview/reading/reader-resources.ts': 'reads that leave pauses, for one node and in all',
+  'overview/reading/heartbeat-and-server-polls.ts': 'two kinds of reads by the clock',
   'platform/collections/lists-and-sets.ts': 'small collections',
   'session/connection/connection-end.ts': 'how a connection ends, and what is lost with it',
   'testing/protocol/op-codes.ts': 'the numbers of the protocol, and the error that has one',

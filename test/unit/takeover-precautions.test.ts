@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord } from '../../src/election/record/record.js';
+import { parseRecord } from '../../src/election/record/election-record.js';
+import { takeoverParts } from '../../src/election/term/claim-and-release-writes.js';
 import type { Term } from '../../src/election/term/term.js';
-import { takeoverParts } from '../../src/election/term/transactions.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
-import { BeatingNode } from '../../src/lease/beating-node.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
+import { NodeWithHeartbeat } from '../../src/lease/node-with-heartbeat.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
@@ -22,7 +22,7 @@ async function setUpNode() {
   const { clock, server, open } = await startWithTestClock();
   const session = await open(TIMES);
   for (const path of [OWN, HEARTBEAT_PATH]) await session.create(path, { mode: 'ephemeral' });
-  const node = BeatingNode.of(session, OWN, HEARTBEAT_PATH);
+  const node = NodeWithHeartbeat.of(session, OWN, HEARTBEAT_PATH);
   const version = async () => (await clock.advanceUntil(session.exists(HEARTBEAT_PATH)))?.version;
   return { clock, server, session, node, version };
 }

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { BadVersionError, type DemotionReason } from '../../src/errors.js';
-import { BeatingNode, RecordLostError } from '../../src/lease/beating-node.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
+import { NodeWithHeartbeat, RecordLostError } from '../../src/lease/node-with-heartbeat.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { candidateNodes } from '../support/conclave/electors.js';
@@ -39,7 +39,7 @@ describe('the lease of a term', () => {
     const [own, heartbeatPath, path] = ['/own', '/own-heartbeat', '/record'];
     for (const each of [own, heartbeatPath]) await session.create(each, { mode: 'ephemeral' });
     await session.create(path);
-    const node = BeatingNode.of(session, own, heartbeatPath);
+    const node = NodeWithHeartbeat.of(session, own, heartbeatPath);
     const write = () => clock.advanceUntil(session.setData(path, UNREADABLE));
     const begin = (version: number) =>
       clock.advanceUntil(node.beginTerm([{ kind: 'check', path, version }], { path, version }));

@@ -5,11 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { type Command, Option } from 'commander';
 import type { DashboardHandler, dashboard as openDashboard } from '../../dashboard/index.js';
 import { describe } from '../../errors.js';
-import { wholeNumber } from '../options/arguments.js';
-import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
+import { wholeNumber } from '../options/argument-parsers.js';
+import {
+  type ConnectionOptions,
+  DURATIONS,
+  targetOf,
+  withConnection,
+} from '../options/connection-options.js';
 import { asListenError, EXIT, orUserError, UserError } from '../process/exit-codes.js';
 import { print } from '../process/output.js';
-import { untilSignal } from '../process/stop-asked.js';
+import { untilSignal } from '../process/stop-signals.js';
 
 interface DashboardOptions extends ConnectionOptions {
   readonly root: string;

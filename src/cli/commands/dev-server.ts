@@ -2,11 +2,11 @@ import { type Command, Option } from 'commander';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { SystemClock } from '../../platform/time/clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
-import { DIALECTS } from '../../testing/state/zookeeper-release.js';
-import { wholeNumber } from '../options/arguments.js';
+import { DIALECTS } from '../../testing/state/dialects.js';
+import { wholeNumber } from '../options/argument-parsers.js';
 import { asListenError } from '../process/exit-codes.js';
 import { print, printError } from '../process/output.js';
-import { untilSignal } from '../process/stop-asked.js';
+import { untilSignal } from '../process/stop-signals.js';
 
 /** What the command line gives. */
 type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' | 'tickMs' | 'dialect'>>;

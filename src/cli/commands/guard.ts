@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { SessionGuardian } from '../../cluster/dead-children/session-guardian.js';
-import { endingWithParent } from '../../cluster/run-command/ending-with-parent.js';
-import { withFileLimitOf } from '../../cluster/run-command/file-limit.js';
+import { endingWithParent, withFileLimitOf } from '../../cluster/run-command/command-prefixes.js';
 import { describe } from '../../errors.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { GuardedProgram } from '../guard/guarded-program.js';
@@ -11,7 +10,7 @@ import {
   environmentOfProgram,
   targetOf,
   withServers,
-} from '../options/connection.js';
+} from '../options/connection-options.js';
 import { EXIT, orUserError, UserError } from '../process/exit-codes.js';
 import { checkCommand } from '../process/find-command-in-path.js';
 import { printError } from '../process/output.js';

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { campaignThenRun } from '../lead-then-run/lead-then-run.js';
-import { type OnceFiring, OnceWork, RunRecord } from '../lead-then-run/once-work.js';
-import { duration, withElection } from '../options/arguments.js';
+import { type OnceFiring, OnceWork, RunRecord } from '../lead-then-run/once-firing.js';
+import { duration, withElection } from '../options/argument-parsers.js';
 import { type CandidateArguments, withCandidacy } from '../options/candidate-options.js';
 import {
   type ConnectionOptions,
@@ -10,10 +10,10 @@ import {
   targetOf,
   withConnection,
   withSession,
-} from '../options/connection.js';
+} from '../options/connection-options.js';
 import { EXIT } from '../process/exit-codes.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
-import { onceLogOf } from '../process/once-record.js';
+import { onceLogOf } from '../process/once-log-path.js';
 import { printError } from '../process/output.js';
 
 const { clock } = systemEnvironment;

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { sleep } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
-import { checked, checkRoot, duration } from '../options/arguments.js';
-import { type ConnectionOptions, withConnection, withSession } from '../options/connection.js';
+import { checked, checkRoot, duration } from '../options/argument-parsers.js';
+import { type ConnectionOptions, withConnection, withSession } from '../options/connection-options.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { print, printError } from '../process/output.js';
 import { prunableElections } from '../prune/prunable-elections.js';
 import { prunableLocks } from '../prune/prunable-locks.js';
 import { refuseBelowElection, refuseBelowGroup } from '../prune/refuse-inside-groups-and-elections.js';
-import { type PruneSearch, type PruneTarget, remove } from '../prune/removal.js';
+import { type PruneSearch, type PruneTarget, remove } from '../prune/remove-nodes.js';
 
 interface PruneOptions extends ConnectionOptions {
   readonly locks?: boolean;

@@ -1,16 +1,21 @@
 import { type Command, Option } from 'commander';
 import type { Candidate } from '../../election/candidates/candidate.js';
-import { ElectionObserver } from '../../election/observer/observer.js';
+import { ElectionObserver } from '../../election/observer/election-observer.js';
 import { ElectionReader } from '../../election/record/election-reader.js';
 import { type RevocationOptions, revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
 import { checkId } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
-import { checked, duration, withElection } from '../options/arguments.js';
-import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
+import { checked, duration, withElection } from '../options/argument-parsers.js';
+import {
+  type ConnectionOptions,
+  DURATIONS,
+  withConnection,
+  withSession,
+} from '../options/connection-options.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { print, printError } from '../process/output.js';
-import { whyNoElection } from '../status/what-is-at.js';
+import { whyNoElection } from '../status/why-nothing-there.js';
 
 interface ResignOptions extends ConnectionOptions {
   readonly to?: string;

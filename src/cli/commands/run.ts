@@ -1,9 +1,14 @@
 import type { Command } from 'commander';
-import { CommandWork } from '../lead-then-run/command-work.js';
 import { campaignThenRun } from '../lead-then-run/lead-then-run.js';
-import { withElection } from '../options/arguments.js';
+import { CommandWork } from '../lead-then-run/leader-command.js';
+import { withElection } from '../options/argument-parsers.js';
 import { type CandidateArguments, withCandidacy } from '../options/candidate-options.js';
-import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
+import {
+  type ConnectionOptions,
+  DURATIONS,
+  targetOf,
+  withConnection,
+} from '../options/connection-options.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
 
 interface RunOptions extends ConnectionOptions, CandidateArguments {

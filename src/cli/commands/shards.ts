@@ -4,14 +4,19 @@ import { checkPath } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
 import { type GroupStatus, readGroupStatus, type ShardStatus } from '../../shards/group-status.js';
 import { changePins, moveShard } from '../../shards/pinned-shards.js';
-import { resizeGroup, untilGivenBack } from '../../shards/shards-of-group.js';
+import { resizeGroup, untilGivenBack } from '../../shards/read-and-resize-group.js';
 import { GroupPaths } from '../../shards/stored/group-paths.js';
 import { rangesOfNumbers } from '../../shards/stored/shard-list.js';
-import { checked, duration } from '../options/arguments.js';
-import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
+import { checked, duration } from '../options/argument-parsers.js';
+import {
+  type ConnectionOptions,
+  DURATIONS,
+  withConnection,
+  withSession,
+} from '../options/connection-options.js';
 import { EXIT, exitCodeOfSignal, UserError } from '../process/exit-codes.js';
 import { print } from '../process/output.js';
-import { onStopSignal } from '../process/stop-asked.js';
+import { onStopSignal } from '../process/stop-signals.js';
 
 interface JsonOptions extends ConnectionOptions {
   readonly json?: boolean;

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { checkPath } from '../../platform/checks.js';
-import { checked, checkRoot } from '../options/arguments.js';
-import { DURATIONS, withConnection } from '../options/connection.js';
+import { checked, checkRoot } from '../options/argument-parsers.js';
+import { DURATIONS, withConnection } from '../options/connection-options.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import type { StatusOptions } from '../status/status.js';
+import type { StatusOptions } from '../status/print-status.js';
 
 const DESCRIPTION = `Prints a table of all elections, locks, semaphores and groups of shards. With the path of one, it prints that one in \
 detail: which candidate leads the election and which wait, in the order in which they will lead; which processes hold the lock and which \
@@ -76,7 +76,7 @@ export function addStatus(program: Command, setExitCode: (code: number) => void)
       if (path !== undefined && options.root !== undefined)
         throw new UserError(EXIT.usage, 'which ones? Give the path of one, or --root for all below a path.');
       // Loaded here, since other commands don't need it: the code that measures text takes as long to load as all the rest.
-      const { printStatus, watchStatus } = await import('../status/status.js');
+      const { printStatus, watchStatus } = await import('../status/print-status.js');
       setExitCode(await (options.watch ? watchStatus : printStatus)(path, options));
     });
 }

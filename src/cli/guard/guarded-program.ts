@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { isBelowKeeper } from '../../cluster/run-command/below-keeper.js';
 import type { CommandOutcome } from '../../cluster/run-command/keeper-handle.js';
+import { isBelowKeeper } from '../../cluster/run-command/keeper-messages.js';
 import { describe } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
@@ -8,7 +8,7 @@ import { backoffMs, resolveRetryOptions } from '../../platform/retry/backoff.js'
 import type { Timer } from '../../platform/time/clock.js';
 import { type CommandRun, exitCodeOfGuard, exitCodeOfSignal } from '../process/exit-codes.js';
 import { durationText, printError } from '../process/output.js';
-import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-asked.js';
+import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-signals.js';
 
 export interface ProgramOptions {
   readonly command: readonly string[]; // The program and its arguments.

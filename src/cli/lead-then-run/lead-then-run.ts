@@ -5,12 +5,12 @@ import { deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { CandidateArguments } from '../options/candidate-options.js';
-import type { Target } from '../options/connection.js';
+import type { Target } from '../options/connection-options.js';
 import { EXIT, exitCodeOfError, exitCodeOfSignal, orUserError } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
-import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-asked.js';
-import { kindOfChild } from '../prune/removable.js';
-import type { CommandWork } from './command-work.js';
+import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-signals.js';
+import { kindOfChild } from '../prune/prunable-elections.js';
+import type { CommandWork } from './leader-command.js';
 
 /**
  * `waiting`: for its first term, or for the next. `finished`: all that is left is to stop and to exit with `exitCode`, within

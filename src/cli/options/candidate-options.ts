@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { checkId } from '../../platform/checks.js';
-import { checked, duration, wholeNumber } from './arguments.js';
+import { checked, duration, wholeNumber } from './argument-parsers.js';
 
 /** The options that `run` and `once` have in common: how to campaign in an election, and how to end the command. */
 export interface CandidateArguments {

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { EXIT, UserError } from './exit-codes.js';
 import { printError } from './output.js';
-import { changedVariables } from './utf8.js';
+import { changedVariables } from './refuse-non-utf8.js';
 
 /** @throws UserError on Windows */
 export function checkPosix(subcommand: string): void {

@@ -1,9 +1,20 @@
+import { parseRecord } from '../../election/record/election-record.js';
+import { parseLastRun } from '../../jobs/last-run.js';
+import { takeoverDelayMs } from '../../lease/failure-detector.js';
+import { kindOf, type NodeKind } from '../../overview/model/node-kind.js';
 import { byPath, childPath } from '../../platform/zookeeper-paths.js';
+import type { NodeData, TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { durationText } from '../process/output.js';
-import { type ElectionNodes, kindOfChild, lastingKindOf, pruneDecisionOf } from './removable.js';
-import type { Kept, KeptPath, PruneSearch, PruneTarget } from './removal.js';
-import { childrenOf, type NodeVisit, type ReadFamily, readNode, walk } from './walk.js';
+import type { Kept, KeptPath, PruneSearch, PruneTarget } from './remove-nodes.js';
+import {
+  childrenOf,
+  type NodeVisit,
+  type ReadFamily,
+  readNode,
+  type VisitedNode,
+  walk,
+} from './walk-tree.js';
 
 /**
  * The elections at `root` and below it that may be removed. It leaves out the elections in which groups of shards elect their planners: they
@@ -73,4 +84,117 @@ async function readParts(session: Session, { node, children }: ReadFamily): Prom
   if (parent === undefined) return { election: node, children, runLog: undefined };
   const names = (await childrenOf(session, parent)) ?? [];
   return { election: node, children, runLog: { parent, tasks: await readAll(parent.path, names) } };
+}
+
+/** What prune does with an election. */
+export type PruneDecision =
+  | {
+      readonly kind: 'removable';
+      /** Its last term. */
+      readonly term: number;
+      /** The time of its last change by the servers' clock, in milliseconds since 1970. */
+      readonly changedAtMs: number;
+      /** How long to wait after it was read, in milliseconds: until then a leader that ended uncleanly may act on its lease. */
+      readonly waitMs: number;
+      /** Whether the node stays, without its record. */
+      readonly isFolder: boolean;
+      /** Delete all of it, or, if anything has changed since it was read, nothing. */
+      readonly parts: readonly TransactionPart[];
+    }
+  | Kept;
+
+export interface PruneLimits {
+  /** This machine's time, in milliseconds since 1970. */
+  readonly nowMs: number;
+  /** An election that was changed later is kept. */
+  readonly olderThanMs: number;
+  /** Whether its path was given. If it has other nodes below it, it is a folder that became an election: its record goes, the folder stays. */
+  readonly isNamed?: boolean;
+}
+
+/** The record keeps a firing from running again in a replica that saw it, for `lateMs`. An hour is longer than most of these. */
+const RUNS_KEPT_MS = 60 * 60 * 1000;
+
+/**
+ * Whether an election may be removed: it has no candidates, and nothing below it but what Conclave has written for it.
+ *
+ * The removal deletes the record, too. Nothing needs its protection by then: after a term that ended uncleanly prune waits as a candidate
+ * would, and any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
+ */
+export function pruneDecisionOf(
+  nodes: ElectionNodes,
+  { nowMs, olderThanMs, isNamed }: PruneLimits,
+): PruneDecision {
+  const { election, children, runLog } = nodes;
+  const candidates = children.filter((name) => kindOfChild(name) === 'candidate').length;
+  if (candidates > 0) return { kind: 'kept', why: 'in-use', reason: 'it has candidates' };
+  const strangers = children.filter((name) => kindOfChild(name) === 'other');
+  const isFolder = strangers.length > 0;
+  if (isFolder && isNamed !== true)
+    return kept(`it has other nodes below it, ${strangers[0]} for one. Name it to make it a folder again`);
+  const tasks = runLog?.tasks ?? [];
+  const below = tasks.find(({ stat }) => stat.numChildren > 0);
+  if (below !== undefined) return kept(`${below.path} has nodes below it`);
+  if (runLog !== undefined && !isRunLog(runLog)) return kept(`${runLog.parent.path} is of another kind`);
+  const record = parseRecord(election.data, election.stat.version);
+  if (record.state === 'unreadable') return kept("its record can't be read");
+  const ranAtMs = Math.max(0, ...tasks.map(({ stat }) => stat.modifiedAtMs));
+  if (nowMs - ranAtMs < RUNS_KEPT_MS) return kept('a job ran less than an hour ago');
+  const changedAtMs = Math.max(election.stat.modifiedAtMs, ranAtMs);
+  if (nowMs - changedAtMs < olderThanMs)
+    return kept(`it was changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago`);
+  return {
+    kind: 'removable',
+    term: record.term,
+    changedAtMs,
+    waitMs: record.state === 'held' ? takeoverDelayMs(record.leaseMs) : 0,
+    isFolder,
+    parts: deletionsOf(nodes, isFolder),
+  };
+}
+
+function isRunLog({ parent, tasks }: NonNullable<ElectionNodes['runLog']>): boolean {
+  return parent.data.length === 0 && tasks.every(({ data }) => parseLastRun(data) !== undefined);
+}
+
+function kept(reason: string): Kept {
+  return { kind: 'kept', why: 'other', reason };
+}
+
+/** Deletes children first. The servers refuse to delete a node that got children or was written later. */
+function deletionsOf({ election, runLog }: ElectionNodes, isFolder: boolean): TransactionPart[] {
+  const runs = runLog === undefined ? [] : [...runLog.tasks, runLog.parent];
+  const deletion = ({ path, stat: { version } }: VisitedNode) => ({ kind: 'delete', path, version }) as const;
+  const { path, stat } = election;
+  const last: TransactionPart = isFolder
+    ? { kind: 'set', path, version: stat.version, data: Buffer.alloc(0) }
+    : deletion(election);
+  return [...runs.map(deletion), last];
+}
+
+/** All persistent nodes of an election, as they were read, and the names of all its children. */
+export interface ElectionNodes {
+  /** The election's own node, which has its record. */
+  readonly election: VisitedNode;
+  readonly children: readonly string[];
+  /** The run log of jobs: its parent, and a node for each job. */
+  readonly runLog: { readonly parent: VisitedNode; readonly tasks: readonly VisitedNode[] } | undefined;
+}
+
+/** The child of an election below which `conclave/jobs` notes the runs, unless it was given another path. */
+const RUN_LOG = 'cron';
+
+/** Candidates and their heartbeat nodes. */
+const EPHEMERAL = /^_[ch]_/;
+
+/** The kind of an election's child, by its name. */
+export function kindOfChild(name: string): 'candidate' | 'run-log' | 'other' {
+  if (EPHEMERAL.test(name)) return 'candidate';
+  return name === RUN_LOG ? 'run-log' : 'other';
+}
+
+/** The kind of a node by what stays below it: an election is one that was led, since candidates alone leave nothing to remove. */
+export function lastingKindOf({ data, stat }: NodeData, children: readonly string[]): NodeKind['name'] {
+  const names = children.filter((name) => kindOfChild(name) !== 'candidate');
+  return kindOf({ data, version: stat.version, names }).name;
 }

@@ -1,10 +1,10 @@
 import { furtherNames, kindOf } from '../../overview/model/node-kind.js';
-import { parseSeats } from '../../queue/agreed-number.js';
-import type { TransactionPart } from '../../session/protocol/records.js';
+import { parseSeats } from '../../queue/agreed-seats.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { durationText } from '../process/output.js';
-import type { Kept, KeptPath, PruneSearch, PruneTarget } from './removal.js';
-import { type ReadFamily, walk } from './walk.js';
+import type { Kept, KeptPath, PruneSearch, PruneTarget } from './remove-nodes.js';
+import { type ReadFamily, walk } from './walk-tree.js';
 
 /**
  * The paths of locks below `root` that may be removed. The root itself stays.

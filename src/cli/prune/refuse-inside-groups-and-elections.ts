@@ -1,8 +1,8 @@
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import { lastingKindOf } from './removable.js';
-import { type ReadFamily, readFamily } from './walk.js';
+import { lastingKindOf } from './prunable-elections.js';
+import { type ReadFamily, readFamily } from './walk-tree.js';
 
 /**
  * The record of a shard looks like that of an election, so only the nodes above it tell the two apart. A record that was deleted and made

@@ -1,9 +1,9 @@
-import type { OverviewState } from '../../overview/model/views.js';
+import type { OverviewState } from '../../overview/model/view-types.js';
 import { printable } from '../../platform/printable.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { LiveScreen } from '../process/live-screen.js';
 import { printError } from '../process/output.js';
-import { itemJson, type ShownItem } from './shown-item.js';
+import { itemJson, type ShownItem } from './shown-items.js';
 import { cutToWidth } from './text-table.js';
 
 /** What is watched, at one moment. */

@@ -1,10 +1,10 @@
 import { NextLeaderWatch } from '../../election/candidates/next-leader-watch.js';
 import { readRecord } from '../../election/record/read-record.js';
-import { releaseTerm } from '../../election/term/release.js';
+import { releaseTerm } from '../../election/term/release-term.js';
 import type { ReleasableClaim } from '../../election/term/term.js';
 import { NodeLostError, SessionExpiredError } from '../../errors.js';
-import { RecordLostError } from '../../lease/beating-node.js';
-import { LockNode } from '../../lease/lock-node.js';
+import { RecordLostError } from '../../lease/node-with-heartbeat.js';
+import { LockNode } from '../../lease/own-node.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import { parseEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import type { ConnectSource } from '../../session/connection/server-list.js';

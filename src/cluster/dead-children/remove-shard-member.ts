@@ -1,7 +1,7 @@
 import { abortable } from '../../platform/async/promises.js';
 import { heartbeatPathOf, parseEntry } from '../../queue/names-and-order.js';
 import { isUnanswered } from '../../session/operations.js';
-import type { TransactionPart } from '../../session/protocol/records.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { isOutdated } from '../../session/versioned-records.js';
 import { announcement, tombstone } from '../../shards/members/join-and-leave.js';

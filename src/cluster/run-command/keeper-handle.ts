@@ -7,15 +7,16 @@ import type { Environment } from '../../platform/injected-environment.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { type Clock, sleep, type Timer } from '../../platform/time/clock.js';
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
-import { isBelowKeeper, MARK } from './below-keeper.js';
-import type {
-  CommandLease,
-  CommandLine,
-  ExitCleanup,
-  KeeperCommand,
-  KeeperEvent,
+import { PosixSession } from './command-processes.js';
+import {
+  type CommandLease,
+  type CommandLine,
+  type ExitCleanup,
+  isBelowKeeper,
+  type KeeperCommand,
+  type KeeperEvent,
+  MARK,
 } from './keeper-messages.js';
-import { PosixSession } from './posix-session.js';
 import { hasVariable, pauseBeforePollMs, readProcesses } from './process-table.js';
 
 /** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */

@@ -51,3 +51,14 @@ export type KeeperEvent =
   | { readonly is: 'lease-running-out' } // The lease wasn't renewed in time: the command is being ended.
   | { readonly is: 'exited'; readonly code: number | null; readonly signal: NodeJS.Signals | null } // Descendants may be left.
   | { readonly is: 'gone' }; // Nothing of the command runs any more. The keeper's last message.
+
+/** The mark of a keeper, in the environment of its command: it finds a command whose start the keeper hasn't reported. */
+export const MARK = 'CONCLAVE_KEEPER';
+
+/**
+ * Whether this process belongs to the command of a keeper. That keeper's signals reach the process session of its command, and nothing that
+ * has a session of its own. So all that this process starts has to be in that session, or has to end as soon as this process is killed.
+ */
+export function isBelowKeeper(): boolean {
+  return process.env[MARK] !== undefined;
+}

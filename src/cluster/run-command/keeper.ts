@@ -13,7 +13,8 @@ import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { readingFirst, SystemClock, sleep } from '../../platform/time/clock.js';
 import { msUntil } from '../../platform/time/machine-instant.js';
 import { killMarginMs } from './command-deadlines.js';
-import { endingWithParent } from './ending-with-parent.js';
+import { endingWithParent } from './command-prefixes.js';
+import { PosixSession } from './command-processes.js';
 import type {
   CommandLease,
   CommandLine,
@@ -23,7 +24,6 @@ import type {
 } from './keeper-messages.js';
 import { KeptCommand } from './kept-command.js';
 import { leaveStandardStreams, outliveTerminals } from './outlive-terminal.js';
-import { PosixSession } from './posix-session.js';
 import { readProcess } from './process-table.js';
 
 // Terminals, service managers and ending containers signal every process. The keeper has to stay until the command is gone.

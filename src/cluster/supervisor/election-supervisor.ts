@@ -16,6 +16,16 @@ import { showAs } from '../../public-class/shown-in-console.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { TermLoss } from './cleanup-hook.js';
+import {
+  type ElectionSupervisorEvents,
+  type EmitEvent,
+  SUPERVISOR_EVENTS,
+} from './election-supervisor-events.js';
+import {
+  type ElectionSupervisorOptions,
+  type ResolvedSupervisorOptions,
+  resolveSupervisorOptions,
+} from './election-supervisor-options.js';
 import { type Health, healthOf } from './health.js';
 import { resolveShutdown, SHUTDOWN_CHECKS, type ShutdownOptions } from './signal-shutdown.js';
 import {
@@ -26,12 +36,6 @@ import {
   whatIsLeft,
 } from './supervised-elector.js';
 import { SupervisionLoop } from './supervision-loop.js';
-import { type ElectionSupervisorEvents, type EmitEvent, SUPERVISOR_EVENTS } from './supervisor-events.js';
-import {
-  type ElectionSupervisorOptions,
-  type ResolvedSupervisorOptions,
-  resolveSupervisorOptions,
-} from './supervisor-options.js';
 
 /**
  * Keeps one candidate in an election, over the loss of any term and the end of any session. It opens a session, joins the queue,

@@ -15,7 +15,7 @@ import { stackLines } from '../../platform/logging/logged-error.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import { printOnStandardError } from '../../platform/logging/lossy-output.js';
 import type { Clock } from '../../platform/time/clock.js';
-import { isGuarded } from '../dead-children/guardian-link.js';
+import { isGuarded } from '../dead-children/register-with-guardian.js';
 
 /** The part that all shutdowns pass to their clean-up hooks. */
 export interface ShutdownTime {

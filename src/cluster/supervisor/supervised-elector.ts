@@ -5,11 +5,11 @@ import { SessionExpiredError, type StopWait } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
-import { registerWithGuardian } from '../dead-children/guardian-link.js';
+import { registerWithGuardian } from '../dead-children/register-with-guardian.js';
 import type { TermLoss } from './cleanup-hook.js';
+import type { EmitEvent } from './election-supervisor-events.js';
+import type { ResolvedSupervisorOptions } from './election-supervisor-options.js';
 import type { ShutdownProgress } from './signal-shutdown.js';
-import type { EmitEvent } from './supervisor-events.js';
-import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 import type { Participation, SupervisorState } from './supervisor-state.js';
 
 export interface CandidacyPort {

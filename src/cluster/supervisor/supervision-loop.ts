@@ -21,10 +21,10 @@ import { sleep } from '../../platform/time/clock.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { callCleanup, type EndedAttempt } from './cleanup-hook.js';
-import type { LoopOptions } from './loop-options.js';
-import { SessionSequence } from './session-sequence.js';
+import type { Restart } from './election-supervisor-events.js';
 import { type ResolvedShutdown, type ShutdownPort, SignalShutdown } from './signal-shutdown.js';
-import type { Restart } from './supervisor-events.js';
+import type { LoopOptions } from './supervision-loop-options.js';
+import { SupervisorSessions } from './supervisor-sessions.js';
 import type { Loss, Participation, SupervisorState } from './supervisor-state.js';
 
 /** The reason with which a stop interrupts what the loop waits for. Never seen outside. */
@@ -54,7 +54,7 @@ export interface LoopPort<P> {
  * stopped, by a call or by a signal.
  */
 export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
-  readonly sessions: SessionSequence;
+  readonly sessions: SupervisorSessions;
   /** It outlasts participations. A loss counts for it. */
   readonly backoff: LostTermBackoff;
   readonly #options: LoopOptions<L>;
@@ -72,7 +72,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     this.#options = options;
     this.#port = port;
     this.backoff = new LostTermBackoff(options.environment, options.logger);
-    this.sessions = new SessionSequence(options, (error) => {
+    this.sessions = new SupervisorSessions(options, (error) => {
       this.#reportedBySession = error;
       port.report(error);
     });

@@ -1,6 +1,6 @@
 import type { QueueEntry } from '../../queue/names-and-order.js';
 import type { NameTest } from '../../session/protocol/child-names.js';
-import { isLease, LONGEST_LEASE_MS } from '../record/record.js';
+import { isLease, LONGEST_LEASE_MS } from '../record/election-record.js';
 
 /**
  * The uuid of a candidate. It has version 8, which RFC 9562 leaves to its users, and carries the facts that a leader needs about the

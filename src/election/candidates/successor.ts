@@ -1,5 +1,5 @@
 import type { QueueEntry } from '../../queue/names-and-order.js';
-import type { NodeData } from '../../session/protocol/records.js';
+import type { NodeData } from '../../session/protocol/multi-and-stats.js';
 import { candidateIdOf } from './candidate.js';
 import { leaseOf } from './candidate-uuid.js';
 

@@ -1,10 +1,10 @@
 import { heartbeatNodeOf, queueOf } from '../../queue/names-and-order.js';
 import { ifThere } from '../../session/operations.js';
-import { hasSession, type NodeData } from '../../session/protocol/records.js';
+import { hasSession, type NodeData } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from '../candidates/candidate.js';
 import { inOrderOfLeading } from '../candidates/order-by-priority.js';
-import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './read-at-once.js';
+import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './leader-snapshot.js';
 
 /** Reads the candidates and the leader of an election from the servers. Writes nothing. */
 export class ElectionReader {

@@ -1,9 +1,9 @@
 import { InvalidStateError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
-import { parseSeats } from '../../queue/agreed-number.js';
+import { parseSeats } from '../../queue/agreed-seats.js';
 import type { Session } from '../../session/session.js';
 import { answeredOver, seenAs } from '../../session/versioned-records.js';
-import { parseRecord, type SeenRecord } from './record.js';
+import { parseRecord, type SeenRecord } from './election-record.js';
 
 /**
  * The record of an election as it is now.

@@ -1,5 +1,5 @@
 import { type DemotionReason, SessionExpiredError } from '../../errors.js';
-import { RecordLostError } from '../../lease/beating-node.js';
+import { RecordLostError } from '../../lease/node-with-heartbeat.js';
 import { isRefusal } from '../../lease/own-node.js';
 import type { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, whenSettled } from '../../platform/async/promises.js';

@@ -1,10 +1,10 @@
 import { type DemotionReason, TermEndedError } from '../../errors.js';
-import { type BeatingNode, RecordLostError } from '../../lease/beating-node.js';
 import { mayBeReplaced } from '../../lease/failure-detector.js';
 import { type GuardedTransaction, HolderTransaction } from '../../lease/guarded-transaction.js';
-import { OpenWork, type Overrun } from '../../lease/open-work.js';
+import { type NodeWithHeartbeat, RecordLostError } from '../../lease/node-with-heartbeat.js';
 import { handleOf, type TermHandle } from '../../lease/term-handle.js';
 import { type LossReason, Validity } from '../../lease/validity.js';
+import { type Overrun, WorkWhileHeld } from '../../lease/work-while-held.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
@@ -40,8 +40,8 @@ export class ElectedTerm extends Validity implements Term {
   /** By the session's clock. */
   readonly beganAt: number;
   readonly #clock: Clock;
-  readonly #node: BeatingNode;
-  readonly #work: OpenWork<'lead' | 'waitUntil'>;
+  readonly #node: NodeWithHeartbeat;
+  readonly #work: WorkWhileHeld<'lead' | 'waitUntil'>;
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
@@ -56,7 +56,7 @@ export class ElectedTerm extends Validity implements Term {
    */
   constructor(
     claim: Claim,
-    node: BeatingNode,
+    node: NodeWithHeartbeat,
     clock: Clock,
     onLoss: (reason: DemotionReason, cause?: Error) => void,
     onWorkFailed: (cause: unknown) => void,
@@ -70,7 +70,7 @@ export class ElectedTerm extends Validity implements Term {
     this.#node = node;
     this.#onLoss = onLoss;
     const election = node.absolutePath.slice(0, node.absolutePath.lastIndexOf('/'));
-    this.#work = new OpenWork(this, election, node, clock, onWorkFailed);
+    this.#work = new WorkWhileHeld(this, election, node, clock, onWorkFailed);
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {

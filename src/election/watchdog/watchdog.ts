@@ -58,7 +58,7 @@ export class Watchdog {
     this.#deadline.clear();
     // Loaded only when a watchdog is used, because loading takes time.
     const threads = process.getBuiltinModule('node:worker_threads');
-    const worker: Worker = new threads.Worker(new URL('./thread.js', import.meta.url), {
+    const worker: Worker = new threads.Worker(new URL('./watchdog-thread.js', import.meta.url), {
       workerData: this.#deadline.memory,
       // The application's --import and --require, also those of NODE_OPTIONS, would run in the thread, and could end it.
       execArgv: [],

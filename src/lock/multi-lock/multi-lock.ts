@@ -1,10 +1,10 @@
 import { InvalidOptionError, LockTimeoutError } from '../../errors.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
-import { type AcquireOptions, checkAcquireOptions, type Lock } from '../lock.js';
 import type { GrantHold } from '../lock-hold.js';
+import { type AcquireOptions, checkAcquireOptions, type Lock } from '../lock-interface.js';
 import { QueueLock } from '../queue-lock.js';
-import { runUnder } from '../reentrancy.js';
+import { runUnder } from '../reentrant-grant.js';
 import { MultiHold } from './multi-hold.js';
 
 /**

@@ -1,10 +1,10 @@
 import type { CleanupReport } from '../../cluster/dead-children/session-guardian.js';
 import type { ClusterSupervisor } from '../../cluster/workers/cluster-supervisor.js';
 import type { WorkerExit } from '../../cluster/workers/worker-slot.js';
-import type { Collector, CollectorPort } from '../model/collector.js';
-import { type FamilyName, WORKER_LABEL } from '../model/families.js';
+import type { Collector, CollectorPort } from '../model/collector-interface.js';
 import { Measurements, type MetricsSnapshot, merged, type Series, withLabel } from '../model/measurements.js';
-import { countError } from './session-taps.js';
+import { type FamilyName, WORKER_LABEL } from '../model/metric-families.js';
+import { countError } from './session-measurements.js';
 import { askWorkers } from './worker-metrics.js';
 
 /** Measures the parent of workers, and gathers the workers' own metrics. */

@@ -9,10 +9,10 @@ import { settledWithin } from '../../platform/async/promises.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { parseEntry } from '../../queue/names-and-order.js';
 import type { Session } from '../../session/session.js';
-import { ago, type Collector, type CollectorPort } from '../model/collector.js';
-import type { FamilyName } from '../model/families.js';
+import { ago, type Collector, type CollectorPort } from '../model/collector-interface.js';
 import { type Labels, Measurements, type MetricsSnapshot, type Series } from '../model/measurements.js';
-import { countError, hookCalled, SessionTaps } from './session-taps.js';
+import type { FamilyName } from '../model/metric-families.js';
+import { countError, hookCalled, SessionMeasurements } from './session-measurements.js';
 
 /** The events that count as transitions. */
 const TRANSITIONS = new Set(['waiting', 'elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped']);
@@ -23,7 +23,7 @@ export class ElectionCollector implements Collector {
   readonly #source: ElectionSupervisor | LeaderElector;
   readonly #labels: Labels;
   readonly #measurements: Measurements;
-  readonly #sessions: SessionTaps;
+  readonly #sessions: SessionMeasurements;
   readonly #port: CollectorPort;
   readonly #untap: () => void;
   #untapElector: (() => void) | undefined;
@@ -37,7 +37,7 @@ export class ElectionCollector implements Collector {
     this.#labels = { election: source.path, id: source.id };
     this.#measurements = new Measurements(this.#labels, (...value) => port.observed(...value));
     this.#measurements.begin('conclave_takeover_waits_total', 'conclave_overruns_total');
-    this.#sessions = new SessionTaps(this.#measurements, this.#labels);
+    this.#sessions = new SessionMeasurements(this.#measurements, this.#labels);
     this.#term = source.term?.number ?? 0;
     this.#untap = source.tap((event, ...args) => this.#heard(event, args));
     if (source instanceof ElectionSupervisor) {

@@ -1,7 +1,7 @@
 import { LeaderElector } from '../../election/leader-elector.js';
 import type { JobReport } from '../../jobs/job.js';
 import type { LeaderJobs } from '../../jobs/leader-jobs.js';
-import type { Collector, CollectorPort } from '../model/collector.js';
+import type { Collector, CollectorPort } from '../model/collector-interface.js';
 import { type Labels, Measurements, type MetricsSnapshot, merged } from '../model/measurements.js';
 
 /** The outcomes that each job may have: they count from 0, so that the first one shows. */

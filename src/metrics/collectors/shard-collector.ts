@@ -1,9 +1,9 @@
 import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
 import type { ShardSupervisor } from '../../shards/supervisor/shard-supervisor.js';
-import type { Collector, CollectorPort } from '../model/collector.js';
-import type { FamilyName } from '../model/families.js';
+import type { Collector, CollectorPort } from '../model/collector-interface.js';
 import { type Labels, Measurements, type MetricsSnapshot, type Series } from '../model/measurements.js';
-import { countError, hookCalled, SessionTaps } from './session-taps.js';
+import type { FamilyName } from '../model/metric-families.js';
+import { countError, hookCalled, SessionMeasurements } from './session-measurements.js';
 
 type Membership = NonNullable<ShardSupervisor['membership']>;
 
@@ -15,7 +15,7 @@ export class ShardCollector implements Collector {
   readonly #source: ShardSupervisor;
   readonly #labels: Labels;
   readonly #measurements: Measurements;
-  readonly #sessions: SessionTaps;
+  readonly #sessions: SessionMeasurements;
   readonly #port: CollectorPort;
   readonly #untap: () => void;
   /**
@@ -32,7 +32,7 @@ export class ShardCollector implements Collector {
     this.#measurements = new Measurements(this.#labels, (...value) => port.observed(...value));
     this.#measurements.begin('conclave_shard_moves_total', 'conclave_overruns_total');
     this.#measurements.begin('conclave_hook_failures_total');
-    this.#sessions = new SessionTaps(this.#measurements, this.#labels);
+    this.#sessions = new SessionMeasurements(this.#measurements, this.#labels);
     this.#untap = source.tap((event, ...args) => this.#heard(event, args));
     if (source.membership !== undefined) this.#sessions.follow(source.membership.session);
   }

@@ -1,7 +1,6 @@
-import { listenToGuardians, type ParentChannel } from '../../cluster/dead-children/guardian-link.js';
+import { listenToGuardians, type ParentChannel } from '../../cluster/dead-children/register-with-guardian.js';
 import { deferred, ignore, settledWithin } from '../../platform/async/promises.js';
 import type { Clock } from '../../platform/time/clock.js';
-import { FAMILIES, isFamilyName } from '../model/families.js';
 import {
   type HistogramValue,
   type Labels,
@@ -9,6 +8,7 @@ import {
   merged,
   type Series,
 } from '../model/measurements.js';
+import { FAMILIES, isFamilyName } from '../model/metric-families.js';
 
 /** The part of a child process that {@link askWorkers} uses. */
 export interface WorkerChannel {

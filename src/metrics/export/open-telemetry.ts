@@ -1,6 +1,6 @@
-import type { MeasuredHookCall, MeasuredTerm, MeasurementListener } from '../model/collector.js';
-import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from '../model/families.js';
+import type { MeasuredHookCall, MeasuredTerm, MeasurementListener } from '../model/collector-interface.js';
 import type { Labels, MetricsSnapshot } from '../model/measurements.js';
+import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from '../model/metric-families.js';
 
 /** The part of OpenTelemetry's `Meter` that Conclave uses. */
 export interface Meter {

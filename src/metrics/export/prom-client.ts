@@ -1,5 +1,5 @@
-import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
 import { countOf, type Labels, type MetricsSnapshot, merged, type Series } from '../model/measurements.js';
+import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/metric-families.js';
 
 /** The part of prom-client's `Registry` that Conclave uses. */
 export interface PromClientRegistry {

@@ -1,5 +1,5 @@
-import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
 import { countOf, type Labels, type MetricsSnapshot, type Series } from '../model/measurements.js';
+import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/metric-families.js';
 
 /** The media type of the text that {@link prometheusText} returns. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

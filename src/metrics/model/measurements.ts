@@ -1,4 +1,4 @@
-import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from './families.js';
+import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from './metric-families.js';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -1,11 +1,11 @@
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { leaseOf, priorityOf } from '../../election/candidates/candidate-uuid.js';
 import { preferredSuccessor } from '../../election/candidates/order-by-priority.js';
-import type { ReadRecord } from '../../election/record/record.js';
+import type { ReadRecord } from '../../election/record/election-record.js';
 import type { QueueEntry } from '../../queue/names-and-order.js';
+import { PastTerms } from './past-terms.js';
 import { shownData, shownId } from './read-limits.js';
-import { Terms } from './terms.js';
-import type { CandidateView, ElectionView, LeaderView, NextView, TransitionView } from './views.js';
+import type { CandidateView, ElectionView, LeaderView, NextView, TransitionView } from './view-types.js';
 
 /** A record as it was read. */
 export interface DatedRecord {
@@ -37,7 +37,7 @@ const NO_FACTS: ElectionFacts = {
 export class ElectionModel {
   readonly path: string;
   #facts = NO_FACTS;
-  readonly #terms = new Terms();
+  readonly #terms = new PastTerms();
   /** By the names of leaders' nodes, when their newest heartbeat was committed. */
   readonly #heartbeats = new Map<string, number>();
   #isUnreadable = false;

@@ -1,6 +1,6 @@
 import type { ShardMember } from '../../shards/observer/group-view.js';
 import { shownData, shownId } from './read-limits.js';
-import type { GroupChange, GroupView, MoveView, TransitionView } from './views.js';
+import type { GroupChange, GroupView, MoveView, TransitionView } from './view-types.js';
 
 /** A group of shards as it was read. */
 export interface GroupFacts {

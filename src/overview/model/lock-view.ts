@@ -1,7 +1,7 @@
 import type { QueueEntry } from '../../queue/names-and-order.js';
 import type { NodeKind } from './node-kind.js';
 import { shownData, shownId } from './read-limits.js';
-import type { LockView } from './views.js';
+import type { LockView } from './view-types.js';
 
 export type LockKind = Extract<NodeKind, { readonly capacity: number }>;
 

@@ -1,6 +1,6 @@
 import { leaseOf } from '../../election/candidates/candidate-uuid.js';
-import { parseRecord } from '../../election/record/record.js';
-import { parseSeats } from '../../queue/agreed-number.js';
+import { parseRecord } from '../../election/record/election-record.js';
+import { parseSeats } from '../../queue/agreed-seats.js';
 import { parseLockEntry, type QueueEntry } from '../../queue/names-and-order.js';
 import { hasPartsOfGroup } from '../../shards/stored/group-paths.js';
 import { saysThatItIsGroup } from '../../shards/stored/shard-list.js';

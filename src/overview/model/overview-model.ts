@@ -14,7 +14,7 @@ import type {
   OverviewState,
   ServerView,
   TransitionView,
-} from './views.js';
+} from './view-types.js';
 
 /** Is notified of everything that one session reads below a root. */
 export interface TreeListener {

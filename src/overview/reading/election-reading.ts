@@ -1,15 +1,14 @@
 import { type Candidate, parseCandidate } from '../../election/candidates/candidate.js';
-import { parseRecord } from '../../election/record/record.js';
+import { parseRecord } from '../../election/record/election-record.js';
 import { parseEntry, type QueueEntry, queueOf } from '../../queue/names-and-order.js';
 import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
-import { hasSession, type NodeData } from '../../session/protocol/records.js';
+import { hasSession, type NodeData } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import type { DatedRecord } from '../model/election-model.js';
 import type { NodeKind } from '../model/node-kind.js';
 import { LIMITS } from '../model/read-limits.js';
-import { PACE_MS } from './paced-reads.js';
-import { QueueContents } from './queue-reading.js';
-import type { Reading } from './reader-resources.js';
+import { QueueContents } from './lock-reading.js';
+import { PACE_MS, type Reading } from './reader-resources.js';
 
 /**
  * Reads an election: its candidates after each listing of its children, and its record when that changes. A record that has

@@ -1,11 +1,11 @@
 import { candidateIdOf } from '../../election/candidates/candidate.js';
-import { parseRecord } from '../../election/record/record.js';
+import { parseRecord } from '../../election/record/election-record.js';
 import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
-import type { NodeData } from '../../session/protocol/records.js';
+import type { NodeData } from '../../session/protocol/multi-and-stats.js';
 import { GroupReading } from '../../shards/observer/group-reading.js';
 import type { GroupView } from '../../shards/observer/group-view.js';
-import { parsePins } from '../../shards/stored/formats.js';
+import { parsePins } from '../../shards/stored/data-formats.js';
 import { GroupPaths } from '../../shards/stored/group-paths.js';
 import type { Reading } from './reader-resources.js';
 

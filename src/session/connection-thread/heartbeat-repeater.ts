@@ -15,7 +15,7 @@ import {
   PING_XID,
   XID_OFFSET,
 } from '../protocol/frame-layout.js';
-import { type PartOutcome, readOutcomes } from '../protocol/records.js';
+import { type PartOutcome, readOutcomes } from '../protocol/multi-and-stats.js';
 import type { Handling } from './frame-filter.js';
 
 /** A node that a heartbeat proves. */

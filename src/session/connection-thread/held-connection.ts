@@ -1,11 +1,11 @@
 import type { Environment } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { type MachineInstant, machineInstantIn } from '../../platform/time/machine-instant.js';
-import { openTransport, type Transport } from '../connection/transport.js';
+import { openTransport, type Transport } from '../connection/tcp-and-tls.js';
 import { FrameFilter } from './frame-filter.js';
 import { type Given, HeartbeatRepeater } from './heartbeat-repeater.js';
-import { type FromThread, type Opening, toSent } from './messages.js';
 import { looksEveryMs, StallWatch } from './stall-watch.js';
+import { type FromThread, type Opening, type ToThread, toSent } from './thread-messages.js';
 
 /** What a connection needs of its thread. */
 export interface HeldConnectionPort {
@@ -125,5 +125,46 @@ export class HeldConnection {
   #pass(bytes: Buffer): void {
     const copy = new Uint8Array(bytes);
     this.#port.post({ kind: 'data', id: this.#id, bytes: copy }, [copy.buffer]);
+  }
+}
+
+/** The connections that a thread holds. It does what the messages of the main thread ask for. */
+export class HeldConnections {
+  readonly #port: HeldConnectionPort;
+  readonly #connections = new Map<number, HeldConnection>();
+
+  constructor(port: HeldConnectionPort) {
+    this.#port = {
+      ...port,
+      post: (message, transferred) => {
+        if (message.kind === 'closed') this.#connections.delete(message.id);
+        port.post(message, transferred);
+      },
+    };
+  }
+
+  take(message: ToThread): void {
+    switch (message.kind) {
+      case 'open':
+        return this.#open(message);
+      case 'write':
+        return this.#connections.get(message.id)?.write(message.bytes);
+      case 'give':
+        return this.#connections.get(message.id)?.give(message.given);
+      case 'destroy':
+        return this.#connections.get(message.id)?.destroy();
+      case 'ask':
+        return this.#port.post({ kind: 'here' });
+    }
+  }
+
+  #open(message: ToThread & { kind: 'open' }): void {
+    const { id, kind: _, ...opening } = message;
+    try {
+      this.#connections.set(id, new HeldConnection(id, opening, this.#port));
+    } catch (error) {
+      this.#port.post({ kind: 'failed', id, error: toSent(error) });
+      this.#port.post({ kind: 'closed', id });
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
-import type { ConnectionSocket, Repeats } from '../connection/transport.js';
+import type { ConnectionSocket, Repeats } from '../connection/tcp-and-tls.js';
 import type { Given } from './heartbeat-repeater.js';
-import { type FromThread, fromSent, type ToThread } from './messages.js';
+import { type FromThread, fromSent, type ToThread } from './thread-messages.js';
 
 type Post = (message: ToThread, transferred?: ArrayBuffer[]) => void;
 

@@ -2,8 +2,8 @@ import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { ConnectionLossError, describe } from '../../errors.js';
 import { microtask } from '../../platform/async/promises.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
-import type { FromThread, Opening, ToThread } from './messages.js';
 import { RemoteSocket } from './remote-socket.js';
+import type { FromThread, Opening, ToThread } from './thread-messages.js';
 
 /** A running thread. `asked`: it has to show by an answer that it lives. */
 interface Running {
@@ -160,7 +160,7 @@ function failure(why: string, cause?: unknown): ConnectionLossError {
 export function startThread(): Worker {
   // Loaded only when it is used, because loading takes time.
   const threads = process.getBuiltinModule('node:worker_threads');
-  return new threads.Worker(new URL('./thread.js', import.meta.url), threadOptions(process.env));
+  return new threads.Worker(new URL('./thread-main.js', import.meta.url), threadOptions(process.env));
 }
 
 /** Without the application's --import and --require, also those of NODE_OPTIONS: they would run in the thread, and could end it. */

@@ -19,7 +19,7 @@ import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { CLOSED, CLOSED_AT_ONCE, HandshakeLostError, isClosing, SessionGoneError } from './connection-end.js';
 import { type Reply, type ReplyReceiver, ServerReply } from './reply.js';
-import type { ConnectionSocket, Repeats, Transport } from './transport.js';
+import type { ConnectionSocket, Repeats, Transport } from './tcp-and-tls.js';
 
 /** A request that was sent. It keeps only the parts that its answer needs, since there may be very many. */
 interface Pending extends LinkedListNode<Pending> {

@@ -3,7 +3,7 @@ import type { LeaseInstant } from '../../platform/time/clock.js';
 import type { Reply } from '../connection/reply.js';
 import type { GivenHeartbeat, HeldNode } from '../connection-thread/heartbeat-repeater.js';
 import { inHeartbeats } from '../protocol/frame-layout.js';
-import type { PartResult, TransactionPart } from '../protocol/records.js';
+import type { PartResult, TransactionPart } from '../protocol/multi-and-stats.js';
 import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
 
 /** A node that heartbeats prove. */

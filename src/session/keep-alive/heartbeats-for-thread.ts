@@ -2,7 +2,7 @@ import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { type HeartbeatTimes, heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
 import type { Connection } from '../connection/connection.js';
-import type { Repeats } from '../connection/transport.js';
+import type { Repeats } from '../connection/tcp-and-tls.js';
 import type { Given, GivenHeartbeat, RepeatAnswer } from '../connection-thread/heartbeat-repeater.js';
 import { type HeartbeatBatch, heldNode, type ProvenNode } from './heartbeat-batch.js';
 

@@ -5,7 +5,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Reply } from '../connection/reply.js';
 import { NodeWatch } from '../node-watch.js';
 import type { ChildNames } from '../protocol/child-names.js';
-import type { NodeData } from '../protocol/records.js';
+import type { NodeData } from '../protocol/multi-and-stats.js';
 import type { Change } from '../protocol/requests.js';
 import type { Session } from '../session.js';
 import type { Watcher } from '../watch-registry.js';

@@ -8,7 +8,7 @@ import type { Access, AccessEntry } from './acl.js';
 import { ChildNames } from './child-names.js';
 import { SASL, serverError } from './error-codes.js';
 import { AUTH_XID, XID_OFFSET } from './frame-layout.js';
-import * as records from './records.js';
+import * as records from './multi-and-stats.js';
 
 /**
  * ZooKeeper's wire protocol: turns requests into bytes and bytes into replies, with `bigint` for 64-bit fields. Only this file

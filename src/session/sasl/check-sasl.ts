@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { InvalidOptionError, NOT_SHOWN } from '../../errors.js';
 import { isCredential, OF_CREDENTIALS } from '../../platform/checks.js';
 import { digestMd5 } from './digest-md5-exchange.js';
-import type { SaslMechanism } from './mechanism.js';
+import type { SaslMechanism } from './sasl-mechanism.js';
 
 const NAMES = ['username', 'password'] as const;
 

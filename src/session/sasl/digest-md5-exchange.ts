@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { AuthenticationError } from '../../errors.js';
-import { NONCE_COUNT, parseDirectives, proofsOf } from '../../wire/digest-md5.js';
-import type { SaslExchange, SaslPassword } from './mechanism.js';
+import { NONCE_COUNT, parseDirectives, proofsOf } from '../../wire/digest-md5-proofs.js';
+import type { SaslExchange, SaslPassword } from './sasl-mechanism.js';
 
 /**
  * The client's half of DIGEST-MD5 (RFC 2831): it answers a challenge, and checks that the server knows the password, too. Errors say

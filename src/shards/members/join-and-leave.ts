@@ -3,11 +3,11 @@ import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Contender } from '../../queue/contender.js';
-import { joinWithHeartbeats } from '../../queue/join.js';
+import { joinWithHeartbeats } from '../../queue/join-queue.js';
 import { parseEntry } from '../../queue/names-and-order.js';
-import type { TransactionPart } from '../../session/protocol/records.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
-import { type MemberData, serializeMember } from '../stored/formats.js';
+import { type MemberData, serializeMember } from '../stored/data-formats.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 
 const NO_DATA = Buffer.alloc(0);

@@ -9,9 +9,9 @@ import { heartbeatNodeOf, parseEntry, type QueueEntry, queueOf } from '../../que
 import { NodeWatch } from '../../session/node-watch.js';
 import { isUnanswered } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
-import { hasSession, type TransactionPart } from '../../session/protocol/records.js';
+import { hasSession, type TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
-import { type MemberData, parseMember } from '../stored/formats.js';
+import { type MemberData, parseMember } from '../stored/data-formats.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import { announcement } from './join-and-leave.js';
 

@@ -4,9 +4,9 @@ import { ignore } from '../../platform/async/promises.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
-import type { TransactionPart } from '../../session/protocol/records.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
-import { type MemberReport, NO_REPORT, serializeReport } from '../stored/formats.js';
+import { type MemberReport, NO_REPORT, serializeReport } from '../stored/data-formats.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import type { GroupShards } from '../stored/shard-list.js';
 

@@ -1,4 +1,4 @@
-import { serializeHome } from '../stored/formats.js';
+import { serializeHome } from '../stored/data-formats.js';
 import { type GroupPaths, uuidOf } from '../stored/group-paths.js';
 import type { GroupShards } from '../stored/shard-list.js';
 import type { HomeNode } from './join-and-leave.js';

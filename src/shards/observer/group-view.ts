@@ -4,7 +4,7 @@ import {
   withMember,
   withoutMember,
 } from '../../platform/collections/lists-and-sets.js';
-import type { MemberData } from '../stored/formats.js';
+import type { MemberData } from '../stored/data-formats.js';
 import type { ShardList } from '../stored/shard-list.js';
 
 /** A member of a group of shards, as others see it. The same object for as long as an observer sees it. */

@@ -3,9 +3,9 @@ import { type Abortable, onAbort } from '../../platform/async/lazy-abort-control
 import { nextTick } from '../../platform/time/timers.js';
 import { LostRequest } from '../../session/connection/connection-end.js';
 import { isUnanswered } from '../../session/operations.js';
-import type { TransactionPart } from '../../session/protocol/records.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
-import { serializeOwned } from '../stored/formats.js';
+import { serializeOwned } from '../stored/data-formats.js';
 
 /** What a publisher publishes, and where. */
 export interface PublisherOptions {
@@ -32,7 +32,7 @@ type PublisherState =
 const MOST_BYTES = 200_000; // Beside 256 records in a transaction, of which ZooKeeper takes 1 MB.
 
 /**
- * Publishes which shards a member owns. Observers read that, and so may the planner, in place of the records (`planner/read-input.ts`).
+ * Publishes which shards a member owns. Observers read that, and so may the planner, in place of the records (`planner/read-facts.ts`).
  * A publication informs, and nothing else: the records say who owns what, and no claim reads a publication.
  */
 export class OwnedShardsPublisher {

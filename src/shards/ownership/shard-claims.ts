@@ -2,7 +2,7 @@ import type { Claim } from '../../election/term/term.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
-import type { TransactionPart } from '../../session/protocol/records.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import { BlockedShards } from './blocked-shards.js';

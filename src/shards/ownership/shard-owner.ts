@@ -6,8 +6,8 @@ import type { Contender } from '../../queue/contender.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import type { ShardList } from '../stored/shard-list.js';
+import { OwnedShard, type ShardListener } from './owned-shard.js';
 import { OwnedShardsPublisher } from './owned-shards-publisher.js';
-import { OwnedShard, type ShardListener } from './shard.js';
 import { ShardClaims } from './shard-claims.js';
 import { ShardRecords } from './shard-records.js';
 

@@ -1,4 +1,4 @@
-import { parseRecord, type ReadRecord, serializeRecord } from '../../election/record/record.js';
+import { parseRecord, type ReadRecord, serializeRecord } from '../../election/record/election-record.js';
 import type { Claim } from '../../election/term/term.js';
 import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
@@ -7,7 +7,7 @@ import { inBatches } from '../../platform/collections/lists-and-sets.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
-import type { TransactionPart } from '../../session/protocol/records.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import {
   MOST_PARTS,

@@ -1,4 +1,4 @@
-import type { Facts } from './read-input.js';
+import type { Facts } from './read-facts.js';
 
 /** A shard that passes from a member that owns it to one that is to prepare for it first. Members are named by their nodes. */
 export interface Handover {

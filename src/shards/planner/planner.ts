@@ -5,13 +5,13 @@ import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { MemberWatch, SeenMember } from '../members/member-watch.js';
-import { NO_REPORT, serializePlan } from '../stored/formats.js';
-import { assign } from './assignment.js';
-import { EarlyEnds } from './early-ends.js';
+import { NO_REPORT, serializePlan } from '../stored/data-formats.js';
 import { type Handover, HandoverWaits, handoversOf } from './handover-waits.js';
-import { HomeClocks, hasServed, homesByShard, type SeenHome } from './home-clocks.js';
+import { hasServed, homesByShard, KeptHomes, type SeenHome } from './kept-homes.js';
+import { assign } from './plan-with-refusals.js';
 import { type PlanChange, writePlans } from './plan-writer.js';
-import { type Facts, type FactsSource, ownersOf, readFacts } from './read-input.js';
+import { type Facts, type FactsSource, ownersOf, readFacts } from './read-facts.js';
+import { ShortLivedMembers } from './short-lived-members.js';
 import { followWakeUps } from './wake-up-node.js';
 
 /** What a planner needs. */
@@ -40,8 +40,8 @@ export class Planner {
   /** Whether records name no members but those that are there, as far as was read in this term. */
   #knowsTheGone = false;
   readonly #handovers = new HandoverWaits();
-  readonly #homes = new HomeClocks();
-  readonly #earlyEnds = new EarlyEnds();
+  readonly #homes = new KeptHomes();
+  readonly #earlyEnds = new ShortLivedMembers();
   /** The ids of the members whose shards wait for them. */
   #awaited: ReadonlySet<string> = new Set();
   /** Until a plan is due though nothing is written. */

@@ -1,4 +1,4 @@
-import { registerWithGuardian } from '../../cluster/dead-children/guardian-link.js';
+import { registerWithGuardian } from '../../cluster/dead-children/register-with-guardian.js';
 import { LeaderElector } from '../../election/leader-elector.js';
 import type { Term } from '../../election/term/term.js';
 import { WorkOverrunError } from '../../errors.js';

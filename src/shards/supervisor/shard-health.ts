@@ -1,6 +1,6 @@
 import { type HealthTimes, outsideHealth } from '../../cluster/supervisor/health.js';
 import type { SupervisorState } from '../../cluster/supervisor/supervisor-state.js';
-import type { Membership } from './membership.js';
+import type { SupervisedMember } from './supervised-member.js';
 
 /** The condition of a `ShardSupervisor`, for a health check. */
 export interface ShardHealth {
@@ -28,7 +28,7 @@ export interface ShardHealth {
 
 /** What a membership says of itself. */
 export type MembershipCondition = Pick<
-  Membership,
+  SupervisedMember,
   'session' | 'isMember' | 'isPlanner' | 'owned' | 'ending' | 'lacking'
 >;
 

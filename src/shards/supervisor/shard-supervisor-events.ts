@@ -1,8 +1,8 @@
 import type { CleanupAttempt, CleanupHook } from '../../cluster/supervisor/cleanup-hook.js';
-import type { Restart } from '../../cluster/supervisor/supervisor-events.js';
+import type { Restart } from '../../cluster/supervisor/election-supervisor-events.js';
 import type { ShardEndReason } from '../../errors.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
-import type { Shard } from '../ownership/shard.js';
+import type { Shard } from '../ownership/owned-shard.js';
 
 /** The events of a `ShardSupervisor`. They only inform you. For safety use `shard.signal`, `shard.isHeld()` and the hooks. */
 export interface ShardSupervisorEvents {

@@ -3,13 +3,13 @@ import {
   LOOP_CHECKS,
   resolveLoopOptions,
   WITHIN_LOOP,
-} from '../../cluster/supervisor/loop-options.js';
+} from '../../cluster/supervisor/supervision-loop-options.js';
 import { InvalidOptionError } from '../../errors.js';
 import { type ChecksOf, checkFunction, checkMs, readOptions } from '../../platform/checks.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import { type RetryOptions, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
-import type { Shard } from '../ownership/shard.js';
+import type { Shard } from '../ownership/owned-shard.js';
 import { ShardList } from '../stored/shard-list.js';
 import type { ComingShard } from './preparations.js';
 import type { LostShards, ShardCleanupHook } from './shard-supervisor-events.js';

@@ -16,9 +16,8 @@ import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
-import type { Shard } from '../ownership/shard.js';
+import type { Shard } from '../ownership/owned-shard.js';
 import { FailedShardBackoff } from './failed-shard-backoff.js';
-import { Membership } from './membership.js';
 import { type ShardHealth, shardHealthOf } from './shard-health.js';
 import {
   type LostShards,
@@ -30,6 +29,7 @@ import {
   resolveShardOptions,
   type ShardSupervisorOptions,
 } from './shard-supervisor-options.js';
+import { SupervisedMember } from './supervised-member.js';
 
 /** What a shutdown passes to its clean-up hook. */
 export interface ShardShutdown extends ShutdownTime {
@@ -80,7 +80,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
   /** The member's name. */
   readonly id: string;
   readonly #options: ResolvedShardOptions;
-  readonly #loop: SupervisionLoop<LostShards, Membership>;
+  readonly #loop: SupervisionLoop<LostShards, SupervisedMember>;
   readonly #refusals: FailedShardBackoff;
 
   /** @throws InvalidOptionError if an option is wrong */
@@ -90,7 +90,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
     const { environment } = this.#options;
     this.id = this.#options.id;
     this.#refusals = new FailedShardBackoff(environment, () => this.#loop.participation?.refusalsChanged());
-    this.#loop = new SupervisionLoop<LostShards, Membership>(this.#options, {
+    this.#loop = new SupervisionLoop<LostShards, SupervisedMember>(this.#options, {
       participate: (session) => this.#participate(session),
       isFinal: (error) => error instanceof ShardsMismatchError,
       onSettled: (membership) => membership.noteEnd(this.#loop.backoff),
@@ -106,9 +106,9 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
     });
   }
 
-  #participate(session: Session): Membership {
+  #participate(session: Session): SupervisedMember {
     const { logger } = this.#options;
-    const membership = new Membership(session, this.#options, this.#refusals, {
+    const membership = new SupervisedMember(session, this.#options, this.#refusals, {
       onAcquired: (shard) => {
         logger.info(describeShard(shard), 'acquired');
         this.emit('acquired', shard);
@@ -263,7 +263,7 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
   }
 
   /** @internal What it takes part with now. */
-  get membership(): Pick<Membership, 'session' | 'owned' | 'shardCount'> | undefined {
+  get membership(): Pick<SupervisedMember, 'session' | 'owned' | 'shardCount'> | undefined {
     return this.#loop.participation;
   }
 
@@ -283,7 +283,7 @@ function describeShard({ id, number, token }: Shard): object {
 }
 
 /** What holds up the stop of a member. */
-function holdUpOfMembership({ ending }: Pick<Membership, 'ending'>): StopWait {
+function holdUpOfMembership({ ending }: Pick<SupervisedMember, 'ending'>): StopWait {
   const working = ending.filter(({ shard }) => shard.workCount > 0).map(({ shard }) => shard.id);
   const [first] = working;
   if (first === undefined) return { by: 'servers', what: 'the shards still have to be given back' };

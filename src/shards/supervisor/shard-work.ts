@@ -3,7 +3,7 @@ import { ignore } from '../../platform/async/promises.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
 import { sleep } from '../../platform/time/clock.js';
-import type { OwnedShard, Shard } from '../ownership/shard.js';
+import type { OwnedShard, Shard } from '../ownership/owned-shard.js';
 
 /** Work that has run for so long was well: if it fails then, that is its first failure. */
 export const LONG_RUN_MS = 60_000;

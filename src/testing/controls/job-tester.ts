@@ -3,7 +3,7 @@ import type { Term } from '../../election/term/term.js';
 import type { LeaderJobs } from '../../jobs/leader-jobs.js';
 import { ignore } from '../../platform/async/promises.js';
 import { EmbeddedZooKeeper } from '../embedded-zookeeper.js';
-import { nextEvent } from './waiting.js';
+import { nextEvent } from './wait-for-events.js';
 
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 

@@ -7,7 +7,7 @@ import { type Clock, SystemClock, type Timer } from '../../platform/time/clock.j
 import { setImmediate } from '../../platform/time/timers.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
-import { checkWaitOptions, type WaitOptions, waitedTooLong } from './waiting.js';
+import { checkWaitOptions, type WaitOptions, waitedTooLong } from './wait-for-events.js';
 
 // After so many turns of the event loop without a byte in transit, all that a timer has started is done.
 const QUIET_TURNS = 8;

@@ -1,6 +1,6 @@
 import type { WireWriter } from '../../wire/jute.js';
+import { type Acl, type Identity, userName, type WatchNotice, type ZnodeStat } from './acl-and-stat.js';
 import { ERROR_CODES, EVENT, OP_CODE, PASSWORD_BYTES, XID } from './op-codes.js';
-import { type Acl, type Identity, userName, type WatchNotice, type ZnodeStat } from './records.js';
 
 /** Writes the part of a reply after its header. */
 export type Body = (out: WireWriter) => void;

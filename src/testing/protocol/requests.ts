@@ -1,6 +1,6 @@
 import { WireError, type WireReader } from '../../wire/jute.js';
+import type { GivenAcl } from './acl-and-stat.js';
 import { LONGEST_PACKET_BYTES, OP_CODE, PASSWORD_BYTES } from './op-codes.js';
-import type { GivenAcl } from './records.js';
 
 const LENGTH_BYTES = 4;
 

@@ -3,8 +3,8 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { WireError, WireReader, type WireWriter } from '../../wire/jute.js';
 import type { Faults } from '../controls/faults.js';
+import type { Identity, WatchNotice } from '../protocol/acl-and-stat.js';
 import { ERROR_CODES } from '../protocol/op-codes.js';
-import type { Identity, WatchNotice } from '../protocol/records.js';
 import {
   type ReplyParts,
   tokenBody,

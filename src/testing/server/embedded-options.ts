@@ -13,9 +13,9 @@ import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
 import { type Clock, SystemClock } from '../../platform/time/clock.js';
 import { isOfAnotherCopy } from '../../public-class/instance-brand.js';
 import { isKerberosName } from '../state/acl.js';
-import type { SaslUsers } from '../state/sasl.js';
+import { DIALECTS, type Dialect } from '../state/dialects.js';
+import type { SaslUsers } from '../state/sasl-digest-md5.js';
 import { REQUIRED_SCHEMES, type RequiredScheme } from '../state/state-machine.js';
-import { DIALECTS, type Dialect } from '../state/zookeeper-release.js';
 
 /** Options of an {@link EmbeddedZooKeeper}. All times are in milliseconds. */
 export interface EmbeddedZooKeeperOptions {

@@ -4,8 +4,8 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { WireWriter } from '../../wire/jute.js';
 import { Faults } from '../controls/faults.js';
 import { PASSWORD_BYTES } from '../protocol/op-codes.js';
+import { TRAITS } from '../state/dialects.js';
 import { type Moment, type Security, StateMachine } from '../state/state-machine.js';
-import { TRAITS } from '../state/zookeeper-release.js';
 import {
   ClientConnection,
   type ConnectionHost,

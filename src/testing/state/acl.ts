@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
+import { type Acl, type GivenAcl, type Identity, userName } from '../protocol/acl-and-stat.js';
 import { fail, PERMISSION_BIT } from '../protocol/op-codes.js';
-import { type Acl, type GivenAcl, type Identity, userName } from '../protocol/records.js';
 
 export type Permission = keyof typeof PERMISSION_BIT;
 

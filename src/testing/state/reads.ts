@@ -12,10 +12,10 @@ import {
 } from '../protocol/replies.js';
 import type { NodeRead, ReadOperation, SetWatches } from '../protocol/requests.js';
 import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
+import type { Traits } from './dialects.js';
 import type { Client } from './session-table.js';
 import type { WatchTable } from './watch-table.js';
 import { existing, type Znode, type ZnodeTree } from './znode-tree.js';
-import type { Traits } from './zookeeper-release.js';
 
 /** The state that reads need; the state machine has it. */
 export interface Readable {

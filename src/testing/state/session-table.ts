@@ -1,4 +1,4 @@
-import type { Identity } from '../protocol/records.js';
+import type { Identity } from '../protocol/acl-and-stat.js';
 import type { WatchingClient } from './watch-table.js';
 
 export interface SessionRecord {

@@ -1,7 +1,7 @@
-import type { Acl, Identity, WatchNotice } from '../protocol/records.js';
+import type { Acl, Identity, WatchNotice } from '../protocol/acl-and-stat.js';
 import { isAllowed } from './acl.js';
+import { TRAITS, type Traits } from './dialects.js';
 import { parentOf, visible } from './znode-tree.js';
-import { TRAITS, type Traits } from './zookeeper-release.js';
 
 /** A change of a node, and the access lists that say which clients may learn of it. */
 export type TreeChange =

@@ -1,3 +1,4 @@
+import type { Acl, ZnodeStat } from '../protocol/acl-and-stat.js';
 import {
   CONTAINER_OWNER,
   CREATE_FLAGS,
@@ -7,10 +8,10 @@ import {
   NO_OWNER,
   OP_CODE,
 } from '../protocol/op-codes.js';
-import type { Acl, ZnodeStat } from '../protocol/records.js';
 import { type Body, createdBody, type PartReply, partsBody, statBody } from '../protocol/replies.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from '../protocol/requests.js';
 import { type AclAuthor, requireAccess, resolveAcl } from './acl.js';
+import { TRAITS, type Traits } from './dialects.js';
 import type { TreeChange } from './watch-table.js';
 import {
   existing,
@@ -23,7 +24,6 @@ import {
   type Znode,
   type ZnodeTree,
 } from './znode-tree.js';
-import { TRAITS, type Traits } from './zookeeper-release.js';
 
 /** The client that writes, and its transaction. */
 export interface Author extends AclAuthor {

@@ -1,5 +1,5 @@
+import type { Acl, ZnodeStat } from '../protocol/acl-and-stat.js';
 import { CONTAINER_OWNER, fail, NO_OWNER } from '../protocol/op-codes.js';
-import type { Acl, ZnodeStat } from '../protocol/records.js';
 import { OPEN_ACL, READ_ONLY_ACL } from './acl.js';
 
 /** The transaction that a change belongs to. */

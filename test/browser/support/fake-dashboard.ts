@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { DashboardChange, DashboardState } from '../../../src/dashboard/api.js';
+import type { DashboardChange, DashboardState } from '../../../src/dashboard/api-types.js';
 import { pageCsp, pageHtml } from '../../../src/dashboard/page-html.js';
 
 export interface Post {

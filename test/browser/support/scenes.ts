@@ -1,4 +1,4 @@
-import type { DashboardState, ElectionView } from '../../../src/dashboard/api.js';
+import type { DashboardState, ElectionView } from '../../../src/dashboard/api-types.js';
 import { electionOf, groupOf, lockOf, ROOT, stateOf } from './views.js';
 
 const SECOND = 1_000;

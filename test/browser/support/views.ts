@@ -6,7 +6,7 @@ import type {
   LeaderView,
   LockView,
   TermView,
-} from '../../../src/dashboard/api.js';
+} from '../../../src/dashboard/api-types.js';
 
 export const ROOT = '/elections';
 const MINUTE = 60_000;

@@ -35,7 +35,7 @@ function fail({ how, forMs }: FailMessage): void {
 }
 
 // First, because a message without a listener of Conclave's would be lost.
-await import('../../../src/session/connection-thread/thread.js');
+await import('../../../src/session/connection-thread/thread-main.js');
 port.on('message', (message: FailMessage) => {
   if (message.kind === 'fail') setTimeout(() => fail(message), message.afterMs);
 });

@@ -1,5 +1,5 @@
 import { Session } from '../../../src/index.js';
-import type { PartResult, Stat, TransactionPart } from '../../../src/session/protocol/records.js';
+import type { PartResult, Stat, TransactionPart } from '../../../src/session/protocol/multi-and-stats.js';
 
 /** Receives a version of a node that a server has shown. */
 type OnShown = (path: string, stat: Stat) => void;

@@ -11,7 +11,7 @@ import {
   ShardSupervisor,
   type Term,
 } from '../../../src/index.js';
-import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
 import { countLeasesFromReplies } from '../../support/conclave/leases-from-replies.js';
 import { takeAwayTakeoverDelay } from '../../support/conclave/no-takeover-delay.js';
 import { Acting, type Actor } from './acting.js';

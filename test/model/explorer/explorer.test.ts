@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Step } from '../../../src/election/decide.js';
+import type { Step } from '../../../src/election/decide-next-step.js';
 import { type Bounds, explore, type Rules, SHIPPED } from './explorer.js';
 
 const NONE = { faults: 0, strangers: 0, isLedByLast: false };

@@ -1,10 +1,14 @@
 import type { FirstSuccessor } from '../../../src/election/candidates/successor.js';
-import * as shippedDecide from '../../../src/election/decide.js';
-import { parseRecord, type SeenRecord, serializeRecord } from '../../../src/election/record/record.js';
-import * as shippedTransitions from '../../../src/election/term/transactions.js';
+import * as shippedDecide from '../../../src/election/decide-next-step.js';
+import {
+  parseRecord,
+  type SeenRecord,
+  serializeRecord,
+} from '../../../src/election/record/election-record.js';
+import * as shippedTransitions from '../../../src/election/term/claim-and-release-writes.js';
 import { afterRead, type Sign, UNSEEN } from '../../../src/lease/failure-detector.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
-import type { TransactionPart } from '../../../src/session/protocol/records.js';
+import type { TransactionPart } from '../../../src/session/protocol/multi-and-stats.js';
 import { partsOf } from '../../../src/session/versioned-records.js';
 import { type Exploration, type Next, search } from './search.js';
 

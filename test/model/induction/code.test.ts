@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Successor } from '../../../src/election/candidates/successor.js';
-import { serializeRecord } from '../../../src/election/record/record.js';
+import { serializeRecord } from '../../../src/election/record/election-record.js';
 import {
   claimOf,
   emptyingOf,
@@ -8,12 +8,12 @@ import {
   leaveParts,
   releaseOf,
   takeoverParts,
-} from '../../../src/election/term/transactions.js';
-import { BeatingNode } from '../../../src/lease/beating-node.js';
+} from '../../../src/election/term/claim-and-release-writes.js';
 import { MISSING } from '../../../src/lease/failure-detector.js';
 import { HolderTransaction } from '../../../src/lease/guarded-transaction.js';
+import { NodeWithHeartbeat } from '../../../src/lease/node-with-heartbeat.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
-import type { TransactionPart } from '../../../src/session/protocol/records.js';
+import type { TransactionPart } from '../../../src/session/protocol/multi-and-stats.js';
 import { partsOf } from '../../../src/session/versioned-records.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { type NodeName, type Part, WRITES, type Write } from './writes.mjs';
@@ -41,7 +41,7 @@ const CHOSEN = {
   ...{ data: Buffer.from('{"id":"chosen"}'), version: VERSIONS.n, czxid: 1n },
 } as const;
 
-type Send = (node: BeatingNode) => unknown;
+type Send = (node: NodeWithHeartbeat) => unknown;
 
 const claiming = (ending: readonly TransactionPart[] = []) =>
   partsOf([claimOf(RECORD, { term: TERM_NUMBER + 1, node: OWN, leaseMs: LEASE_MS }, ending)]);
@@ -49,7 +49,7 @@ const silent = (version: number) => takeoverParts(QUEUE, HOLDER, { version });
 const passingOn = (ending: readonly TransactionPart[] = []) =>
   partsOf([handoverOf(RECORD, CHOSEN, TERM_NUMBER + 1, ending)]);
 
-const releasing = (successor: Successor | undefined, { deletions }: BeatingNode) =>
+const releasing = (successor: Successor | undefined, { deletions }: NodeWithHeartbeat) =>
   partsOf([releaseOf(RECORD, TERM_NUMBER, successor, deletions)]);
 
 /** How the shipped code sends each write. */
@@ -76,7 +76,7 @@ async function sentBy(send: Send): Promise<Part[]> {
   const session = await open();
   const sent = vi.spyOn(session, 'commit').mockImplementation(() => new Promise(() => undefined));
   const heartbeatPath = `${QUEUE}/${heartbeatNodeOf(OWN)}`;
-  const parts = send(BeatingNode.of(session, `${QUEUE}/${OWN}`, heartbeatPath));
+  const parts = send(NodeWithHeartbeat.of(session, `${QUEUE}/${OWN}`, heartbeatPath));
   return (Array.isArray(parts) ? parts : (sent.mock.lastCall?.[0] ?? [])).map(inWords);
 }
 

@@ -2,7 +2,7 @@ import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import type { Contender } from '../../../src/queue/contender.js';
-import { joinQueue } from '../../../src/queue/join.js';
+import { joinQueue } from '../../../src/queue/join-queue.js';
 import { parseLockEntry, queueOf } from '../../../src/queue/names-and-order.js';
 import { untilTurn } from '../../../src/queue/turn-wait.js';
 import { Session } from '../../../src/session/session.js';

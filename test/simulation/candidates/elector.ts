@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { registerWithGuardian } from '../../../src/cluster/dead-children/guardian-link.js';
+import { registerWithGuardian } from '../../../src/cluster/dead-children/register-with-guardian.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../src/platform/async/promises.js';

@@ -1,17 +1,16 @@
 import type { Socket } from 'node:net';
 import type { Worker } from 'node:worker_threads';
-import type { GuardianLink } from '../../../src/cluster/dead-children/guardian-link.js';
+import type { GuardianLink } from '../../../src/cluster/dead-children/register-with-guardian.js';
 import { QueuePlace } from '../../../src/election/queue-place.js';
-import { BeatingNode } from '../../../src/lease/beating-node.js';
-import { LockNode } from '../../../src/lease/lock-node.js';
-import { OwnNode } from '../../../src/lease/own-node.js';
+import { NodeWithHeartbeat } from '../../../src/lease/node-with-heartbeat.js';
+import { LockNode, OwnNode } from '../../../src/lease/own-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Server as Address, Environment } from '../../../src/platform/injected-environment.js';
 import type { Logger } from '../../../src/platform/logging/logger.js';
 import { isLater, type LeaseInstant } from '../../../src/platform/time/clock.js';
 import type { MachineInstant } from '../../../src/platform/time/machine-instant.js';
-import type { TransactionPart } from '../../../src/session/protocol/records.js';
+import type { TransactionPart } from '../../../src/session/protocol/multi-and-stats.js';
 import { Session } from '../../../src/session/session.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { Machine } from '../machine.js';
@@ -151,8 +150,8 @@ QueuePlace.prototype.claim = async function (step, signal) {
 
 const environments = new WeakMap<OwnNode, SimulatedEnvironment>();
 const { extendLease } = OwnNode.prototype as unknown as Pick<Inner, 'extendLease'>;
-const { prove } = BeatingNode.prototype as unknown as Pick<Inner, 'prove'>;
-const [lockNode, beatingNode] = [LockNode.of, BeatingNode.of];
+const { prove } = NodeWithHeartbeat.prototype as unknown as Pick<Inner, 'prove'>;
+const [lockNode, beatingNode] = [LockNode.of, NodeWithHeartbeat.of];
 
 /** What only the nodes themselves may call. */
 interface Inner {
@@ -168,8 +167,8 @@ LockNode.of = (session, path, sentAt) => {
   return node;
 };
 
-BeatingNode.of = (session, path, heartbeatPath) => {
-  const node = beatingNode.call(BeatingNode, session, path, heartbeatPath);
+NodeWithHeartbeat.of = (session, path, heartbeatPath) => {
+  const node = beatingNode.call(NodeWithHeartbeat, session, path, heartbeatPath);
   created(node, session, path);
   return node;
 };
@@ -192,8 +191,8 @@ function created(
   return environment;
 }
 
-Object.assign(BeatingNode.prototype, {
-  prove(this: BeatingNode, parts: readonly TransactionPart[] = []) {
+Object.assign(NodeWithHeartbeat.prototype, {
+  prove(this: NodeWithHeartbeat, parts: readonly TransactionPart[] = []) {
     const claiming = prove.call(this, parts);
     if (parts.length > 0) environments.get(this)?.onClaim();
     return claiming;

@@ -1,6 +1,6 @@
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
-import type { AcquireOptions } from '../../../src/lock/lock.js';
 import { GrantHold, type LockHold } from '../../../src/lock/lock-hold.js';
+import type { AcquireOptions } from '../../../src/lock/lock-interface.js';
 import type { MultiHold } from '../../../src/lock/multi-lock/multi-hold.js';
 import { MultiLock } from '../../../src/lock/multi-lock/multi-lock.js';
 import type { QueueLock } from '../../../src/lock/queue-lock.js';

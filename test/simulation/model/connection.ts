@@ -1,4 +1,4 @@
-import type { WatchNotice } from '../../../src/testing/protocol/records.js';
+import type { WatchNotice } from '../../../src/testing/protocol/acl-and-stat.js';
 import {
   type ReplyParts,
   writeConnectReply,

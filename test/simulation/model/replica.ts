@@ -2,6 +2,7 @@ import { ERROR_CODES, ErrorReply } from '../../../src/testing/protocol/op-codes.
 import type { Body } from '../../../src/testing/protocol/replies.js';
 import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../src/testing/state/acl.js';
+import { TRAITS } from '../../../src/testing/state/dialects.js';
 import { type TreeChange, WatchTable } from '../../../src/testing/state/watch-table.js';
 import {
   type Author,
@@ -11,7 +12,6 @@ import {
   writeBody,
 } from '../../../src/testing/state/writes.js';
 import { parentOf, ZnodeTree } from '../../../src/testing/state/znode-tree.js';
-import { TRAITS } from '../../../src/testing/state/zookeeper-release.js';
 import type { Transaction } from './transaction.js';
 
 /** The outcome of a transaction that a server has applied. */

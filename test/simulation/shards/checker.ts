@@ -1,5 +1,5 @@
-import { parseRecord } from '../../../src/election/record/record.js';
-import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { parseRecord } from '../../../src/election/record/election-record.js';
+import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
 import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import type { TreeChange } from '../../../src/testing/state/watch-table.js';
 import type { NodeReader } from '../committed-leaders.js';

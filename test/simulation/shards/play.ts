@@ -1,4 +1,4 @@
-import { LONGEST_PASSED_OVER_MS } from '../../../src/shards/planner/early-ends.js';
+import { LONGEST_PASSED_OVER_MS } from '../../../src/shards/planner/short-lived-members.js';
 import { begin, LONGEST_EPISODE_MS } from './faults.js';
 import type { ShardWorld } from './world.js';
 

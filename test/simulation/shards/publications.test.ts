@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { serializeRecord } from '../../../src/election/record/record.js';
-import { serializeOwned } from '../../../src/shards/stored/formats.js';
+import { serializeRecord } from '../../../src/election/record/election-record.js';
+import { serializeOwned } from '../../../src/shards/stored/data-formats.js';
 import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { GROUP } from './member-process.js';

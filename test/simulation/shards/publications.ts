@@ -1,6 +1,6 @@
-import { parseRecord } from '../../../src/election/record/record.js';
+import { parseRecord } from '../../../src/election/record/election-record.js';
 import { parseEntry } from '../../../src/queue/names-and-order.js';
-import { parseOwned } from '../../../src/shards/stored/formats.js';
+import { parseOwned } from '../../../src/shards/stored/data-formats.js';
 import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import type { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { GROUP } from './member-process.js';

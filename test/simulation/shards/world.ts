@@ -1,8 +1,8 @@
 import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
 import { parseLockEntry } from '../../../src/queue/names-and-order.js';
+import { plan } from '../../../src/shards/planner/balanced-plan.js';
 import { PREPARED_WAIT_MS } from '../../../src/shards/planner/handover-waits.js';
-import { plan } from '../../../src/shards/planner/plan.js';
-import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/formats.js';
+import { type Pins, parseHome, parsePins } from '../../../src/shards/stored/data-formats.js';
 import { GroupPaths, nodeNameOf } from '../../../src/shards/stored/group-paths.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import type { Random } from '../../support/seeded-random.js';

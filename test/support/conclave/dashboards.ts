@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { DashboardChange, DashboardState } from '../../../src/dashboard/api.js';
+import type { DashboardChange, DashboardState } from '../../../src/dashboard/api-types.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 

@@ -4,7 +4,7 @@ import type {
   ElectionView,
   LeaderView,
   OverviewState,
-} from '../../../src/overview/model/views.js';
+} from '../../../src/overview/model/view-types.js';
 
 export const NOW = 1_800_000_000_000;
 

@@ -1,5 +1,5 @@
-import type { Lock } from '../../../src/lock/lock.js';
 import type { LockHold } from '../../../src/lock/lock-hold.js';
+import type { Lock } from '../../../src/lock/lock-interface.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { deferred } from '../waiting.mjs';
 

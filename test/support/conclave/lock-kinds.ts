@@ -1,5 +1,5 @@
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
-import type { Lock } from '../../../src/lock/lock.js';
+import type { Lock } from '../../../src/lock/lock-interface.js';
 import { MultiLock } from '../../../src/lock/multi-lock/multi-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';

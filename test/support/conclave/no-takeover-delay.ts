@@ -1,4 +1,4 @@
-import type { KnownRecord } from '../../../src/election/decide.js';
+import type { KnownRecord } from '../../../src/election/decide-next-step.js';
 import { LeaderMonitor } from '../../../src/election/leader-monitor.js';
 
 /**

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { GroupView, OverviewChange } from '../../../src/overview/model/views.js';
+import type { GroupView, OverviewChange } from '../../../src/overview/model/view-types.js';
 import { Overview, type OverviewOptions } from '../../../src/overview/overview.js';
 import { SILENT } from '../silent-logger.mjs';
 

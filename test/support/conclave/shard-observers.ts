@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Session } from '../../../src/session/session.js';
-import { ShardObserver } from '../../../src/shards/observer/observer.js';
-import { serializeMember, serializeOwned } from '../../../src/shards/stored/formats.js';
+import { ShardObserver } from '../../../src/shards/observer/shard-observer.js';
+import { serializeMember, serializeOwned } from '../../../src/shards/stored/data-formats.js';
 import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';
 

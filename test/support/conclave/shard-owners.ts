@@ -1,11 +1,15 @@
 import { expect, onTestFinished } from 'vitest';
-import { parseRecord, type ReadRecord, serializeRecord } from '../../../src/election/record/record.js';
+import {
+  parseRecord,
+  type ReadRecord,
+  serializeRecord,
+} from '../../../src/election/record/election-record.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
 import type { Session } from '../../../src/session/session.js';
 import { joinGroup, leaveGroup } from '../../../src/shards/members/join-and-leave.js';
-import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
 import { ShardOwner } from '../../../src/shards/ownership/shard-owner.js';
-import { prepareGroup } from '../../../src/shards/shards-of-group.js';
+import { prepareGroup } from '../../../src/shards/read-and-resize-group.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import type { EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { startWithTestClock } from '../servers/embedded-with-test-clock.js';

@@ -1,4 +1,4 @@
-import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
 import type { ShardOwnerListener } from '../../../src/shards/ownership/shard-owner.js';
 
 /**

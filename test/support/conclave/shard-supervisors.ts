@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import type { Shard } from '../../../src/shards/ownership/shard.js';
+import type { Shard } from '../../../src/shards/ownership/owned-shard.js';
 import { ShardSupervisor } from '../../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../../src/shards/supervisor/shard-supervisor-options.js';
 import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';

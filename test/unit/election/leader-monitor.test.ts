@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { candidateUuid } from '../../../src/election/candidates/candidate-uuid.js';
 import { LeaderMonitor } from '../../../src/election/leader-monitor.js';
-import { serializeRecord } from '../../../src/election/record/record.js';
+import { serializeRecord } from '../../../src/election/record/election-record.js';
 import { MISSING } from '../../../src/lease/failure-detector.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
-import { joinWithHeartbeats } from '../../../src/queue/join.js';
+import { joinWithHeartbeats } from '../../../src/queue/join-queue.js';
 import { heartbeatNodeOf } from '../../../src/queue/names-and-order.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { LostTermBackoff } from '../../../src/election/lost-term-backoff.js';
-import { parseRecord } from '../../../src/election/record/record.js';
+import { parseRecord } from '../../../src/election/record/election-record.js';
 import type { DemotionReason } from '../../../src/errors.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
-import { parseRecord } from '../../../src/election/record/record.js';
+import { parseRecord } from '../../../src/election/record/election-record.js';
 import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';

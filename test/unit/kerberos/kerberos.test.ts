@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AuthenticationError, InvalidOptionError } from '../../../src/errors.js';
 import { type KerberosOptions, kerberos } from '../../../src/kerberos/index.js';
-import type { SaslExchange } from '../../../src/session/sasl/mechanism.js';
+import type { SaslExchange } from '../../../src/session/sasl/sasl-mechanism.js';
 import { FakeKerberos } from './fake-module.js';
 
 const SERVER = { host: 'zk1.example.com', port: 2181 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NoNodeError, ZooKeeperError } from '../../../src/errors.js';
 import { HeartbeatNode } from '../../../src/lease/heartbeat-node.js';
-import type { PartResult, Stat } from '../../../src/session/protocol/records.js';
+import type { PartResult, Stat } from '../../../src/session/protocol/multi-and-stats.js';
 
 const RAISE = { kind: 'set', path: '/h', data: Buffer.alloc(0) };
 const DELETION = { kind: 'delete', path: '/h' };

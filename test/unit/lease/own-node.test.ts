@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { LockNode } from '../../../src/lease/lock-node.js';
+import { LockNode } from '../../../src/lease/own-node.js';
 import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { Validity } from '../../../src/lease/validity.js';
 import { leaseStart } from '../../../src/platform/time/clock.js';

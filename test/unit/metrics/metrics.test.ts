@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
-import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/supervisor-options.js';
+import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/election-supervisor-options.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
 import { LeaderJobs } from '../../../src/jobs/leader-jobs.js';
 import type { Meter, Tracer } from '../../../src/metrics/export/open-telemetry.js';
 import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
-import { resizeGroup } from '../../../src/shards/shards-of-group.js';
+import { resizeGroup } from '../../../src/shards/read-and-resize-group.js';
 import { A_WHILE_MS, PATHS } from '../../support/conclave/group-members.js';
 import { startSupervisors } from '../../support/conclave/shard-supervisors.js';
 import { eventAfter, nextEvent } from '../../support/events.js';

@@ -1,9 +1,9 @@
 import { SetMetadata } from '@nestjs/common';
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
+import { InjectSupervisor, supervisorToken } from '../../../src/nestjs/injection-tokens.js';
 import { LeaderJob } from '../../../src/nestjs/leader-job.js';
 import { LeaderOnly } from '../../../src/nestjs/leader-only.js';
-import { InjectSupervisor, supervisorToken } from '../../../src/nestjs/tokens.js';
 import { application, decorate } from '../../support/conclave/nest.js';
 
 /** A term that runs work at the next turn. `endsAfter`: how often it says that it is held. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
-import { ElectionObserver } from '../../../src/election/observer/observer.js';
+import { ElectionObserver } from '../../../src/election/observer/election-observer.js';
 import { InvalidOptionError } from '../../../src/errors.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { checkPath, nearestName } from '../../../src/platform/checks.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { authenticate, type ShownCredentials } from '../../../src/session/authentication.js';
-import type { SaslMechanism } from '../../../src/session/sasl/mechanism.js';
+import type { SaslMechanism } from '../../../src/session/sasl/sasl-mechanism.js';
 
 const digest = (user: string) => ({ scheme: 'digest', credentials: `${user}:pw` });
 

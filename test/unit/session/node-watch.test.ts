@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../../src/errors.js';
-import { LockNode } from '../../../src/lease/lock-node.js';
+import { LockNode } from '../../../src/lease/own-node.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { NodeWatch } from '../../../src/session/node-watch.js';
-import type { NodeData } from '../../../src/session/protocol/records.js';
+import type { NodeData } from '../../../src/session/protocol/multi-and-stats.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 /** Opens two sessions, and makes a follower of the first session that records its notifications. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from '../../../src/errors.js';
 import { Chroot } from '../../../src/session/chroot.js';
 import { checkData, checkPart, checkVersion } from '../../../src/session/operation-arguments.js';
-import type { TransactionPart } from '../../../src/session/protocol/records.js';
+import type { TransactionPart } from '../../../src/session/protocol/multi-and-stats.js';
 
 const chroot = new Chroot('/app');
 

@@ -3,7 +3,7 @@ import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
-import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
 import { SETTLE_MS } from '../../../src/shards/planner/planner.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { A_WHILE_MS, GROUP, REPLACED_MS, startGroup, TIMES } from '../../support/conclave/group-members.js';

@@ -1,4 +1,4 @@
-import type { DashboardChange, DashboardState } from '../../api.js';
+import type { DashboardChange, DashboardState } from '../../api-types.js';
 
 /** The part of an EventSource that a stream uses. */
 export interface Source {

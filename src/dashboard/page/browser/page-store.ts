@@ -1,5 +1,5 @@
 import { ClockOffset } from '../../../platform/time/clock-offset.js';
-import type { DashboardChange, DashboardState } from '../../api.js';
+import type { DashboardChange, DashboardState } from '../../api-types.js';
 import { applyChange, type Model, modelOf } from '../model/apply-change.js';
 import type { StreamListener } from './event-stream.js';
 
@@ -99,4 +99,28 @@ export class PageStore implements StreamListener {
 
 function hasViews(change: DashboardChange): boolean {
   return Object.keys(change).some((key) => key !== 'now' && key !== 'heartbeats');
+}
+
+const TICK_MS = 1_000;
+
+/** Updates all times on the page once a second, while the page is visible. */
+export class Ticker {
+  readonly #ticked = new Set<() => void>();
+
+  start(): void {
+    setInterval(() => {
+      if (!document.hidden) this.tick();
+    }, TICK_MS);
+    document.addEventListener('visibilitychange', () => this.tick());
+  }
+
+  tick(): void {
+    for (const each of this.#ticked) each();
+  }
+
+  /** Calls `each` at each tick. Returns a function that ends this. */
+  add(each: () => void): () => void {
+    this.#ticked.add(each);
+    return () => this.#ticked.delete(each);
+  }
 }

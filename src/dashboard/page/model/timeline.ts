@@ -1,4 +1,4 @@
-import type { ElectionView, TermView } from '../../api.js';
+import type { ElectionView, TermView } from '../../api-types.js';
 
 /** The timeline draws only gaps of at least this length: a handover takes about a millisecond. The table has every gap. */
 export const SHOWN_GAP_MS = 100;

@@ -1,7 +1,7 @@
 import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import type { DashboardState } from '../../api.js';
-import type { Action } from '../browser/actions.js';
-import { hashOf, type Route, routeOf } from '../model/route.js';
+import type { DashboardState } from '../../api-types.js';
+import type { Action } from '../browser/send-action.js';
+import { hashOf, type Route, routeOf } from '../model/address-hash.js';
 import { CardGrids } from './cards/card-grids.js';
 import { Header, StaleBanner } from './header.js';
 import { type Page, PageContext, useChanges } from './page-context.js';
@@ -9,8 +9,8 @@ import { ConfirmDialog } from './panels/confirm-dialog.js';
 import { ElectionPanel } from './panels/election-panel.js';
 import { GroupPanel } from './panels/group-panel.js';
 import { LockPanel } from './panels/lock-panel.js';
-import { MissingPanel } from './panels/panel.js';
-import { Transitions } from './parts/list-of-changes.js';
+import { MissingPanel } from './panels/panel-frame.js';
+import { Transitions } from './parts/transition-list.js';
 import { Foreign } from './parts/untrusted-text.js';
 
 const MOST_TRANSITIONS = 25;

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { DashboardState, ServerView } from '../../api.js';
-import type { Scheme } from '../browser/scheme-choice.js';
-import { type Headline, headlineOf } from '../model/alarms.js';
-import { countText, durationText, timeText } from '../model/format.js';
+import type { DashboardState, ServerView } from '../../api-types.js';
+import type { Scheme } from '../browser/color-scheme.js';
+import { countText, durationText, timeText } from '../model/display-text.js';
+import { type Headline, headlineOf } from '../model/urgency-and-search.js';
 import { useIsDark, usePage } from './page-context.js';
 import { Ticking } from './parts/ticking.js';
 import { Foreign } from './parts/untrusted-text.js';

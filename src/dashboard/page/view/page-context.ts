@@ -1,15 +1,15 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useReducer } from 'preact/hooks';
-import type { GroupView } from '../../api.js';
-import type { Action } from '../browser/actions.js';
-import type { PageStore } from '../browser/page-store.js';
-import type { SchemeChoice, Ticker } from '../browser/scheme-choice.js';
+import type { GroupView } from '../../api-types.js';
+import type { ColorScheme } from '../browser/color-scheme.js';
+import type { PageStore, Ticker } from '../browser/page-store.js';
+import type { Action } from '../browser/send-action.js';
 
 /** The objects that all parts of the page use. */
 export interface Page {
   readonly store: PageStore;
   readonly ticker: Ticker;
-  readonly scheme: SchemeChoice;
+  readonly scheme: ColorScheme;
   readonly baseUrl: string;
   /** The dashboard shows the elections below this path. */
   readonly root: string;

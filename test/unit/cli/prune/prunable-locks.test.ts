@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideLock, furtherLocks } from '../../../../src/cli/prune/prunable-locks.js';
-import type { ReadFamily } from '../../../../src/cli/prune/walk.js';
-import { serializeRecord } from '../../../../src/election/record/record.js';
-import { serializeSeats } from '../../../../src/queue/agreed-number.js';
+import type { ReadFamily } from '../../../../src/cli/prune/walk-tree.js';
+import { serializeRecord } from '../../../../src/election/record/election-record.js';
+import { serializeSeats } from '../../../../src/queue/agreed-seats.js';
 
 const NO_DATA = Buffer.alloc(0);
 const CONTENDER = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000002';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { itemsOf } from '../../../../src/cli/status/items-and-table.js';
 import { ChangeLines, notesOf } from '../../../../src/cli/status/live-page.js';
-import type { ElectionView, OverviewState } from '../../../../src/overview/model/views.js';
+import { itemsOf } from '../../../../src/cli/status/shown-items.js';
+import type { ElectionView, OverviewState } from '../../../../src/overview/model/view-types.js';
 import { electionView, LEADER, NOW, stateOf } from '../../../support/conclave/election-views.js';
 
 function shown(elections: readonly ElectionView[], more: Partial<OverviewState> = {}) {

@@ -4,7 +4,7 @@ import { candidateOf, cleanUpSession } from '../../../../src/cluster/dead-childr
 import { openSessionOf } from '../../../../src/cluster/dead-children/guarded-process.js';
 import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
 import { LeaderElector } from '../../../../src/election/leader-elector.js';
-import { parseRecord, serializeRecord } from '../../../../src/election/record/record.js';
+import { parseRecord, serializeRecord } from '../../../../src/election/record/election-record.js';
 import type { ElectedTerm } from '../../../../src/election/term/elected-term.js';
 import { connectSource } from '../../../../src/session/connection/server-list.js';
 import { DEAD } from '../../../support/conclave/electors.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { CommandProcesses } from '../../../../src/cluster/run-command/command-processes.js';
 import { KeptCommand, type KeptCommandOptions } from '../../../../src/cluster/run-command/kept-command.js';
-import type { CommandProcesses } from '../../../../src/cluster/run-command/posix-session.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 const LEASE_MS = 1000;

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SessionLoss } from '../../../../src/cluster/supervisor/cleanup-hook.js';
 import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
-import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/supervisor-options.js';
+import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/election-supervisor-options.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import { type Deferred, deferred } from '../../../../src/platform/async/promises.js';
 import { sleep } from '../../../../src/platform/time/clock.js';

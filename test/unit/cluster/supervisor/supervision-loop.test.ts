@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
-import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/supervisor-options.js';
+import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/election-supervisor-options.js';
 import { ShardSupervisor } from '../../../../src/shards/supervisor/shard-supervisor.js';
 import { nextEvent } from '../../../../src/testing/index.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

@@ -6,7 +6,7 @@ import type {
   LeaderView,
   LockView,
   TermView,
-} from '../../../../src/dashboard/api.js';
+} from '../../../../src/dashboard/api-types.js';
 
 const time = fc.integer({ min: 1_000, max: 2_000_000 });
 const name = fc.constantFrom('a', 'b', 'c', 'd', '✕', '<b>', '__proto__', '');

@@ -6,7 +6,7 @@ import {
   mayHavePriority,
   priorityOf,
 } from '../../../../src/election/candidates/candidate-uuid.js';
-import { isLease, LONGEST_LEASE_MS } from '../../../../src/election/record/record.js';
+import { isLease, LONGEST_LEASE_MS } from '../../../../src/election/record/election-record.js';
 import {
   entryPrefix,
   heartbeatNodeOf,

@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GuardianLink } from '../../../../src/cluster/dead-children/guardian-link.js';
 import {
   decodeChildMessage,
   decodeGuardianMessage,
   encodeGuardianMessage,
 } from '../../../../src/cluster/dead-children/guardian-messages.js';
+import { GuardianLink } from '../../../../src/cluster/dead-children/register-with-guardian.js';
 import {
   askWorkers,
   decodeAnswer,

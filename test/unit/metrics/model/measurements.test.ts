@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FAMILIES, type FamilyName } from '../../../../src/metrics/model/families.js';
 import {
   countOf,
   type HistogramValue,
@@ -11,6 +10,7 @@ import {
   type Series,
   withLabel,
 } from '../../../../src/metrics/model/measurements.js';
+import { FAMILIES, type FamilyName } from '../../../../src/metrics/model/metric-families.js';
 
 const A = { election: '/a', id: 'one' };
 const B = { election: '/a', id: 'two' };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
-import { serializeRecord } from '../../../../src/election/record/record.js';
+import { serializeRecord } from '../../../../src/election/record/election-record.js';
 import { furtherNames, kindOf, type NodeKind } from '../../../../src/overview/model/node-kind.js';
-import { serializeSeats } from '../../../../src/queue/agreed-number.js';
+import { serializeSeats } from '../../../../src/queue/agreed-seats.js';
 import { entryPrefix, type Purpose } from '../../../../src/queue/names-and-order.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 

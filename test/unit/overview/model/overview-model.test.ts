@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { GroupFacts } from '../../../../src/overview/model/group-model.js';
 import { OverviewModel } from '../../../../src/overview/model/overview-model.js';
-import type { GroupView } from '../../../../src/overview/model/views.js';
+import type { GroupView } from '../../../../src/overview/model/view-types.js';
 
 const ignore = () => undefined;
 const openModel = () =>

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
-import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/supervisor-options.js';
+import type { ElectionSupervisorOptions } from '../../../../src/cluster/supervisor/election-supervisor-options.js';
 import { LeaderElector } from '../../../../src/election/leader-elector.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import { InvalidOptionError, StopPendingError } from '../../../../src/errors.js';

@@ -3,9 +3,9 @@ import tls, { type ConnectionOptions } from 'node:tls';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemEnvironment } from '../../../../src/platform/injected-environment.js';
-import type { FromThread, ToThread } from '../../../../src/session/connection-thread/messages.js';
 import { SessionThread } from '../../../../src/session/connection-thread/session-thread.js';
 import { ThreadHost, threadOptions } from '../../../../src/session/connection-thread/thread-host.js';
+import type { FromThread, ToThread } from '../../../../src/session/connection-thread/thread-messages.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { settle } from '../../../support/waiting.mjs';
 

@@ -6,7 +6,7 @@ import {
   type ProvenNode,
   type RaisedVersion,
 } from '../../../../src/session/keep-alive/heartbeat-batch.js';
-import type { PartResult, Stat, TransactionPart } from '../../../../src/session/protocol/records.js';
+import type { PartResult, Stat, TransactionPart } from '../../../../src/session/protocol/multi-and-stats.js';
 import { TransactionError } from '../../../../src/session/protocol/requests.js';
 import { instantAt, msOf } from '../../../support/lease-instant.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LeaseInstant } from '../../../../src/platform/time/clock.js';
 import type { Connection } from '../../../../src/session/connection/connection.js';
-import type { Repeats } from '../../../../src/session/connection/transport.js';
+import type { Repeats } from '../../../../src/session/connection/tcp-and-tls.js';
 import type { Given } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
 import type { ProvenNode, RaisedVersion } from '../../../../src/session/keep-alive/heartbeat-batch.js';
 import { KeepAlive } from '../../../../src/session/keep-alive/keep-alive.js';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { SessionClosedError, ZooKeeperError } from '../../../../src/errors.js';
-import { listingPauseMs, PACE_MS, ReadSlots } from '../../../../src/overview/reading/paced-reads.js';
+import { listingPauseMs, PACE_MS, ReadSlots } from '../../../../src/overview/reading/reader-resources.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import { CHILDREN, DATA, FollowedNode } from '../../../../src/session/observers/followed-node.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
-import type { NodeData } from '../../../../src/session/protocol/records.js';
+import type { NodeData } from '../../../../src/session/protocol/multi-and-stats.js';
 import type { Session } from '../../../../src/session/session.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AuthenticationError } from '../../../../src/errors.js';
 import { answerTo, checkProof, digestMd5 } from '../../../../src/session/sasl/digest-md5-exchange.js';
-import { challengeOf, verdictOn } from '../../../../src/testing/state/digest-md5.js';
+import { challengeOf, verdictOn } from '../../../../src/testing/state/sasl-digest-md5.js';
 
 const CHRIS = { username: 'chris', password: 'secret' };
 const IMAP = 'realm="elwood.innosoft.com",nonce="OA6MG9tEQGm2hh",qop="auth",algorithm=md5-sess,charset=utf-8';

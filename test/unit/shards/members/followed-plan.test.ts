@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { FollowedPlan } from '../../../../src/shards/members/followed-plan.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
-import { serializePlan } from '../../../../src/shards/stored/formats.js';
+import { serializePlan } from '../../../../src/shards/stored/data-formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { GROUP, PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
-import { serializeRecord } from '../../../../src/election/record/record.js';
+import { serializeRecord } from '../../../../src/election/record/election-record.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { ignore } from '../../../../src/platform/async/promises.js';
 import { heartbeatNodeOf } from '../../../../src/queue/names-and-order.js';
@@ -8,7 +8,7 @@ import type { ChildNames } from '../../../../src/session/protocol/child-names.js
 import { GroupMember, type GroupMemberListener } from '../../../../src/shards/group-member.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
-import { prepareGroup } from '../../../../src/shards/shards-of-group.js';
+import { prepareGroup } from '../../../../src/shards/read-and-resize-group.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { permitAll } from '../../../support/conclave/shard-owners.js';

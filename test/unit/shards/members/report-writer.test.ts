@@ -3,7 +3,7 @@ import { ZooKeeperError } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { ReportWriter } from '../../../../src/shards/members/report-writer.js';
-import { type MemberReport, NO_REPORT, parseReport } from '../../../../src/shards/stored/formats.js';
+import { type MemberReport, NO_REPORT, parseReport } from '../../../../src/shards/stored/data-formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';

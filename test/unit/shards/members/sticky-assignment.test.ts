@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StickyAssignment } from '../../../../src/shards/members/sticky-assignment.js';
-import { parseHome } from '../../../../src/shards/stored/formats.js';
+import { parseHome } from '../../../../src/shards/stored/data-formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS } from '../../../support/conclave/group-members.js';
 

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { OwnedShardsPublisher } from '../../../../src/shards/ownership/owned-shards-publisher.js';
-import { parseOwned } from '../../../../src/shards/stored/formats.js';
+import { parseOwned } from '../../../../src/shards/stored/data-formats.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/owned/member';

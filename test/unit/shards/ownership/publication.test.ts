@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
-import { parseOwned } from '../../../../src/shards/stored/formats.js';
+import type { OwnedShard } from '../../../../src/shards/ownership/owned-shard.js';
+import { parseOwned } from '../../../../src/shards/stored/data-formats.js';
 import { A_WHILE_MS, GROUP, startGroup } from '../../../support/conclave/group-members.js';
 
 /** A group, and what its members have published and written. */

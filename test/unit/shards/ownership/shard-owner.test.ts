@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
-import type { TransactionPart } from '../../../../src/session/protocol/records.js';
+import type { TransactionPart } from '../../../../src/session/protocol/multi-and-stats.js';
 import type { Session } from '../../../../src/session/session.js';
-import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
+import type { OwnedShard } from '../../../../src/shards/ownership/owned-shard.js';
 import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
 import { setUpOwners } from '../../../support/conclave/shard-owners.js';
 import { PERMISSION } from '../../../support/wire/operations.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
-import { readFacts } from '../../../../src/shards/planner/read-input.js';
+import { readFacts } from '../../../../src/shards/planner/read-facts.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS } from '../../../support/conclave/group-members.js';
 import { setUpOwners } from '../../../support/conclave/shard-owners.js';

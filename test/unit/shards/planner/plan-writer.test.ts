@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Term } from '../../../../src/election/term/term.js';
 import { TermEndedError, ZooKeeperError } from '../../../../src/errors.js';
-import type { TransactionPart } from '../../../../src/session/protocol/records.js';
+import type { TransactionPart } from '../../../../src/session/protocol/multi-and-stats.js';
 import { Session } from '../../../../src/session/session.js';
 import { writePlans } from '../../../../src/shards/planner/plan-writer.js';
 import { TIMES } from '../../../support/conclave/group-members.js';

@@ -6,7 +6,7 @@ import { deferred, ignore } from '../../../../src/platform/async/promises.js';
 import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
 import type { SeenShard, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
 import { Planner, SETTLE_MS } from '../../../../src/shards/planner/planner.js';
-import { serializeHome, serializeOwned } from '../../../../src/shards/stored/formats.js';
+import { serializeHome, serializeOwned } from '../../../../src/shards/stored/data-formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import type { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import {

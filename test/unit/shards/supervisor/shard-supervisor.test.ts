@@ -7,7 +7,7 @@ import {
   StopPendingError,
   WorkOverrunError,
 } from '../../../../src/errors.js';
-import type { Shard } from '../../../../src/shards/ownership/shard.js';
+import type { Shard } from '../../../../src/shards/ownership/owned-shard.js';
 import type { ShardLoss } from '../../../../src/shards/supervisor/shard-supervisor-events.js';
 import { A_WHILE_MS, PATHS, REPLACED_MS, TIMES } from '../../../support/conclave/group-members.js';
 import { startSupervisors } from '../../../support/conclave/shard-supervisors.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ShardFailedError } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
-import type { OwnedShard, Shard } from '../../../../src/shards/ownership/shard.js';
+import type { OwnedShard, Shard } from '../../../../src/shards/ownership/owned-shard.js';
 import { LONG_RUN_MS, ShardWork } from '../../../../src/shards/supervisor/shard-work.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import type { DashboardState } from '../../../api.js';
-import { electionTone, groupTone, lockTone, loudestFirst, matches } from '../../model/alarms.js';
-import { numberText } from '../../model/format.js';
-import type { Route } from '../../model/route.js';
-import { Card, type CardKind, GROUP_CARD, LOCK_CARD } from './cards.js';
+import type { DashboardState } from '../../../api-types.js';
+import type { Route } from '../../model/address-hash.js';
+import { numberText } from '../../model/display-text.js';
+import { electionTone, groupTone, lockTone, loudestFirst, matches } from '../../model/urgency-and-search.js';
 import { ELECTION_CARD } from './election-card.js';
+import { Card, type CardKind, GROUP_CARD, LOCK_CARD } from './lock-and-group-cards.js';
 
 /** More cards than a reader looks through. Search results and urgent views come first, so they are among the built cards. */
 const MOST_CARDS = 1_000;

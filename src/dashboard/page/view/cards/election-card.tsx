@@ -1,13 +1,13 @@
 import { memo } from 'preact/compat';
 import { useMemo, useRef } from 'preact/hooks';
-import type { ElectionView, LeaderView } from '../../../api.js';
-import { electionTone, leaderlessSince } from '../../model/alarms.js';
-import { ageText, countText, numberText, WHY_TEXT } from '../../model/format.js';
+import type { ElectionView, LeaderView } from '../../../api-types.js';
+import { ageText, countText, numberText, WHY_TEXT } from '../../model/display-text.js';
 import { boxesOf, isShown, rangeOf, type Timeline, timelineOf, viewBoxOf } from '../../model/timeline.js';
+import { electionTone, leaderlessSince } from '../../model/urgency-and-search.js';
 import { usePage, useTicks } from '../page-context.js';
 import { LeaseBar, Ticking } from '../parts/ticking.js';
 import { Foreign } from '../parts/untrusted-text.js';
-import type { CardKind } from './cards.js';
+import type { CardKind } from './lock-and-group-cards.js';
 
 const SHORT_WHY = { queue: 'by queue', priority: 'by priority', named: 'named' } as const;
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type Action, carryOut } from '../../browser/actions.js';
-import { nameOf } from '../../model/format.js';
+import { type Action, carryOut } from '../../browser/send-action.js';
+import { nameOf } from '../../model/display-text.js';
 import { usePage } from '../page-context.js';
 import { Foreign } from '../parts/untrusted-text.js';
 

@@ -1,13 +1,13 @@
 import { useRef } from 'preact/hooks';
-import type { CandidateView, ElectionView, TransitionView } from '../../../api.js';
-import { electionTone } from '../../model/alarms.js';
-import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/format.js';
+import type { CandidateView, ElectionView, TransitionView } from '../../../api-types.js';
+import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/display-text.js';
+import { electionTone } from '../../model/urgency-and-search.js';
 import { usePage } from '../page-context.js';
-import { Transitions } from '../parts/list-of-changes.js';
 import { LeaseBar, Ticking } from '../parts/ticking.js';
+import { Transitions } from '../parts/transition-list.js';
 import { Foreign } from '../parts/untrusted-text.js';
-import { Panel, Section, useMovingRows } from './panel.js';
-import { TermsTable, TimelineChart } from './terms.js';
+import { Panel, Section, useMovingRows } from './panel-frame.js';
+import { TermsTable, TimelineChart } from './terms-and-timeline.js';
 
 const STATE_TEXT: Readonly<Record<ElectionView['state'], string>> = {
   led: 'is led',

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { GroupView } from '../../../api.js';
-import { groupTone } from '../../model/alarms.js';
-import { countText, numberText, shortened, timeText, visibleText } from '../../model/format.js';
-import { memberStyle } from '../../model/member-slots.js';
+import type { GroupView } from '../../../api-types.js';
+import { countText, numberText, shortened, timeText, visibleText } from '../../model/display-text.js';
+import { memberStyle } from '../../model/member-colors.js';
 import { ownedCounts } from '../../model/shard-grid.js';
+import { groupTone } from '../../model/urgency-and-search.js';
 import { useIsDark, usePage } from '../page-context.js';
 import { ShardCanvas } from '../parts/shard-canvas.js';
 import { Foreign } from '../parts/untrusted-text.js';
-import { Panel, Section } from './panel.js';
+import { Panel, Section } from './panel-frame.js';
 
 const STATE_TEXT: Readonly<Record<GroupView['state'], string>> = {
   owned: 'Every shard has an owner.',

@@ -1,11 +1,11 @@
 import { useRef } from 'preact/hooks';
-import type { LockView } from '../../../api.js';
-import { lockTone } from '../../model/alarms.js';
-import { ageText, numberText } from '../../model/format.js';
-import { KIND_TEXT } from '../cards/cards.js';
+import type { LockView } from '../../../api-types.js';
+import { ageText, numberText } from '../../model/display-text.js';
+import { lockTone } from '../../model/urgency-and-search.js';
+import { KIND_TEXT } from '../cards/lock-and-group-cards.js';
 import { Ticking } from '../parts/ticking.js';
 import { Foreign } from '../parts/untrusted-text.js';
-import { Panel, Section, useMovingRows } from './panel.js';
+import { Panel, Section, useMovingRows } from './panel-frame.js';
 
 const MOST_ROWS = 200;
 

@@ -1,8 +1,8 @@
 import { memo } from 'preact/compat';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { GroupView } from '../../../api.js';
-import { countText } from '../../model/format.js';
-import { type MemberStyle, memberStyle } from '../../model/member-slots.js';
+import type { GroupView } from '../../../api-types.js';
+import { countText } from '../../model/display-text.js';
+import { type MemberStyle, memberStyle } from '../../model/member-colors.js';
 import { gridOf, type ShardGrid, shardAfterKey, shardAt } from '../../model/shard-grid.js';
 import { useIsDark, usePage } from '../page-context.js';
 

@@ -1,6 +1,6 @@
 import { memo } from 'preact/compat';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { LeaderView } from '../../../api.js';
+import type { LeaderView } from '../../../api-types.js';
 import { heartbeatOf } from '../../model/apply-change.js';
 import { usePage, useTicks } from '../page-context.js';
 

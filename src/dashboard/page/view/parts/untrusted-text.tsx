@@ -1,4 +1,4 @@
-import { shortened, visibleText } from '../../model/format.js';
+import { shortened, visibleText } from '../../model/display-text.js';
 
 /** Longer text is shortened. Its box would cut it off anyway, and the text may be meant to slow the page down. */
 const MOST_CHARACTERS = 256;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ElectionView, TermView } from '../../../../../src/dashboard/api.js';
+import type { ElectionView, TermView } from '../../../../../src/dashboard/api-types.js';
 import {
   boxesOf,
   isShown,

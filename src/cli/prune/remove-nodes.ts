@@ -1,0 +1,80 @@
+import { BadVersionError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { isUnanswered } from '../../session/operations.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
+import type { Session } from '../../session/session.js';
+
+/** An election, or the path of a lock, that may be removed. */
+export interface PruneTarget {
+  readonly path: string;
+  /** What a person has to know of it, besides its path. */
+  readonly description: string;
+  /** How long to wait after it was read, in milliseconds. */
+  readonly waitMs: number;
+  /** Delete all of it, or, if it was written since it was read, nothing. */
+  readonly parts: readonly TransactionPart[];
+}
+
+/** The decision to remove nothing. The reason is for people. */
+export interface Kept {
+  readonly kind: 'kept';
+  /** `in-use`: it has candidates or contenders. */
+  readonly why: 'in-use' | 'other';
+  readonly reason: string;
+}
+
+/** An election, or the path of a lock, that stays. */
+export interface KeptPath extends Kept {
+  readonly path: string;
+}
+
+/** What a search has found. */
+export interface PruneSearch {
+  readonly removable: readonly PruneTarget[];
+  readonly kept: readonly KeptPath[];
+  /** The paths of nodes that the session may not read. */
+  readonly unreadable: readonly string[];
+}
+
+/** The outcome of a removal. The reasons are for people. */
+export type Removal =
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'kept'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * Deletes an election, or the path of a lock, in one transaction, unless it has changed since it was read.
+ * @param parts - the deletions; the last one deletes the node above all others
+ * @throws the error that ended the session, or a server's refusal for another reason
+ */
+export async function remove(session: Session, parts: readonly TransactionPart[]): Promise<Removal> {
+  const { path } = parts.at(-1) as TransactionPart;
+  for (let isRepeated = false; ; isRepeated = true) {
+    try {
+      await session.commit(parts);
+      return { kind: 'removed' };
+    } catch (error) {
+      if (isUnanswered(error)) {
+        await session.whenConnected();
+        continue;
+      }
+      // The servers may have removed it, and the reply was lost.
+      if (isRepeated && error instanceof NoNodeError && (await isGone(session, path)))
+        return { kind: 'removed' };
+      return outcomeOf(error);
+    }
+  }
+}
+
+function outcomeOf(error: unknown): Removal {
+  if (error instanceof NoNodeError || error instanceof BadVersionError)
+    return { kind: 'kept', reason: 'it has changed meanwhile' };
+  if (error instanceof ZooKeeperError && error.code === 'NOT_EMPTY')
+    return { kind: 'kept', reason: 'a process has joined meanwhile' };
+  if (isNoAuth(error)) return { kind: 'refused', reason: 'the servers do not let this client delete it' };
+  throw error;
+}
+
+async function isGone(session: Session, path: string): Promise<boolean> {
+  return !(await session.retryUntilAnswered(() => session.isThere(path)));
+}

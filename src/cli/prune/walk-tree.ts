@@ -1,0 +1,92 @@
+import { byPath, childPath } from '../../platform/zookeeper-paths.js';
+import { ifThere } from '../../session/operations.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { NodeData } from '../../session/protocol/multi-and-stats.js';
+import type { Session } from '../../session/session.js';
+
+const AT_ONCE = 64; // Nodes that are read at the same time.
+
+/** A node that was read: its path, and its data with the stat. */
+export interface VisitedNode extends NodeData {
+  readonly path: string;
+}
+
+/** A node with the names of its children. */
+export interface ReadFamily {
+  readonly node: VisitedNode;
+  readonly children: readonly string[];
+}
+
+/** What a visit of a node shows. */
+export interface NodeVisit<Found> {
+  readonly found: Found | undefined;
+  /** The children with which to go on. */
+  readonly further: readonly string[];
+}
+
+interface Walk<Found> {
+  /** In the order of their paths. */
+  readonly found: readonly Found[];
+  /** The paths of nodes that this session may not read. */
+  readonly unreadable: readonly string[];
+}
+
+/**
+ * Visits the node at `root`, and each node to which a visit leads.
+ * @throws the error that ended the session, or a server's refusal for another reason than permission
+ */
+export async function walk<Found>(
+  session: Session,
+  root: string,
+  visit: (family: ReadFamily) => NodeVisit<Found> | Promise<NodeVisit<Found>>,
+): Promise<Walk<Found>> {
+  const found: { path: string; value: Found }[] = [];
+  const unreadable: string[] = [];
+  const visitAt = async (path: string): Promise<readonly string[]> => {
+    try {
+      const family = await readFamily(session, path);
+      if (family === undefined) return [];
+      const { found: value, further } = await visit(family);
+      if (value !== undefined) found.push({ path, value });
+      return further.filter((name) => !isOfServers(path, name)).map((name) => childPath(path, name));
+    } catch (error) {
+      if (!isNoAuth(error)) throw error;
+      unreadable.push(path);
+      return [];
+    }
+  };
+  let paths = [root];
+  while (paths.length > 0) {
+    const below = await Promise.all(paths.slice(0, AT_ONCE).map(visitAt));
+    paths = [...paths.slice(AT_ONCE), ...below.flat()];
+  }
+  const inOrder = found.sort(byPath);
+  return { found: inOrder.map(({ value }) => value), unreadable: unreadable.sort() };
+}
+
+/** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
+export async function readFamily(session: Session, path: string): Promise<ReadFamily | undefined> {
+  const node = await readNode(session, path);
+  const children = node && (await childrenOf(session, node));
+  return node === undefined || children === undefined ? undefined : { node, children };
+}
+
+/** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */
+export async function readNode(session: Session, path: string): Promise<VisitedNode | undefined> {
+  const node = await ifThere(session.retryUntilAnswered(() => session.getData(path)));
+  return node && { path, ...node };
+}
+
+/** Mostly needs no request. If children come later, the servers don't delete the node. */
+export async function childrenOf(
+  session: Session,
+  { path, stat }: VisitedNode,
+): Promise<string[] | undefined> {
+  if (stat.numChildren === 0) return [];
+  return await ifThere(session.retryUntilAnswered(() => session.getChildren(path)));
+}
+
+/** The servers' own nodes, which no session's path may name. */
+function isOfServers(parent: string, name: string): boolean {
+  return parent === '/' && name === 'zookeeper';
+}

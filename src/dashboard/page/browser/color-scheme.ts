@@ -1,0 +1,63 @@
+const SCHEMES = ['auto', 'light', 'dark'] as const;
+export type Scheme = (typeof SCHEMES)[number];
+
+const KEY = 'conclave-color-scheme';
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+
+/** The page's colors: the system's or the reader's choice. The browser remembers the choice if it allows storage. */
+export class ColorScheme {
+  #scheme: Scheme = stored();
+  readonly #listeners = new Set<() => void>();
+
+  constructor() {
+    this.#show();
+    prefersDark.addEventListener('change', () => this.#notify());
+  }
+
+  get scheme(): Scheme {
+    return this.#scheme;
+  }
+
+  get isDark(): boolean {
+    return this.#scheme === 'auto' ? prefersDark.matches : this.#scheme === 'dark';
+  }
+
+  /** Changes to the next of the three schemes. */
+  change(): void {
+    this.#scheme = SCHEMES[(SCHEMES.indexOf(this.#scheme) + 1) % SCHEMES.length] as Scheme;
+    store(this.#scheme);
+    this.#show();
+    this.#notify();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #show(): void {
+    document.documentElement.dataset.scheme = this.#scheme;
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+// If a browser refuses storage, reading `localStorage` already throws.
+function stored(): Scheme {
+  try {
+    const value = localStorage.getItem(KEY);
+    return SCHEMES.find((scheme) => scheme === value) ?? 'auto';
+  } catch {
+    return 'auto';
+  }
+}
+
+function store(scheme: Scheme): void {
+  try {
+    localStorage.setItem(KEY, scheme);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+}

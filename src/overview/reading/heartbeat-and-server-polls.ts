@@ -1,0 +1,205 @@
+import { isIP } from 'node:net';
+import { deferred, ignore, settledWithin } from '../../platform/async/promises.js';
+import type { Server } from '../../platform/injected-environment.js';
+import { lookUp } from '../../platform/name-lookups.js';
+import type { Timer } from '../../platform/time/clock.js';
+import { halfLeaseMs } from '../../platform/time/heartbeat-intervals.js';
+import { heartbeatNodeOf } from '../../queue/names-and-order.js';
+import { openTransport } from '../../session/connection/tcp-and-tls.js';
+import type { Session } from '../../session/session.js';
+import type { ServerClock } from '../model/server-clock.js';
+import type { LeaderView, ServerView } from '../model/view-types.js';
+import type { ReadSlots } from './reader-resources.js';
+
+/** A leader, and the election that it leads. */
+export interface PolledLeader {
+  readonly path: string;
+  readonly leader: LeaderView;
+}
+
+export interface HeartbeatPollPort {
+  readonly session: Session;
+  readonly slots: ReadSlots;
+  readonly serverClock: ServerClock;
+  /** The leaders whose heartbeats can be seen. */
+  leaders(): readonly PolledLeader[];
+  /** @param at - when the leader's newest heartbeat was committed, by this process's clock */
+  onHeartbeat(polled: PolledLeader, at: number): void;
+}
+
+const LEAST_MS = 250;
+const TICK_MS = 250;
+
+interface Polled {
+  dueMs: number;
+  /** By the servers' clock. */
+  newestMs: number | undefined;
+  isAsked: boolean;
+}
+
+/** Reads the newest heartbeat of each leader, twice in a lease, until it is stopped. Each time is one read without a watch. */
+export class HeartbeatPoll {
+  readonly #port: HeartbeatPollPort;
+  /** By path and node. */
+  #polled = new Map<string, Polled>();
+  #timer: Timer | undefined;
+  #hasStopped = false;
+
+  constructor(port: HeartbeatPollPort) {
+    this.#port = port;
+    this.#tick();
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    this.#timer?.clear();
+  }
+
+  #tick(): void {
+    const { session } = this.#port;
+    this.#timer = session.clock.after(TICK_MS, () => this.#tick(), { background: true });
+    if (session.state.name !== 'connected') return;
+    const nowMs = session.clock.now();
+    const leaders = this.#port.leaders().map((each) => [`${each.path} ${each.leader.node}`, each] as const);
+    const known = this.#polled;
+    this.#polled = new Map(
+      leaders.map(([key]) => [key, known.get(key) ?? { dueMs: nowMs, newestMs: undefined, isAsked: false }]),
+    );
+    for (const [key, polled] of leaders) {
+      const state = this.#polled.get(key) as Polled;
+      if (state.isAsked || state.dueMs > nowMs) continue;
+      state.dueMs = nowMs + Math.max(LEAST_MS, halfLeaseMs(polled.leader.leaseMs));
+      void this.#ask(polled, state); // Never rejects.
+    }
+  }
+
+  async #ask(polled: PolledLeader, state: Polled): Promise<void> {
+    const { session, slots, serverClock } = this.#port;
+    const { path, leader } = polled;
+    state.isAsked = true;
+    try {
+      const stat = await slots.run(() => session.exists(`${path}/${heartbeatNodeOf(leader.node)}`));
+      if (this.#hasStopped || stat === undefined || stat.modifiedAtMs === state.newestMs) return;
+      if (state.newestMs !== undefined) serverClock.sample(stat.modifiedAtMs, session.clock.date().getTime());
+      state.newestMs = stat.modifiedAtMs;
+      this.#port.onHeartbeat(polled, serverClock.toLocal(stat.modifiedAtMs));
+    } catch {
+      // A server refuses, or no server answers: the leader's heartbeats can't be seen now. The next round asks again.
+    } finally {
+      state.isAsked = false;
+    }
+  }
+}
+
+const EVERY_MS = 5000;
+const ANSWER_WITHIN_MS = 2000;
+const MOST_BYTES = 4096;
+
+/** Asks each server of the ensemble for its role, every 5 s, until it is stopped. */
+export class ServerPoll {
+  readonly #session: Session;
+  readonly #onServers: (servers: readonly ServerView[]) => void;
+  #timer: Timer | undefined;
+  #hasStopped = false;
+
+  constructor(session: Session, onServers: (servers: readonly ServerView[]) => void) {
+    this.#session = session;
+    this.#onServers = onServers;
+    void this.#round(); // Never rejects.
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    this.#timer?.clear();
+  }
+
+  async #round(): Promise<void> {
+    const session = this.#session;
+    const { servers } = session.ensemble;
+    const answers = await statusesOf(session, servers);
+    if (this.#hasStopped) return;
+    const ours = session.server;
+    this.#onServers(
+      servers.map((server, at) => ({
+        address: addressOf(server),
+        isOurs: ours !== undefined && addressOf(ours) === addressOf(server),
+        ...(answers[at] as ServerStatus),
+      })),
+    );
+    this.#timer = session.clock.after(EVERY_MS, () => void this.#round(), { background: true });
+  }
+}
+
+export function addressOf({ host, port }: Server): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+type ServerStatus = Pick<ServerView, 'role' | 'version'>;
+
+/**
+ * The session's connection outlives its certificate, and these questions don't. So if that connection lives and no server answers, this asks
+ * once more, with newer options of TLS. Never rejects.
+ */
+async function statusesOf(session: Session, servers: readonly Server[]): Promise<ServerStatus[]> {
+  const { clock, ensemble } = session;
+  const ask = () => Promise.all(servers.map((server) => statusOf(session, server)));
+  const answers = await ask();
+  const isAnswered = answers.some(({ role }) => role !== 'unreachable');
+  if (isAnswered || ensemble.tls === undefined || session.state.name !== 'connected') return answers;
+  await settledWithin(clock, ensemble.renewTls(), ANSWER_WITHIN_MS);
+  return await ask();
+}
+
+/** Over a connection of its own, which the server ends when it has answered. Never rejects. */
+async function statusOf(session: Session, server: Server): Promise<ServerStatus> {
+  const { environment, ensemble } = session;
+  const answered = deferred<string>();
+  let end = ignore;
+  let isOver = false;
+  const timer = session.clock.after(ANSWER_WITHIN_MS, () => answered.reject(undefined), { background: true });
+  const ask = async () => {
+    const [address] = await lookUp(server.host, environment);
+    if (address === undefined) return answered.reject(undefined);
+    if (isOver) return;
+    const { socket, ready, incoming } = openTransport({ server, address }, environment, ensemble.tls);
+    end = () => void socket.destroy();
+    let text = '';
+    const read = (bytes: Buffer) => {
+      text += bytes.toString('latin1');
+      if (text.length > MOST_BYTES) answered.resolve(text);
+    };
+    if (incoming !== undefined) incoming.reader = { read };
+    socket.on('data', read);
+    socket.on('error', answered.reject);
+    socket.on('close', () => (text === '' ? answered.reject(undefined) : answered.resolve(text)));
+    socket.once(ready, () => socket.write('srvr'));
+  };
+  ask().catch(answered.reject);
+  try {
+    return parseServerStatus(await answered.promise);
+  } catch {
+    return { role: 'unreachable' };
+  } finally {
+    isOver = true;
+    timer.clear();
+    end();
+  }
+}
+
+const ROLES: ReadonlySet<string> = new Set<ServerView['role']>([
+  'leader',
+  'follower',
+  'observer',
+  'standalone',
+]);
+
+/**
+ * What a server says of itself, in its answer to the command `srvr`. `unknown`: it gives another answer, for example because the command
+ * isn't allowed.
+ */
+export function parseServerStatus(answer: string): ServerStatus {
+  const [, mode = ''] = /^Mode: (\w+)$/m.exec(answer) ?? [];
+  const [, version] = /^Zookeeper version: (\d[\w.]{0,20})/m.exec(answer) ?? [];
+  const role = ROLES.has(mode) ? (mode as ServerView['role']) : 'unknown';
+  return { role, ...(version !== undefined && { version }) };
+}
