@@ -29,6 +29,7 @@ export class ActionError extends Error {
   }
 }
 
+export const CLOSED = new ActionError(503, 'CLOSED', 'the dashboard is closed');
 export const NO_SERVER = new ActionError(503, 'NO_SERVER', 'the dashboard is not connected to a server now');
 
 type ElectionRoute = Extract<Route, { readonly name: 'election-action' }>;

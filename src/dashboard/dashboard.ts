@@ -3,7 +3,15 @@ import { Overview } from '../overview/overview.js';
 import { settledWithin } from '../platform/async/promises.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
-import { type ActionError, actionErrorOf, actOnElection, actOnGroup, bodyOf, NO_SERVER } from './actions.js';
+import {
+  type ActionError,
+  actionErrorOf,
+  actOnElection,
+  actOnGroup,
+  bodyOf,
+  CLOSED,
+  NO_SERVER,
+} from './actions.js';
 import {
   type DashboardOptions,
   type ResolvedDashboardOptions,
@@ -131,14 +139,13 @@ export class DashboardServer {
   }
 
   async #close(): Promise<void> {
-    this.#closing.abort();
+    this.#closing.abort(CLOSED);
     this.#answers.close();
     await this.#overview.stop();
   }
 
   async #answer(request: Request, visit: Visit): Promise<Response> {
-    if (this.#closing.signal.aborted)
-      return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
+    if (this.#closing.signal.aborted) return failure(CLOSED.status, CLOSED);
     const route = routeOf(new URL(request.url).pathname, this.#options.path);
     // Says nothing but that; what asks may know the machine by any name, as Kubernetes by the pod's address.
     const refusal = route.name === 'healthz' ? undefined : hostRefusal(visit, this.#options.hosts);
@@ -154,8 +161,7 @@ export class DashboardServer {
     const access = await accessOf(request, visit, this.#options.authorize);
     if (access === false) return this.#refused();
     if (route.name !== 'page') await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
-    if (this.#closing.signal.aborted)
-      return failure(503, { code: 'CLOSED', message: 'the dashboard is closed' });
+    if (this.#closing.signal.aborted) return failure(CLOSED.status, CLOSED);
     if (this.#answers.areFull) return failure(503, TOO_MANY_ANSWERS);
     return this.#show(route, request, access);
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect as connectTo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -133,6 +134,29 @@ describe('the dashboard', () => {
     ]);
     leaving.abort();
     expect((await open()).status).toBe(200);
+  });
+
+  it('answers an action that it has not begun when it is closed as any later request, and logs no failure', async () => {
+    const { join, open } = await setUp();
+    await join('one');
+    const errors: unknown[] = [];
+    const error = (...given: unknown[]) => void errors.push(given);
+    const { handler, url } = await open({ authorize: () => 'act', logger: { ...SILENT, error } });
+    const request = httpRequest(`${url}api/elections/${ENCODED}/resign`, {
+      method: 'POST',
+      headers: { origin: new URL(url).origin, 'content-type': 'application/json', 'content-length': 100 },
+    });
+    const answer = once(request, 'response');
+    request.write('{'); // The rest never comes.
+    await getJson(`${url}api/state`);
+    await handler.close();
+    const [response] = await answer;
+    expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([
+      503,
+      { error: { code: 'CLOSED' } },
+    ]);
+    request.destroy();
+    expect(errors).toEqual([]);
   });
 
   it('ends its streams and its sessions when it is closed, and refuses requests from then on', async () => {
