@@ -30,7 +30,7 @@ export abstract class Validity implements NodeHolder {
     this.#clock = clock;
     node.hold(this); // First of all: another thread may send heartbeats while this one stands still.
     // The caller that waits for the hold continues first. No timer could fire earlier, and by then many locks are released again.
-    nextTick(() => this.#watchLease());
+    nextTick(() => this.#endOrWait());
     this.#unsubscribe = onAbort(node.lost, () => {
       const reason = node.lost.reason as Error;
       this.onLoss(lossReason(reason), reason);
@@ -133,20 +133,21 @@ export abstract class Validity implements NodeHolder {
     });
   }
 
-  /** @internal */
+  /** @internal Ends nothing at once: listeners of the application mustn't run on the stack of the client. */
   leaseShortened(): void {
     if (this.#timer === undefined || this.#ended.aborted) return;
     this.#timer.clear();
-    this.#watchLease();
+    this.#waitForEnd();
   }
 
-  /**
-   * Sets a timer for the lease's end, unless the lease is over: the process may have stood still since the grant. The timer keeps the
-   * process running, because the end of a hold must be noticed.
-   */
-  #watchLease(): void {
-    if (this.isHeld())
-      this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => this.#watchLease());
+  /** Ends the hold if the lease is over: the process may have stood still since the grant. */
+  #endOrWait(): void {
+    if (this.isHeld()) this.#waitForEnd();
+  }
+
+  /** The timer keeps the process running, because the end of a hold must be noticed. */
+  #waitForEnd(): void {
+    this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => this.#endOrWait());
   }
 }
 

@@ -54,6 +54,20 @@ async function setUp() {
 }
 
 describe('a node of this session', () => {
+  it('ends holds whose lease a server has shortened past its end in a turn of its own, not on the stack of the session', async () => {
+    const { clock, open } = await startWithTestClock();
+    const session = await open();
+    const node = LockNode.of(session, '/node', leaseStart(clock));
+    node.keepAlive();
+    const hold = new Hold(node, clock);
+    await clock.advance(10);
+    vi.spyOn(session, 'leaseMs', 'get').mockReturnValue(5);
+    session.keepAlive.leaseShortened();
+    expect(hold.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(hold.signal.aborted).toBe(true);
+  });
+
   it('has no heartbeats and listens to nothing as soon as the code that released it has run', async () => {
     const { node, isFollowed } = await setUp();
     expect(isFollowed()).toBe(true);
