@@ -52,10 +52,12 @@ export async function createRecords(
     const there = new Set(await session.retryUntilAnswered(() => session.getChildren(paths.records), signal));
     const missing = shards.filter((shard) => !there.has(nodeNameOf(shard)));
     if (missing.length === 0) return;
-    const [first = [], ...others] = inBatches(missing, MOST_PARTS);
     // Of many members that begin together one makes the first of them, and the rest. The others look again.
-    if (await create(first)) await Promise.all(others.map(create));
-    else await sleep(session.clock, LOOK_AGAIN_MS, signal);
+    for (const batch of inBatches(missing, MOST_PARTS)) {
+      if (await create(batch)) continue;
+      await sleep(session.clock, LOOK_AGAIN_MS, signal);
+      break;
+    }
   }
 }
 
