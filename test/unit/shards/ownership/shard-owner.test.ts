@@ -288,6 +288,24 @@ describe('a claim of a shard', () => {
     expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1']);
     expect(member.acquired.map(({ number }) => number)).toEqual([1, 1]);
   });
+
+  it.each([
+    ['the first', '0'],
+    ['the last', '599'],
+  ])(
+    'among those of several transactions is repeated if %s has no answer, and each shard begins once',
+    async (_, shard) => {
+      const { clock, server, join } = await setUpOwners({ shards: 600 });
+      const member = await join('a');
+      const lost = server.swallowReply('multi', { path: PATHS.recordOf(shard) });
+      const all = Array.from({ length: 600 }, (_, at) => `${at}`);
+      member.owner.follow(all);
+      await clock.advance(A_WHILE_MS);
+      expect(lost.hits).toBe(1);
+      await clock.advance(1000);
+      expect(member.told.sort()).toEqual(all.map((id) => `acquired ${id}`).sort());
+    },
+  );
 });
 
 describe('a shard whose record another client has overwritten', () => {
