@@ -16,7 +16,7 @@ export default {
     'src/session/{connection/connect-string,keep-alive/keep-alive,protocol/acl}.ts',
     'src/lease/lease.ts',
     'src/queue/{names-and-order,order-after-overflow,turn-rule}.ts',
-    'src/election/{advertisement,elector-options,lost-term-backoff}.ts',
+    'src/election/{advertised-data,elector-options,lost-term-backoff}.ts',
     'src/election/{candidates/{candidate,candidate-uuid,order-by-priority},requests/candidate-request,record/{election-record,leader-snapshot}}.ts',
     'src/election/decide-next-step.ts',
     'src/cluster/supervisor/{health,election-supervisor-options}.ts',

@@ -4,6 +4,12 @@ import { settledWithin } from '../platform/async/promises.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import {
+  type DashboardOptions,
+  type ResolvedDashboardOptions,
+  resolveDashboardOptions,
+  type VisitorAccess,
+} from './dashboard-options.js';
+import {
   type ActionError,
   actionErrorOf,
   actOnElection,
@@ -11,13 +17,7 @@ import {
   bodyOf,
   CLOSED,
   NO_SERVER,
-} from './actions.js';
-import {
-  type DashboardOptions,
-  type ResolvedDashboardOptions,
-  resolveDashboardOptions,
-  type VisitorAccess,
-} from './dashboard-options.js';
+} from './operator-actions.js';
 import { accessOf, hostRefusal, originRefusal, type Visit, visitOf } from './request-guards.js';
 import { eventStream, failure, json, page, pageBytes } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';

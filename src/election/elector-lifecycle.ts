@@ -22,7 +22,7 @@ import { type Clock, sleep } from '../platform/time/clock.js';
 import type { QueuePosition } from '../queue/turn-wait.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
-import { Advertisement } from './advertisement.js';
+import { AdvertisedData } from './advertised-data.js';
 import { type CampaignHost, campaign } from './campaign.js';
 import { CandidateMemory } from './candidate-memory.js';
 import type { MarkedSuccessor } from './candidates/successor.js';
@@ -52,7 +52,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
   readonly path: string;
   readonly options: ResolvedElectorOptions;
   isRepeated = true;
-  readonly advertisement: Advertisement;
+  readonly advertisement: AdvertisedData;
   readonly stopping: StopWithTimeout;
   memory: CandidateMemory;
   readonly report: ElectorPort['report'];
@@ -79,7 +79,7 @@ export class ElectorLifecycle implements CampaignHost, StopPort {
     this.clock = session.clock;
     this.path = path;
     this.options = options;
-    this.advertisement = new Advertisement(options.id, options.data, options.prepare !== undefined);
+    this.advertisement = new AdvertisedData(options.id, options.data, options.prepare !== undefined);
     this.memory = new CandidateMemory(new LostTermBackoff(session.environment, options.logger));
     this.stopping = new StopWithTimeout(this);
     this.report = port.report;

@@ -14,8 +14,8 @@ import { existsRequest, getDataRequest } from '../session/protocol/requests.js';
 import { seenAs } from '../session/versioned-records.js';
 import { leaseOf } from './candidates/candidate-uuid.js';
 import { isVacant, type KnownRecord } from './decide-next-step.js';
+import { readRecord } from './record/election-reader.js';
 import { type HeldRecord, parseRecord, type SeenRecord } from './record/election-record.js';
-import { readRecord } from './record/read-record.js';
 
 /** The candidate for which the record is followed. */
 export interface LeaderMonitorHost {

@@ -4,14 +4,14 @@ import { abortable, deferred, ignore } from '../platform/async/promises.js';
 import { exponentialPauseMs } from '../platform/retry/backoff.js';
 import type { Timer } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
-import type { Advertisement } from './advertisement.js';
+import type { AdvertisedData } from './advertised-data.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import type { QueuePlace } from './queue-place.js';
 
 /** The part of an elector that a preparation uses. */
 export interface PreparationHost {
   readonly session: Session;
-  readonly advertisement: Advertisement;
+  readonly advertisement: AdvertisedData;
   report(error: Error): void;
 }
 

@@ -10,7 +10,7 @@ import { parseEntry } from '../queue/names-and-order.js';
 import { awaitTurn } from '../queue/turn-wait.js';
 import { ifThere, isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
-import type { Advertisement } from './advertisement.js';
+import type { AdvertisedData } from './advertised-data.js';
 import { untilPrepared } from './await-prepared-successor.js';
 import type { CandidateMemory } from './candidate-memory.js';
 import { candidateUuid } from './candidates/candidate-uuid.js';
@@ -30,8 +30,8 @@ import {
 } from './decide-next-step.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
 import { LeaderMonitor, type LeaderMonitorHost } from './leader-monitor.js';
+import { readRecord } from './record/election-reader.js';
 import type { Beginning, HeldRecord, SeenRecord } from './record/election-record.js';
-import { readRecord } from './record/read-record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
 import type { ElectedTerm } from './term/elected-term.js';
 import { type GivenTerm, leaveQueue, releaseTerm } from './term/release-term.js';
@@ -43,7 +43,7 @@ export interface PlaceHost extends RequestHandlerPort, WaitListener, ClaimsHost 
   readonly session: Session;
   readonly path: string;
   readonly options: ResolvedElectorOptions;
-  readonly advertisement: Advertisement;
+  readonly advertisement: AdvertisedData;
   readonly memory: CandidateMemory;
   /** Whether a thread may repeat the heartbeats of its terms. */
   readonly isRepeated: boolean;
@@ -126,7 +126,7 @@ export class QueuePlace implements LeaderMonitorHost {
     return this.contender.node;
   }
 
-  /** Writes the data that the elector advertises on the node, unless the node has it already. @throws as `Advertisement.publish` does */
+  /** Writes the data that the elector advertises on the node, unless the node has it already. @throws as `AdvertisedData.publish` does */
   publish(signal?: Abortable): Promise<void> {
     return this.#host.advertisement.publish(this.#host.session, this.node, signal);
   }
@@ -150,7 +150,7 @@ export class QueuePlace implements LeaderMonitorHost {
   /**
    * Stands for election from now on: gets to know the queue and the record, and handles requests.
    * @param stop - ends each wait
-   * @throws as `Advertisement.publish` does, or what ends the wait
+   * @throws as `AdvertisedData.publish` does, or what ends the wait
    */
   async stand(stop: Abortable): Promise<void> {
     this.handleRequests();

@@ -2,7 +2,7 @@ import { Inject } from '@nestjs/common';
 import { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
 import { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkId } from '../platform/checks.js';
-import { refuseStandardDecorators } from './replaced-method.js';
+import { refuseStandardDecorators } from './method-decoration.js';
 
 /**
  * The injection token of the supervisor of `ConclaveModule.forRoot({ name })`: the class `ElectionSupervisor` without a name.

@@ -4,7 +4,7 @@ import type { JobRun } from '../jobs/job-run.js';
 import type { LeaderJobs } from '../jobs/leader-jobs.js';
 import { checkId } from '../platform/checks.js';
 import { jobsToken } from './injection-tokens.js';
-import { injectedValue, type Method, replacedMethod } from './replaced-method.js';
+import { injectedValue, type Method, replacedMethod } from './method-decoration.js';
 
 /** Which leader runs the job, and how. */
 export interface LeaderJobOptions extends JobOptions {

@@ -3,7 +3,7 @@ import type { ElectionSupervisor } from '../cluster/supervisor/election-supervis
 import { withTerm } from '../lease/current-term.js';
 import { checkOneOf, checkOptions } from '../platform/checks.js';
 import { supervisorToken } from './injection-tokens.js';
-import { injectedValue, replacedMethod } from './replaced-method.js';
+import { injectedValue, replacedMethod } from './method-decoration.js';
 
 /** Which leader runs the method. */
 export interface LeaderOnlyOptions {

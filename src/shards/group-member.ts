@@ -6,7 +6,7 @@ import type { Contender } from '../queue/contender.js';
 import type { Session } from '../session/session.js';
 import { FollowedPlan } from './members/followed-plan.js';
 import { type HomeNode, joinGroup, leaveGroup } from './members/join-and-leave.js';
-import { ReportWriter } from './members/report-writer.js';
+import { MemberReportWriter } from './members/member-report-writer.js';
 import { StickyAssignment } from './members/sticky-assignment.js';
 import type { OwnedShard } from './ownership/owned-shard.js';
 import { ShardOwner, type ShardOwnerListener } from './ownership/shard-owner.js';
@@ -67,7 +67,7 @@ export class GroupMember {
   readonly #owner: ShardOwner;
   readonly #planning: PlanningCandidate;
   readonly #plan: FollowedPlan;
-  readonly #reports: ReportWriter;
+  readonly #reports: MemberReportWriter;
   readonly #home: StickyAssignment;
   readonly #unregister: () => void;
   #hasLeft: Promise<void> | undefined;
@@ -98,7 +98,7 @@ export class GroupMember {
     const known = () => this.#plan.shards;
     const list = { numberOf: (shard: string) => known().list.numberOf(shard) };
     this.#owner = new ShardOwner({ session, paths, member: contender, id: options.id }, list, listener);
-    this.#reports = new ReportWriter(session, paths, contender, shards, onError);
+    this.#reports = new MemberReportWriter(session, paths, contender, shards, onError);
     this.#planning = new PlanningCandidate(session, paths, contender, known, options, listener);
     this.#unregister =
       options.guardian === true ? registerMember(session, paths.group, contender.node.path) : ignore;

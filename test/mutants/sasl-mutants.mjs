@@ -119,7 +119,7 @@ export const SASL_MUTANTS = [
     what: 'the client chooses no security layer although the server does not offer that',
     danger: 'a server that demands encryption gets a connection without it, which it does not understand',
     edits: [
-      { file: 'kerberos/security-layer.ts', from: '((offer[0] as number) & NO_LAYER) === 0', to: 'false' },
+      { file: 'kerberos/gssapi-exchange.ts', from: '((offer[0] as number) & NO_LAYER) === 0', to: 'false' },
     ],
     file: KERBEROS,
     test: 'an exchange by GSSAPI > refuses a server that demands a security layer',

@@ -131,7 +131,7 @@ describe('the layers', () => {
         'cluster/workers/worker-slot.ts',
       ],
     ],
-    ['p-retry', ['platform/retry/retrying.ts']],
+    ['p-retry', ['platform/retry/retry.ts']],
     ['string-width', ['cli/status/text-table.ts']],
     [
       'node:net',
@@ -158,7 +158,7 @@ describe('the layers', () => {
       [
         'nestjs/conclave-module.ts',
         'nestjs/leader-only.ts',
-        'nestjs/replaced-method.ts',
+        'nestjs/method-decoration.ts',
         'nestjs/injection-tokens.ts',
       ],
     ],

@@ -1,5 +1,5 @@
 import { NextLeaderWatch } from '../../election/candidates/next-leader-watch.js';
-import { readRecord } from '../../election/record/read-record.js';
+import { readRecord } from '../../election/record/election-reader.js';
 import { releaseTerm } from '../../election/term/release-term.js';
 import type { ReleasableClaim } from '../../election/term/term.js';
 import { NodeLostError, SessionExpiredError } from '../../errors.js';

@@ -1,4 +1,4 @@
-import { type ProcessEntry, readProcess, readProcesses } from './process-table.js';
+import { type ProcessEntry, readProcess, readProcesses } from './read-processes.js';
 
 /** A command and those of its descendants that have to end with it. */
 export interface CommandProcesses {

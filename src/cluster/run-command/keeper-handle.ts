@@ -17,7 +17,7 @@ import {
   type KeeperEvent,
   MARK,
 } from './keeper-messages.js';
-import { hasVariable, pauseBeforePollMs, readProcesses } from './process-table.js';
+import { hasVariable, pauseBeforePollMs, readProcesses } from './read-processes.js';
 
 /** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */
 export type CommandOutcome =

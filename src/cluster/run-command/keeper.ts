@@ -24,7 +24,7 @@ import type {
 } from './keeper-messages.js';
 import { KeptCommand } from './kept-command.js';
 import { leaveStandardStreams, outliveTerminals } from './outlive-terminal.js';
-import { readProcess } from './process-table.js';
+import { readProcess } from './read-processes.js';
 
 // Terminals, service managers and ending containers signal every process. The keeper has to stay until the command is gone.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)

@@ -2,7 +2,7 @@ import { deferred } from '../../platform/async/promises.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { killMarginMs, nextStep } from './command-deadlines.js';
 import type { CommandProcesses } from './command-processes.js';
-import { pauseBeforePollMs } from './process-table.js';
+import { pauseBeforePollMs } from './read-processes.js';
 
 /** What is left of a lease at the moment of the call, in milliseconds, also after the machine was suspended. */
 export type RemainingMs = () => number;

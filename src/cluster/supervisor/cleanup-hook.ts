@@ -9,7 +9,7 @@ import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { deferred, ignore } from '../../platform/async/promises.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
-import { retrying } from '../../platform/retry/retrying.js';
+import { retrying } from '../../platform/retry/retry.js';
 import { type Clock, sleep } from '../../platform/time/clock.js';
 
 /** One call of a clean-up hook. */

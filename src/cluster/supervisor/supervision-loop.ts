@@ -16,7 +16,7 @@ import { markStopped } from '../../platform/async/start-with-signal.js';
 import { resolveStop, type StopOptions, StopWithTimeout } from '../../platform/async/stop-with-timeout.js';
 import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import { backoffMs } from '../../platform/retry/backoff.js';
-import { type Failure, retrying } from '../../platform/retry/retrying.js';
+import { type Failure, retrying } from '../../platform/retry/retry.js';
 import { sleep } from '../../platform/time/clock.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';

@@ -3,7 +3,9 @@ import { ShardEndedError, TermEndedError } from '../../errors.js';
 import { type Abortable, onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { Timer } from '../../platform/time/clock.js';
+import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
 import { isUnanswered } from '../../session/operations.js';
+import type { Session } from '../../session/session.js';
 import type { MemberWatch, SeenMember } from '../members/member-watch.js';
 import { NO_REPORT, serializePlan } from '../stored/data-formats.js';
 import { type Handover, HandoverWaits, handoversOf } from './handover-waits.js';
@@ -12,7 +14,6 @@ import { assign } from './plan-with-refusals.js';
 import { type PlanChange, writePlans } from './plan-writer.js';
 import { type Facts, type FactsSource, ownersOf, readFacts } from './read-facts.js';
 import { ShortLivedMembers } from './short-lived-members.js';
-import { followWakeUps } from './wake-up-node.js';
 
 /** What a planner needs. */
 export interface PlannerOptions extends FactsSource {
@@ -275,4 +276,34 @@ function ableMembers({ shards, members, reports, holders }: Facts, passedOver: R
   });
   const others = able.filter(({ node }) => !passedOver.has(node));
   return others.some(({ stalls }) => !stalls) ? others : able;
+}
+
+/** Listens to a node that is written when the planner has something to read. */
+export interface WakeUpListener {
+  /** The node has changed since it was read first, or may have. */
+  onChange(): void;
+  /** The node can't be watched now. It is tried again. */
+  onError(error: unknown): void;
+}
+
+/** Follows a persistent node of the group that is written when the planner has something to read. */
+export function followWakeUps(session: Session, path: string, { onChange, onError }: WakeUpListener) {
+  let isNews = false; // The first read shows no change, unless the node may have been written while it wasn't watched.
+  let hasFailed = false;
+  const read = () => {
+    hasFailed = false;
+    if (isNews) onChange();
+    isNews = true;
+  };
+  const missing = () => {
+    isNews = true;
+    onChange();
+  };
+  const failed = (error: unknown) => {
+    if (session.ended.aborted) return;
+    isNews = true;
+    if (!hasFailed) onError(error);
+    hasFailed = true;
+  };
+  return new FollowedNode(session, path, DATA, { read, missing, failed }, { whenMissing: 'make' });
 }

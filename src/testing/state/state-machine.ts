@@ -11,12 +11,12 @@ import type {
   WriteOperation,
 } from '../protocol/requests.js';
 import { OPEN_ACL, provenIdentity } from './acl.js';
+import { read } from './answer-reads.js';
+import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './apply-writes.js';
 import type { Traits } from './dialects.js';
-import { read } from './reads.js';
 import { answerToken, type SaslStage, type SaslUsers } from './sasl-digest-md5.js';
 import { type Client, type SessionRecord, SessionTable } from './session-table.js';
 import { type TreeChange, WatchTable } from './watch-table.js';
-import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';
 import { parentOf, type Stamp, ZnodeTree } from './znode-tree.js';
 
 export interface Moment {

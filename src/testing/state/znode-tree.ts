@@ -74,7 +74,7 @@ export type Undo = () => void;
 
 const BEGINNING: Stamp = { zxid: 0n, timeMs: 0 };
 
-/** The nodes, by their paths. It carries out changes that `writes.ts` has checked, and returns how to undo them. */
+/** The nodes, by their paths. It carries out changes that `apply-writes.ts` has checked, and returns how to undo them. */
 export class ZnodeTree {
   readonly #nodes = new Map<string, Znode>();
   readonly #ephemerals = new Map<bigint, Set<string>>();

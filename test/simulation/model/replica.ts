@@ -2,15 +2,15 @@ import { ERROR_CODES, ErrorReply } from '../../../src/testing/protocol/op-codes.
 import type { Body } from '../../../src/testing/protocol/replies.js';
 import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../src/testing/state/acl.js';
-import { TRAITS } from '../../../src/testing/state/dialects.js';
-import { type TreeChange, WatchTable } from '../../../src/testing/state/watch-table.js';
 import {
   type Author,
   applyMulti,
   applyWrite,
   multiBody,
   writeBody,
-} from '../../../src/testing/state/writes.js';
+} from '../../../src/testing/state/apply-writes.js';
+import { TRAITS } from '../../../src/testing/state/dialects.js';
+import { type TreeChange, WatchTable } from '../../../src/testing/state/watch-table.js';
 import { parentOf, ZnodeTree } from '../../../src/testing/state/znode-tree.js';
 import type { Transaction } from './transaction.js';
 

@@ -10,7 +10,7 @@ import {
   readRequest,
   type WriteOperation,
 } from '../../../src/testing/protocol/requests.js';
-import { read } from '../../../src/testing/state/reads.js';
+import { read } from '../../../src/testing/state/answer-reads.js';
 import { SessionTable } from '../../../src/testing/state/session-table.js';
 import { WireReader } from '../../../src/wire/jute.js';
 import type { Machine } from '../machine.js';

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { type ProcessEntry, readProcesses } from '../../../src/cluster/run-command/process-table.js';
+import { type ProcessEntry, readProcesses } from '../../../src/cluster/run-command/read-processes.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 import { connectString } from './sessions.js';

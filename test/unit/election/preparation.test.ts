@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Advertisement } from '../../../src/election/advertisement.js';
+import { AdvertisedData } from '../../../src/election/advertised-data.js';
 import { preparedOf } from '../../../src/election/candidates/candidate.js';
 import { Preparation, type PreparationHost } from '../../../src/election/preparation.js';
 import { deferred, ignore } from '../../../src/platform/async/promises.js';
@@ -19,7 +19,7 @@ function setUp(prepare?: (place: { readonly signal: AbortSignal }) => unknown) {
     return result.promise;
   };
   const errors: Error[] = [];
-  const advertisement = new Advertisement('me', undefined, true);
+  const advertisement = new AdvertisedData('me', undefined, true);
   let published = 0;
   const place = {
     publish: async () => {

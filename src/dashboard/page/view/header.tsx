@@ -4,7 +4,7 @@ import type { Scheme } from '../browser/color-scheme.js';
 import { countText, durationText, timeText } from '../model/display-text.js';
 import { type Headline, headlineOf } from '../model/urgency-and-search.js';
 import { useIsDark, usePage } from './page-context.js';
-import { Ticking } from './parts/ticking.js';
+import { Ticking } from './parts/ticking-times.js';
 import { Foreign } from './parts/untrusted-text.js';
 
 const SCHEME_TEXT: Readonly<Record<Scheme, string>> = { auto: '◐ auto', light: '○ light', dark: '● dark' };

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PosixSession } from '../../../../src/cluster/run-command/command-processes.js';
-import { readProcess, readProcesses } from '../../../../src/cluster/run-command/process-table.js';
+import { readProcess, readProcesses } from '../../../../src/cluster/run-command/read-processes.js';
 import { until } from '../../../support/waiting.mjs';
 
 /** Starts a shell that leads a session of its own, and runs a script. */

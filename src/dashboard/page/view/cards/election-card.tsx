@@ -5,7 +5,7 @@ import { ageText, countText, numberText, WHY_TEXT } from '../../model/display-te
 import { boxesOf, isShown, rangeOf, type Timeline, timelineOf, viewBoxOf } from '../../model/timeline.js';
 import { electionTone, leaderlessSince } from '../../model/urgency-and-search.js';
 import { usePage, useTicks } from '../page-context.js';
-import { LeaseBar, Ticking } from '../parts/ticking.js';
+import { LeaseBar, Ticking } from '../parts/ticking-times.js';
 import { Foreign } from '../parts/untrusted-text.js';
 import type { CardKind } from './lock-and-group-cards.js';
 

@@ -8,7 +8,7 @@ import { ownedCounts } from '../../model/shard-grid.js';
 import { groupTone, lockTone, type Tone } from '../../model/urgency-and-search.js';
 import { usePage } from '../page-context.js';
 import { ShardCanvas } from '../parts/shard-canvas.js';
-import { Ticking } from '../parts/ticking.js';
+import { Ticking } from '../parts/ticking-times.js';
 import { Foreign } from '../parts/untrusted-text.js';
 
 /** How a kind of card looks. */

@@ -3,7 +3,7 @@ import type { CandidateView, ElectionView, TransitionView } from '../../../api-t
 import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/display-text.js';
 import { electionTone } from '../../model/urgency-and-search.js';
 import { usePage } from '../page-context.js';
-import { LeaseBar, Ticking } from '../parts/ticking.js';
+import { LeaseBar, Ticking } from '../parts/ticking-times.js';
 import { Transitions } from '../parts/transition-list.js';
 import { Foreign } from '../parts/untrusted-text.js';
 import { Panel, Section, useMovingRows } from './panel-frame.js';

@@ -3,7 +3,7 @@ import type { LockView } from '../../../api-types.js';
 import { ageText, numberText } from '../../model/display-text.js';
 import { lockTone } from '../../model/urgency-and-search.js';
 import { KIND_TEXT } from '../cards/lock-and-group-cards.js';
-import { Ticking } from '../parts/ticking.js';
+import { Ticking } from '../parts/ticking-times.js';
 import { Foreign } from '../parts/untrusted-text.js';
 import { Panel, Section, useMovingRows } from './panel-frame.js';
 

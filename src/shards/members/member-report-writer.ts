@@ -17,7 +17,7 @@ const NO_DATA = Buffer.alloc(0);
  * at a time, and only the newest report: what is reported meanwhile is written together. A write that isn't answered, or that a server
  * refuses, is repeated until the member's node is gone.
  */
-export class ReportWriter {
+export class MemberReportWriter {
   readonly #session: Session;
   readonly #member: Contender;
   readonly #path: string;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AuthenticationError } from '../../../src/errors.js';
-import { answerToOffer } from '../../../src/kerberos/security-layer.js';
+import { answerToOffer } from '../../../src/kerberos/gssapi-exchange.js';
 
 describe('the answer to an offer of security layers', () => {
   it('is none of them, if the server offers that', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Advertisement } from '../../../src/election/advertisement.js';
+import { AdvertisedData } from '../../../src/election/advertised-data.js';
 import { parseCandidate, serializeCandidate } from '../../../src/election/candidates/candidate.js';
 import { parseRequest, withRequest } from '../../../src/election/requests/candidate-request.js';
 import { BadVersionError, NodeLostError, NoNodeError, SessionClosedError } from '../../../src/errors.js';
@@ -35,7 +35,7 @@ function setUp(data = serializeCandidate('me', 'first')) {
   };
   const lost = new LazyAbortController<Error>();
   const own = { path: `/election/${NODE}`, lost } as OwnNode;
-  const advertisement = new Advertisement('me', 'first');
+  const advertisement = new AdvertisedData('me', 'first');
   const publish = (signal?: Abortable) => advertisement.publish(session as unknown as Session, own, signal);
   const advertised = () => parseCandidate(entry, 0, node.data).data;
   return { node, between, lost, signals, advertisement, publish, advertised };

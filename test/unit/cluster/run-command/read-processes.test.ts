@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseStat, readProcess, readProcesses } from '../../../../src/cluster/run-command/process-table.js';
+import { parseStat, readProcess, readProcesses } from '../../../../src/cluster/run-command/read-processes.js';
 
 const line = (name: string, state: string, threads = 1) =>
   `4711 (${name}) ${state} 1 4700 4690 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 ${threads} 0 3344556 1000 10 18446744073709551615`;

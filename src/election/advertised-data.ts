@@ -10,7 +10,7 @@ import { withRequestOf } from './requests/candidate-request.js';
  * What a candidate advertises. It is written in one write at a time, always of the newest data. So a write whose reply
  * was lost can't overwrite a newer one.
  */
-export class Advertisement {
+export class AdvertisedData {
   readonly #id: string;
   #data: string | Uint8Array | undefined;
   #prepared: boolean | undefined;

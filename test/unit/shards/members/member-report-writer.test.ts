@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ZooKeeperError } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
-import { ReportWriter } from '../../../../src/shards/members/report-writer.js';
+import { MemberReportWriter } from '../../../../src/shards/members/member-report-writer.js';
 import { type MemberReport, NO_REPORT, parseReport } from '../../../../src/shards/stored/data-formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS, TIMES } from '../../../support/conclave/group-members.js';
@@ -22,7 +22,7 @@ async function setUp() {
   } as const;
   const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
   const errors: unknown[] = [];
-  const writer = new ReportWriter(session, PATHS, member, KNOWN, (error) => errors.push(error));
+  const writer = new MemberReportWriter(session, PATHS, member, KNOWN, (error) => errors.push(error));
   const path = PATHS.reportOf(member.entry.node);
   onTestFinished(async () => {
     await clock.advanceUntil(writer.stop());
