@@ -8,10 +8,10 @@ export default defineConfig({
     include: [
       'test/unit/resolved-options.test.ts',
       'test/unit/{lease,platform,wire}/**/*.test.ts',
-      'test/unit/session/{path-guard,watch-registry}.test.ts',
+      'test/unit/session/{path-protection,watch-registry}.test.ts',
       'test/unit/session/{connection/connect-string,keep-alive/keep-alive,protocol/acl}.test.ts',
       'test/unit/queue/*.test.ts',
-      'test/unit/election/{advertisement,decide,lost-term-backoff,candidates/*,record/*,requests/*,observer/*,term/*}.test.ts',
+      'test/unit/election/{advertised-data,decide-next-step,lost-term-backoff,candidates/*,record/*,requests/*,observer/*,term/*}.test.ts',
       'test/unit/cluster/supervisor/health.test.ts',
     ],
   },
