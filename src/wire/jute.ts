@@ -160,7 +160,8 @@ export class WireWriter {
   /** A copy of the written bytes, with their length in front. */
   frame(): Buffer {
     this.#bytes.writeInt32BE(this.#offset - LENGTH_BYTES, 0);
-    const frame = Buffer.from(this.#bytes.subarray(0, this.#offset));
+    const frame = Buffer.allocUnsafe(this.#offset);
+    this.#bytes.copy(frame, 0, 0, this.#offset);
     this.begin();
     // A single long frame must not take memory forever.
     if (this.#bytes.length > MAX_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);

@@ -22,8 +22,28 @@ interface Interruption {
   readonly task: () => void;
 }
 
-interface RunningTimer extends Timer {
+/** A timer of a machine that hasn't run yet. */
+class RunningTimer implements Timer {
+  readonly #timers: Set<RunningTimer>;
+  readonly #task: () => void;
   happening: Happening;
+
+  /** @param timers - those of its machine, with it until it is over */
+  constructor(timers: Set<RunningTimer>, happening: Happening, task: () => void) {
+    this.#timers = timers;
+    this.happening = happening;
+    this.#task = task;
+    timers.add(this);
+  }
+
+  readonly run = (): void => {
+    if (this.#timers.delete(this)) this.#task();
+  };
+
+  clear(): void {
+    this.happening.cancelled = true;
+    this.#timers.delete(this);
+  }
 }
 
 /**
@@ -172,17 +192,17 @@ export class Machine implements Clock {
   }
 
   /** The instant of the code that runs: later than the scheduler's after a pause. */
-  get #wallMs(): number {
+  #wallMs(): number {
     return this.#isWatched ? this.#scheduler.now : Math.max(this.#scheduler.now, this.#pausedUntil);
   }
 
   #uptimeMs(): number {
-    return this.#originMs + this.#wallMs * this.#rate;
+    return this.#originMs + this.#wallMs() * this.#rate;
   }
 
   #monotonicMs(): number {
     const suspendedAt = this.process.#suspendedAt;
-    const underWay = suspendedAt === undefined ? 0 : this.#wallMs - suspendedAt;
+    const underWay = suspendedAt === undefined ? 0 : this.#wallMs() - suspendedAt;
     return this.#uptimeMs() - this.process.#suspendedMs - underWay * this.#rate;
   }
 
@@ -191,7 +211,7 @@ export class Machine implements Clock {
     const pauseMs =
       this.#isWatched || this.#isDead || this.#halts.size > 0 ? 0 : (this.#faults?.pauseMs() ?? 0);
     if (pauseMs === 0) return ms;
-    this.#pausedUntil = this.#wallMs + pauseMs;
+    this.#pausedUntil = this.#wallMs() + pauseMs;
     this.#frozenMs += pauseMs * this.#rate;
     this.#scheduler.at(this.#pausedUntil, () => this.#goOnAfterPause());
     return ms;
@@ -218,23 +238,9 @@ export class Machine implements Clock {
 
   /** Like Node's timers: whole milliseconds, at least one. */
   after(ms: number, task: () => void): Timer {
-    let over = false;
-    const run = () => {
-      if (over) return;
-      over = true;
-      this.#timers.delete(timer);
-      task();
-    };
-    const at = this.#wallMs + Math.max(1, Math.ceil(ms)) / this.#rate;
-    const timer: RunningTimer = {
-      happening: this.#scheduler.at(at, () => this.#happens('timer', run)),
-      clear: () => {
-        over = true;
-        timer.happening.cancelled = true;
-        this.#timers.delete(timer);
-      },
-    };
-    this.#timers.add(timer);
+    const at = this.#wallMs() + Math.max(1, Math.ceil(ms)) / this.#rate;
+    const happening = this.#scheduler.at(at, () => this.#happens('timer', timer.run));
+    const timer = new RunningTimer(this.#timers, happening, task);
     return timer;
   }
 

@@ -34,9 +34,8 @@ export class PacketSplitter {
     this.#wantedBytes = LENGTH_BYTES + length;
     if (bytes.length < this.#wantedBytes) return undefined;
     const packet = bytes.subarray(LENGTH_BYTES, this.#wantedBytes);
-    const rest = bytes.subarray(this.#wantedBytes);
-    this.#pending = rest.length === 0 ? [] : [rest];
-    this.#pendingBytes = rest.length;
+    this.#pendingBytes = bytes.length - this.#wantedBytes;
+    this.#pending = this.#pendingBytes === 0 ? [] : [bytes.subarray(this.#wantedBytes)];
     this.#wantedBytes = LENGTH_BYTES;
     return packet;
   }

@@ -76,7 +76,8 @@ export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): A
  * @throws ErrorReply (MARSHALLING_ERROR) at a part that asks for a time to live by a flag alone: ZooKeeper can't read it
  */
 export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Author): MultiOutcome {
-  const { traits = TRAITS['3.8'], ...author } = { ...by, counts: new Map() };
+  const { traits = TRAITS['3.8'] } = by;
+  const author: Author = { ...by, counts: new Map() };
   if (traits.typedCreatesInMulti && parts.some(isUnreadable)) fail('MARSHALLING_ERROR');
   const applied: Applied[] = [];
   for (const part of parts) {

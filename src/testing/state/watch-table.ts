@@ -19,6 +19,8 @@ export interface WatchingClient {
   notify(event: WatchNotice): void;
 }
 
+const NOBODY: ReadonlySet<WatchingClient> = new Set();
+
 /** The watchers of each path. Each watch ends with its first event. */
 class WatchersByPath {
   readonly #byPath = new Map<string, Set<WatchingClient>>();
@@ -39,8 +41,10 @@ class WatchersByPath {
   }
 
   /** The watchers that get an event. Removes their watches. */
-  take({ path }: WatchNotice): Set<WatchingClient> {
-    const notified = new Set(this.#byPath.get(path));
+  take({ path }: WatchNotice): ReadonlySet<WatchingClient> {
+    const watchers = this.#byPath.get(path);
+    if (watchers === undefined) return NOBODY;
+    const notified = new Set(watchers);
     for (const watcher of notified) this.remove(path, watcher);
     return notified;
   }
@@ -101,7 +105,7 @@ export class WatchTable {
     }
   }
 
-  #notifyOfNode(event: WatchNotice, acl: Acls): Set<WatchingClient> {
+  #notifyOfNode(event: WatchNotice, acl: Acls): ReadonlySet<WatchingClient> {
     const watchers = this.data.take(event);
     notify(watchers, event, acl);
     return watchers;

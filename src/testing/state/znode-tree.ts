@@ -169,12 +169,10 @@ export class ZnodeTree {
   setData(path: string, data: Buffer | null, stamp: Stamp): Undo {
     const node = this.get(path) as Znode;
     const before = { data: node.data, version: node.version, mzxid: node.mzxid, mtimeMs: node.mtimeMs };
-    Object.assign(node, {
-      data,
-      version: (node.version + 1) | 0,
-      mzxid: stamp.zxid,
-      mtimeMs: stamp.timeMs,
-    });
+    node.data = data;
+    node.version = (node.version + 1) | 0;
+    node.mzxid = stamp.zxid;
+    node.mtimeMs = stamp.timeMs;
     return () => Object.assign(node, before);
   }
 

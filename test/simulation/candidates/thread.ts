@@ -39,14 +39,21 @@ class Port {
   }
 }
 
-/** As `structuredClone` copies a message, which would take longer than all that the message causes. */
-function copyOf<T>(value: T): T {
+/**
+ * As `structuredClone` copies a message, which would take longer than all that the message causes.
+ * @param transferred - the memory that goes over to the other thread, and isn't copied
+ */
+function copyOf<T>(value: T, transferred: readonly ArrayBuffer[]): T {
   if (typeof value === 'function') throw new TypeError('a function cannot be cloned');
   if (typeof value !== 'object' || value === null || value instanceof SharedArrayBuffer) return value;
-  if (value instanceof Uint8Array) return new Uint8Array(value) as T;
-  if (Array.isArray(value)) return value.map((each) => copyOf(each)) as T;
-  const copy: Record<string, unknown> = {};
-  for (const [name, each] of Object.entries(value)) copy[name] = copyOf(each);
+  if (value instanceof Uint8Array)
+    return transferred.some((each) => each === value.buffer) ? value : (new Uint8Array(value) as T);
+  if (Array.isArray(value)) return value.map((each) => copyOf(each, transferred)) as T;
+  const copy = { ...value } as Record<string, unknown>;
+  for (const name in copy) {
+    const part = copy[name];
+    if (typeof part === 'object' || typeof part === 'function') copy[name] = copyOf(part, transferred);
+  }
   return copy as T;
 }
 
@@ -82,7 +89,7 @@ export class SimulatedThread extends EventEmitter {
       this.#connections = new HeldConnections({
         environment: { clock: this.machine, openSocket },
         proved: (lease, sentAt) => this.proved(lease, sentAt),
-        post: (message) => this.#post(message),
+        post: (message, transferred) => this.#post(message, transferred),
       });
       this.#post({ kind: 'here' });
       for (const message of this.#early) this.#connections.take(message);
@@ -99,8 +106,8 @@ export class SimulatedThread extends EventEmitter {
 
   // ---- what its host calls ----
 
-  postMessage(message: ToThread): void {
-    const copy = copyOf(message);
+  postMessage(message: ToThread, transferred: readonly ArrayBuffer[] = []): void {
+    const copy = copyOf(message, transferred);
     this.#down.send(this.#main, this.machine, () => {
       if (this.#connections === undefined) this.#early.push(copy);
       else this.#connections.take(copy);
@@ -152,8 +159,8 @@ export class SimulatedThread extends EventEmitter {
     for (const port of [this.#down, this.#up]) port.slowBy = 0;
   }
 
-  #post(message: FromThread): void {
-    const copy = copyOf(message);
+  #post(message: FromThread, transferred: readonly ArrayBuffer[] = []): void {
+    const copy = copyOf(message, transferred);
     this.#up.send(this.machine, this.#main, () => {
       if (!this.#hasEnded) this.emit('message', copy);
     });
