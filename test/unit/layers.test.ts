@@ -183,7 +183,6 @@ describe('the layers', () => {
       'platform/time/timers.ts',
       'platform/time/clock.ts',
       'platform/injected-environment.ts',
-      'platform/async/paced-queue.ts', // Turns of the event loop aren't time.
       'testing/controls/test-clock.ts',
       'election/watchdog/watchdog-thread.ts', // The environment lives in the main thread, which is blocked when this one acts.
     ]);

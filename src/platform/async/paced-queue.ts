@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js';
-import { nextTick, setImmediate } from '../time/timers.js';
+import { nextTick } from '../time/timers.js';
 import { microtask } from './promises.js';
 
 /** How much of a turn of the event loop the items may take, but for the last one. */
@@ -30,7 +30,8 @@ export class PacedQueue<T> {
   #beginTurn(): void {
     const endsAt = this.#clock.now() + MOST_MS;
     this.#endsAt = endsAt;
-    setImmediate(() => {
+    // By the clock, so that a simulated process has its own turns.
+    this.#clock.after(0, () => {
       this.#endsAt = undefined;
       if (this.#waiting.length > 0) this.#beginTurn();
     });
