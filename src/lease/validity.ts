@@ -137,17 +137,17 @@ export abstract class Validity implements NodeHolder {
   leaseShortened(): void {
     if (this.#timer === undefined || this.#ended.aborted) return;
     this.#timer.clear();
-    this.#waitForEnd();
+    this.#waitForEnd(this.#node.remainingMs());
   }
 
   /** Ends the hold if the lease is over: the process may have stood still since the grant. */
   #endOrWait(): void {
-    if (this.isHeld()) this.#waitForEnd();
+    if (this.isHeld()) this.#waitForEnd(this.#node.remainingAtMostMs());
   }
 
   /** The timer keeps the process running, because the end of a hold must be noticed. */
-  #waitForEnd(): void {
-    this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => this.#endOrWait());
+  #waitForEnd(ms: number): void {
+    this.#timer = this.#clock.after(ms, () => this.#endOrWait());
   }
 }
 

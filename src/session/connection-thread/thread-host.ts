@@ -1,6 +1,5 @@
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { ConnectionLossError, describe } from '../../errors.js';
-import { PacedQueue } from '../../platform/async/paced-queue.js';
 import { microtask } from '../../platform/async/promises.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import { RemoteSocket } from './remote-socket.js';
@@ -88,11 +87,7 @@ export class ThreadHost {
       heardAt: Number.POSITIVE_INFINITY,
       asked: undefined,
     };
-    const messages = new PacedQueue<FromThread>(this.#clock, (message) => this.#take(running, message));
-    worker.on('message', (message: FromThread) => {
-      this.#hasAnswered(running);
-      messages.add(message);
-    });
+    worker.on('message', (message: FromThread) => this.#take(running, message));
     worker.on('messageerror', (error) => this.#fail(running, describe(error), error));
     worker.on('error', (error) => this.#fail(running, describe(error), error));
     worker.on('exit', (code) => this.#fail(running, `it exited with code ${code}`));
@@ -124,14 +119,11 @@ export class ThreadHost {
     running.asked = { dueAt, timer };
   }
 
-  #hasAnswered(running: Running): void {
+  #take(running: Running, message: FromThread): void {
+    if (this.#state !== running) return;
     running.heardAt = this.#clock.now();
     running.asked?.timer.clear();
     running.asked = undefined;
-  }
-
-  #take(running: Running, message: FromThread): void {
-    if (this.#state !== running) return;
     if (message.kind !== 'here') running.sockets.get(message.id)?.take(message);
   }
 

@@ -143,14 +143,33 @@ export class ShardClaims {
     const doubted = this.#doubted;
     const others = [...doubted].filter((shard) => !asked.has(shard) && !this.#port.has(shard));
     if (asked.size + others.length === 0) return this.#await([]);
+    const { node } = this.#member;
+    if (!node.isHeld()) await node.renew(node.lost); // The member can't act for a shard without a lease.
+    const all = await this.#records.read([...asked, ...others], node.lost);
+    if (this.#doubted === doubted) this.#doubted = new Set(); // Else a connection was lost meanwhile.
+    for (const each of all)
+      if (this.#records.isOwn(each)) this.#isNamed(each);
+      else this.#open.close(each.shard);
+    const seen = all.filter(({ shard }) => asked.has(shard));
+    this.#noteUnavailable([...asked], seen);
+    const foreign = seen.filter((each) => !this.#records.isOwn(each));
+    const buried = await this.#buried(foreign);
+    const wanted = foreign.filter(({ shard }) => this.#port.isWanted(shard)); // By now.
+    const isFree = ({ value }: SeenShard) =>
+      value.state === 'vacant' || (value.state === 'held' && buried.has(value.node));
+    this.#await(wanted.filter((each) => !isFree(each)));
+    const free = wanted.filter(isFree);
+    if (free.length > 0) await this.#claimFree(free);
+  }
+
+  async #claimFree(free: readonly SeenShard[]): Promise<void> {
     const failed = new Map<string, number>();
     let isRefused = false;
     // One transaction at a time: each shard begins its work, and all of them in one turn would keep the event loop for too long.
-    for (const shards of inBatches([...asked, ...others], MOST_PARTS)) {
-      const free = await this.#free(shards, asked);
-      if (free.length === 0) continue;
-      for (const { shard, version } of free) this.#open.open(shard, version + 1);
-      const claims = await this.#records.claim(free, {
+    for (const batch of inBatches(free, MOST_PARTS)) {
+      const wanted = batch.filter(({ shard }) => this.#port.isWanted(shard));
+      for (const { shard, version } of wanted) this.#open.open(shard, version + 1);
+      const claims = await this.#records.claim(wanted, {
         onRefused: (error) => {
           isRefused = true;
           this.#port.onError(error);
@@ -161,37 +180,14 @@ export class ShardClaims {
         this.#open.close(shard);
         this.#own(shard, claim);
       }
-      for (const { shard, version } of free) if (!claims.has(shard)) failed.set(shard, version);
+      for (const { shard, version } of wanted) if (!claims.has(shard)) failed.set(shard, version);
     }
-    if (this.#doubted === doubted) this.#doubted = new Set(); // Else a connection was lost meanwhile.
     // A claim may fail once because another member was first, and then the record has another version. A server that has lost writes goes
     // on showing the one that the other servers refuse.
     const isRepeated = [...failed].some(([shard, version]) => this.#failedAt.get(shard) === version);
     this.#failedAt = failed;
     if (isRefused || isRepeated) this.#claimLater();
     else if (failed.size > 0) this.#isDue = true; // Others were first, or it isn't known.
-  }
-
-  /** Reads the records of these shards, and waits for those of `asked` that are wanted and not free. @returns those that are */
-  async #free(shards: readonly string[], asked: ReadonlySet<string>): Promise<SeenShard[]> {
-    const { node } = this.#member;
-    if (!node.isHeld()) await node.renew(node.lost); // The member can't act for a shard without a lease.
-    const all = await this.#records.read(shards, node.lost);
-    for (const each of all)
-      if (this.#records.isOwn(each)) this.#isNamed(each);
-      else this.#open.close(each.shard);
-    const seen = all.filter(({ shard }) => asked.has(shard));
-    this.#noteUnavailable(
-      shards.filter((shard) => asked.has(shard)),
-      seen,
-    );
-    const foreign = seen.filter((each) => !this.#records.isOwn(each));
-    const buried = await this.#buried(foreign);
-    const wanted = foreign.filter(({ shard }) => this.#port.isWanted(shard)); // By now.
-    const isFree = ({ value }: SeenShard) =>
-      value.state === 'vacant' || (value.state === 'held' && buried.has(value.node));
-    this.#await(wanted.filter((each) => !isFree(each)));
-    return wanted.filter(isFree);
   }
 
   #await(blocked: readonly SeenShard[]): void {
