@@ -172,7 +172,7 @@ describe('servers that have lost their data', () => {
     onTestFinished(() => observer.stop());
     const errors = recordErrors(observer);
     await observer.start();
-    expect(observer.leader?.id).toBe('former');
+    await until(() => observer.leader?.id === 'former', 'the sight of the first leader');
     await former.stop();
     await until(() => observer.leader === undefined, 'the end of the term');
     const another = await restartWithoutData(server);
