@@ -171,13 +171,14 @@ const PROMISES = [
   },
   {
     row: 'many-holds',
-    promise: '`maxStallMs` blocks the event loop of such a process for at most 50 ms more',
-    measured: ({ cell }) => {
-      const block = (/** @type {string} */ what) => cell('longest block of the event loop, ms', what);
-      return rounded(
-        Math.max(...['shards', 'locks'].map((what) => block(`${what}, with maxStallMs`) - block(what))),
-      );
-    },
+    promise:
+      'A member that takes 4,096 shards blocks its event loop for at most 50 ms, also with `maxStallMs`',
+    measured: ({ cell }) =>
+      Math.max(
+        ...['shards', 'shards, with maxStallMs'].map((row) =>
+          cell('longest block of the event loop, ms', row),
+        ),
+      ),
     ...{ limit: 50, unit: 'ms' },
   },
   {
