@@ -60,14 +60,14 @@ it('begins a run above all seeds of its kind, and above those of a run that is u
 it('loses no entry of runs that write at the same time', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hours-'));
   try {
-    const path = join(folder, 'hours.json');
+    const path = join(folder, 'entered.json');
     writeFileSync(path, '[]\n');
     const runs = Array.from({ length: 20 }, (_, seed) =>
       new HoursFile(path).change((all: readonly Hours[]) => entered(all, SUBJECT, clean(2 * seed), 'a')),
     );
     await Promise.all(runs);
     expect(new HoursFile(path).read()).toMatchObject([{ hours: 25 }]);
-    expect(readdirSync(folder)).toEqual(['hours.json']);
+    expect(readdirSync(folder)).toEqual(['entered.json']);
   } finally {
     rmSync(folder, { recursive: true });
   }
