@@ -95,7 +95,7 @@ export abstract class OwnNode implements ProvenNode, NodeListener {
 
   /** See {@link Lease.remainingAtMostMs}. Never decide by it whether to act. */
   remainingAtMostMs(): number {
-    return this.#extendedByThread === undefined ? this.#lease.remainingAtMostMs() : this.remainingMs();
+    return this.#lease.remainingAtMostMs() || this.remainingMs(); // As in isHeld: the other thread only adds to them.
   }
 
   /** How long a lease lasts now, in milliseconds. */

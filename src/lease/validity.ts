@@ -142,7 +142,9 @@ export abstract class Validity implements NodeHolder {
 
   /** Ends the hold if the lease is over: the process may have stood still since the grant. */
   #endOrWait(): void {
-    if (this.isHeld()) this.#waitForEnd(this.#node.remainingAtMostMs());
+    if (this.#ended.aborted) return;
+    const ms = this.#node.remainingAtMostMs(); // Costs less than `isHeld`, and mostly suffices.
+    if (ms > 0 || this.isHeld()) this.#waitForEnd(ms);
   }
 
   /** The timer keeps the process running, because the end of a hold must be noticed. */

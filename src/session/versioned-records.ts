@@ -1,7 +1,7 @@
 import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
-import { abortable } from '../platform/async/promises.js';
 import { inBatches } from '../platform/collections/lists-and-sets.js';
+import { batchesInTurns } from '../platform/time/clock.js';
 import type { Reply } from './connection/reply.js';
 import { ifThere, isUnanswered } from './operations.js';
 import type { NodeData, PartResult, Stat, TransactionPart } from './protocol/multi-and-stats.js';
@@ -67,18 +67,13 @@ export async function readEach<T>(
   parse: Parse<T>,
   signal?: Abortable,
 ): Promise<(Seen<T> | ZooKeeperError)[]> {
-  const reading = inBatches(paths, MOST_PARTS).map(async (batch) => {
-    const ask = () => {
-      signal?.throwIfAborted();
-      return session.getDataOfEach(batch);
-    };
-    const [nodes, connection] = await answeredOver(session, ask);
-    return nodes.map((node) => (node instanceof ZooKeeperError ? node : seenAs(node, parse, connection)));
-  });
-  // One listener for all of them: an AbortSignal takes time with the square of their number.
-  return (
-    await (signal === undefined ? Promise.all(reading) : abortable(Promise.all(reading), signal))
-  ).flat();
+  const read: (Seen<T> | ZooKeeperError)[] = [];
+  // One request after the other: thousands of records in one turn of the event loop would keep all else waiting.
+  for await (const batch of batchesInTurns(session.clock, paths, MOST_PARTS, signal)) {
+    const [nodes, connection] = await answeredOver(session, () => session.getDataOfEach(batch), signal);
+    for (const node of nodes) read.push('stat' in node ? seenAs(node, parse, connection) : node);
+  }
+  return read;
 }
 
 /** A record that is to be written. */

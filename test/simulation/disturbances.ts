@@ -108,6 +108,11 @@ const THREAD_ENDS_WITHIN_MS = 100;
 
 const stopping = new WeakSet<Candidate>();
 
+/** {@link stopAndReplace} waits for its process, with a timer on the process's clock, and replaces it. */
+export function isStopping(candidate: Candidate): boolean {
+  return stopping.has(candidate);
+}
+
 /** Stops the process, checks how long that takes, and replaces it. */
 export async function stopAndReplace(world: World, host: Host): Promise<void> {
   const { candidate } = host;

@@ -10,6 +10,7 @@ import {
   cut,
   end,
   freeze,
+  isStopping,
   kill,
   resign,
   slow,
@@ -316,7 +317,7 @@ export function begin(world: World): void {
 export function replaceWhoGaveUp(world: World): void {
   for (const host of world.hosts) {
     const { candidate } = host;
-    if (candidate instanceof SupervisedCandidate && candidate.hasGivenUp && !candidate.isDead)
-      world.retire(host);
+    if (!(candidate instanceof SupervisedCandidate && candidate.hasGivenUp)) continue;
+    if (!(candidate.isDead || isStopping(candidate))) world.retire(host);
   }
 }

@@ -1,4 +1,5 @@
 import { type Abortable, onAbort } from '../async/lazy-abort-controller.js';
+import { inBatches } from '../collections/lists-and-sets.js';
 import { systemSources, type TimeSources, UPTIME_MARGIN_MS } from './machine-instant.js';
 import { clearTimeout, setImmediate, setTimeout, timeOfDay } from './timers.js';
 
@@ -248,4 +249,22 @@ export function sleep(clock: Clock, ms: number, signal?: Abortable): Promise<voi
         reject(signal.reason);
       });
   });
+}
+
+/**
+ * Splits a list as {@link inBatches} does. Between two batches the event loop turns: timers and other events are handled, also if each batch
+ * is done at once.
+ *
+ * @throws the signal's reason as soon as the signal aborts between two batches
+ */
+export async function* batchesInTurns<T>(
+  clock: Clock,
+  all: readonly T[],
+  most: number,
+  signal?: Abortable,
+): AsyncGenerator<T[], void, undefined> {
+  for (const [at, batch] of inBatches(all, most).entries()) {
+    if (at > 0) await sleep(clock, 0, signal);
+    yield batch;
+  }
 }

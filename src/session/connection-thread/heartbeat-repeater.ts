@@ -95,8 +95,8 @@ type State =
 interface Sent extends Pick<GivenHeartbeat, 'nodes'> {
   /** For waits. */
   readonly sentAt: number;
-  /** From when a lease counts: from before the heartbeat was written. */
-  readonly instant: MachineInstant;
+  /** From when a lease counts: from before the heartbeat was written. `undefined`: it extends none. */
+  readonly instant: MachineInstant | undefined;
 }
 
 const OFF: State = { name: 'off' };
@@ -149,8 +149,11 @@ export class HeartbeatRepeater {
     if (heartbeats !== undefined) this.#learnHeartbeats(heartbeats);
   }
 
-  /** The main thread writes whole frames. To be called before they are written: leases count from this call. */
-  writing(bytes: Buffer): void {
+  /**
+   * The main thread writes whole frames. To be called before they are written: leases count from this call.
+   * @param mainTurns - whether the main thread's event loop has turned within `maxStallMs`. Otherwise these extend no lease
+   */
+  writing(bytes: Buffer, mainTurns: boolean): void {
     let at = 0;
     if (!this.#isHandshakeWritten) {
       this.#isHandshakeWritten = true; // It has no xid.
@@ -159,7 +162,7 @@ export class HeartbeatRepeater {
     for (; at < bytes.length; at += LENGTH_BYTES + bytes.readInt32BE(at)) {
       const xid = bytes.readInt32BE(at + XID_OFFSET);
       if (xid === PING_XID) this.#pings.push('main');
-      else if (this.#state.name === 'on') this.#noteIfHeartbeat(bytes, at, xid);
+      else if (this.#state.name === 'on') this.#noteIfHeartbeat(bytes, at, xid, mainTurns);
     }
     if (this.#state.name === 'on') this.#state = { ...this.#state, writtenAt: this.#port.now() };
   }
@@ -187,7 +190,7 @@ export class HeartbeatRepeater {
       const frame = joinTransactions(nodes.map((node) => node.frame));
       const xid = this.#nextXid();
       frame.writeInt32BE(xid, XID_OFFSET);
-      this.#noteSent(joinedNodes(nodes), xid);
+      this.#noteSent(joinedNodes(nodes), xid, mainTurns);
       this.#port.write(frame);
     }
     if (heartbeats.length === 0) {
@@ -237,16 +240,16 @@ export class HeartbeatRepeater {
     for (const node of this.#held.values()) if (!doubted.has(node.id)) yield node;
   }
 
-  #noteIfHeartbeat(bytes: Buffer, at: number, xid: number): void {
+  #noteIfHeartbeat(bytes: Buffer, at: number, xid: number, mainTurns: boolean): void {
     if (this.#state.name !== 'on') return;
     const heartbeat = this.#heartbeats.find(({ frame }) => isSame(bytes, at, frame));
-    if (heartbeat !== undefined) this.#noteSent(heartbeat.nodes, xid);
+    if (heartbeat !== undefined) this.#noteSent(heartbeat.nodes, xid, mainTurns);
   }
 
   /** Reads the clocks, so it comes before the write. */
-  #noteSent(nodes: readonly GivenNode[], xid: number): void {
+  #noteSent(nodes: readonly GivenNode[], xid: number, mainTurns: boolean): void {
     if (this.#state.name !== 'on') return;
-    const instant = this.#port.instant();
+    const instant = mainTurns ? this.#port.instant() : undefined;
     const sentAt = this.#port.now();
     this.#unanswered.set(xid, { nodes, sentAt, instant });
     this.#state = { ...this.#state, heartbeatAt: sentAt };
@@ -280,7 +283,8 @@ export class HeartbeatRepeater {
     let areAll = true;
     for (const node of nodes) {
       if (!this.#hasRisen(node, outcomes)) areAll = false;
-      else for (const lease of this.#held.get(node.id)?.memory ?? []) this.#port.proved(lease, instant);
+      else if (instant !== undefined)
+        for (const lease of this.#held.get(node.id)?.memory ?? []) this.#port.proved(lease, instant);
     }
     return areAll;
   }

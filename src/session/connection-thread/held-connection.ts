@@ -63,7 +63,8 @@ export class HeldConnection {
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return;
     const frames = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#repeater.writing(frames);
+    // This thread may have stood still itself, with the frames before it.
+    this.#repeater.writing(frames, this.#watch.turns());
     this.#socket.write(frames);
     this.#arm();
   }

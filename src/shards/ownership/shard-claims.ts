@@ -1,15 +1,16 @@
 import type { Claim } from '../../election/term/term.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
-import { inBatches } from '../../platform/collections/lists-and-sets.js';
-import type { Timer } from '../../platform/time/clock.js';
+import { batchesInTurns, type Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
-import { MOST_PARTS } from '../../session/versioned-records.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import { BlockedShards } from './blocked-shards.js';
 import type { SeenShard, ShardRecords } from './shard-records.js';
 import { UnansweredClaims } from './unanswered-claims.js';
+
+/** How many shards are claimed in one transaction, and begin in one turn of the event loop. */
+const AT_ONCE = 64;
 
 /** What the claims ask their owner, and tell it. None of it may throw. */
 export interface ShardClaimsPort {
@@ -165,8 +166,8 @@ export class ShardClaims {
   async #claimFree(free: readonly SeenShard[]): Promise<void> {
     const failed = new Map<string, number>();
     let isRefused = false;
-    // One transaction at a time: each shard begins its work, and all of them in one turn would keep the event loop for too long.
-    for (const batch of inBatches(free, MOST_PARTS)) {
+    // Each shard begins its work, and all of them in one turn would keep the event loop for too long.
+    for await (const batch of batchesInTurns(this.#session.clock, free, AT_ONCE)) {
       const wanted = batch.filter(({ shard }) => this.#port.isWanted(shard));
       for (const { shard, version } of wanted) this.#open.open(shard, version + 1);
       const claims = await this.#records.claim(wanted, {
@@ -252,11 +253,13 @@ class UnavailableRecords {
 
   /** @returns those of the shards that were asked for whose records weren't seen, or can't be read */
   among(asked: readonly string[], seen: readonly SeenShard[]): string[] {
-    const readable = new Set(
-      seen.flatMap(({ shard, value }) => (value.state === 'unreadable' ? [] : [shard])),
-    );
-    for (const shard of readable) this.#reported.delete(shard);
-    return asked.filter((shard) => !readable.has(shard));
+    const unavailable = new Set(asked);
+    for (const { shard, value } of seen) {
+      if (value.state === 'unreadable') continue;
+      unavailable.delete(shard);
+      this.#reported.delete(shard);
+    }
+    return [...unavailable];
   }
 
   /** Those that weren't reported yet. They are from now on. */

@@ -1,10 +1,9 @@
 import { parseRecord, type ReadRecord, serializeRecord } from '../../election/record/election-record.js';
 import type { Claim } from '../../election/term/term.js';
-import { NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { NodeExistsError, NoNodeError, type ZooKeeperError } from '../../errors.js';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
-import { inBatches } from '../../platform/collections/lists-and-sets.js';
-import { sleep } from '../../platform/time/clock.js';
+import { batchesInTurns, sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
@@ -53,7 +52,7 @@ export async function createRecords(
     const missing = shards.filter((shard) => !there.has(nodeNameOf(shard)));
     if (missing.length === 0) return;
     // Of many members that begin together one makes the first of them, and the rest. The others look again.
-    for (const batch of inBatches(missing, MOST_PARTS)) {
+    for await (const batch of batchesInTurns(session.clock, missing, MOST_PARTS, signal)) {
       if (await create(batch)) continue;
       await sleep(session.clock, LOOK_AGAIN_MS, signal);
       break;
@@ -96,7 +95,7 @@ export async function readRecords(
   const records = shards.map((shard) => paths.recordOf(shard));
   const seen = await readEach(session, records, parseRecord, signal);
   return seen.flatMap((each, at): SeenShard[] => {
-    if (!(each instanceof ZooKeeperError)) return [{ ...each, shard: shards[at] as string }];
+    if ('value' in each) return [{ ...each, shard: shards[at] as string }];
     if (!(each instanceof NoNodeError)) onRefused(each);
     return [];
   });

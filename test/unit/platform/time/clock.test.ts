@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   afterPendingInput,
+  batchesInTurns,
   type LeaseInstant,
   leaseAgeMs,
   leaseStart,
@@ -285,4 +286,18 @@ describe('giving up on a peer that is not heard of', () => {
       expect(clock.timerCount).toBe(0);
     }
   });
+});
+
+it('the event loop turns between two batches, and no longer once the signal aborts', async () => {
+  const abort = new AbortController();
+  const done: unknown[] = [];
+  const taking = (async () => {
+    for await (const batch of batchesInTurns(new SystemClock(), [1, 2, 3, 4, 5], 2, abort.signal)) {
+      setImmediate(() => done.push('another event'));
+      done.push(batch);
+      if (batch.includes(3)) abort.abort('enough');
+    }
+  })();
+  await expect(taking).rejects.toBe('enough');
+  expect(done).toEqual([[1, 2], 'another event', [3, 4]]);
 });

@@ -62,12 +62,12 @@ class FakeSocket extends EventEmitter {
 }
 
 /** A connection over which a server serves a session that holds something, and whose main thread sends nothing more. */
-function setUp() {
+function setUp({ mainTurns = true } = {}) {
   const clock = new TestClock();
   const sockets: FakeSocket[] = [];
   const events: string[] = [];
   const turns = new SharedArrayBuffer(SharedInstant.BYTES);
-  new SharedInstant(turns).raiseTo({ monotonicMs: 2 ** 42 });
+  new SharedInstant(turns).raiseTo({ monotonicMs: mainTurns ? 2 ** 42 : 1 });
   const openSocket = (_: Server, reader?: Reader) => {
     const socket = new FakeSocket(reader);
     sockets.push(socket);
@@ -172,3 +172,17 @@ describe('a connection that is silent', () => {
     expect(socket.written).toHaveLength(3);
   });
 });
+
+it.each([
+  { mainTurns: true, events: ['the lease is extended', 'answered', 'data'] },
+  { mainTurns: false, events: ['answered', 'data'] },
+])(
+  'a heartbeat that the main thread gave extends a lease if that thread turns when it is sent: $mainTurns',
+  ({ mainTurns, events: expected }) => {
+    const { socket, events, connection } = setUp({ mainTurns });
+    connection.give({ ...GIVEN, heartbeats: [{ frame: HELD.frame, nodes: [HELD] }] });
+    connection.write(HELD.frame);
+    socket.says(reply(socket.newestXid, { body: COMMITTED }));
+    expect(events).toEqual(expected);
+  },
+);
