@@ -121,6 +121,12 @@ export class ShardWorld extends SimulatedWorld {
     }
   }
 
+  /** Whether packets are lost now and then. With the shortest leases, one that is lost may end a member. */
+  set losesPackets(loses: boolean) {
+    const routes = [...this.ensemble.routes, ...this.hosts.flatMap((host) => host.routes)];
+    for (const { links } of routes) for (const link of links) link.losesPackets = loses;
+  }
+
   /** The shards that the group has, and its pins, by the servers' committed data; `undefined` if there are none yet. */
   get #committed(): { readonly list: ShardList; readonly pins: Pins } | undefined {
     const { leader } = this.ensemble;
