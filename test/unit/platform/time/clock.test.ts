@@ -289,11 +289,12 @@ describe('giving up on a peer that is not heard of', () => {
 });
 
 it('the event loop turns between two batches, and no longer once the signal aborts', async () => {
+  const clock = new SystemClock();
   const abort = new AbortController();
   const done: unknown[] = [];
   const taking = (async () => {
-    for await (const batch of batchesInTurns(new SystemClock(), [1, 2, 3, 4, 5], 2, abort.signal)) {
-      setImmediate(() => done.push('another event'));
+    for await (const batch of batchesInTurns(clock, [1, 2, 3, 4, 5], 2, abort.signal)) {
+      clock.after(0, () => done.push('another event'));
       done.push(batch);
       if (batch.includes(3)) abort.abort('enough');
     }
