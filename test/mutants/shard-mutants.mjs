@@ -209,6 +209,7 @@ export const SHARD_MUTANTS = [
   const reading = readNodes(source, shards, present, signal, !knowsTheGone);
 `,
         to: `  const reading = readNodes(source, shards, present, signal, !knowsTheGone);
+  await reading;
   const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
 `,
       },
