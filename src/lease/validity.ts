@@ -30,7 +30,12 @@ export abstract class Validity implements NodeHolder {
     this.#clock = clock;
     node.hold(this); // First of all: another thread may send heartbeats while this one stands still.
     // The caller that waits for the hold continues first. No timer could fire earlier, and by then many locks are released again.
-    nextTick(() => this.#endOrWait());
+    nextTick(() => {
+      if (this.#ended.aborted) return;
+      const ms = node.remainingAtMostMs(); // Costs less than `isHeld`: thousands of holds may begin in one turn.
+      if (ms > 0) this.#waitForEnd(ms);
+      else this.#endOrWait();
+    });
     this.#unsubscribe = onAbort(node.lost, () => {
       const reason = node.lost.reason as Error;
       this.onLoss(lossReason(reason), reason);
@@ -142,9 +147,7 @@ export abstract class Validity implements NodeHolder {
 
   /** Ends the hold if the lease is over: the process may have stood still since the grant. */
   #endOrWait(): void {
-    if (this.#ended.aborted) return;
-    const ms = this.#node.remainingAtMostMs(); // Costs less than `isHeld`, and mostly suffices.
-    if (ms > 0 || this.isHeld()) this.#waitForEnd(ms);
+    if (this.isHeld()) this.#waitForEnd(this.#node.remainingAtMostMs());
   }
 
   /** The timer keeps the process running, because the end of a hold must be noticed. */

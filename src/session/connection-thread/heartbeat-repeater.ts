@@ -67,8 +67,11 @@ export interface RepeatAnswer {
 export interface RepeaterPort {
   /** The time, for waits. */
   now(): number;
-  /** This instant, by clocks that are read within this call. */
-  instant(): MachineInstant;
+  /**
+   * This instant, by clocks that are read within this call. `undefined`: a heartbeat that is sent now extends no lease, since the main
+   * thread's event loop doesn't turn.
+   */
+  instant(): MachineInstant | undefined;
   write(frame: Buffer): void;
   /** A proof that was sent then is committed. */
   proved(lease: SharedArrayBuffer, sentAt: MachineInstant): void;
@@ -95,7 +98,7 @@ type State =
 interface Sent extends Pick<GivenHeartbeat, 'nodes'> {
   /** For waits. */
   readonly sentAt: number;
-  /** From when a lease counts: from before the heartbeat was written. `undefined`: it extends none. */
+  /** From when a lease counts: from before the heartbeat was written. */
   readonly instant: MachineInstant | undefined;
 }
 
@@ -149,11 +152,8 @@ export class HeartbeatRepeater {
     if (heartbeats !== undefined) this.#learnHeartbeats(heartbeats);
   }
 
-  /**
-   * The main thread writes whole frames. To be called before they are written: leases count from this call.
-   * @param mainTurns - whether the main thread's event loop has turned within `maxStallMs`. Otherwise these extend no lease
-   */
-  writing(bytes: Buffer, mainTurns: boolean): void {
+  /** The main thread writes whole frames. To be called before they are written: leases count from this call. */
+  writing(bytes: Buffer): void {
     let at = 0;
     if (!this.#isHandshakeWritten) {
       this.#isHandshakeWritten = true; // It has no xid.
@@ -162,7 +162,7 @@ export class HeartbeatRepeater {
     for (; at < bytes.length; at += LENGTH_BYTES + bytes.readInt32BE(at)) {
       const xid = bytes.readInt32BE(at + XID_OFFSET);
       if (xid === PING_XID) this.#pings.push('main');
-      else if (this.#state.name === 'on') this.#noteIfHeartbeat(bytes, at, xid, mainTurns);
+      else if (this.#state.name === 'on') this.#noteIfHeartbeat(bytes, at, xid);
     }
     if (this.#state.name === 'on') this.#state = { ...this.#state, writtenAt: this.#port.now() };
   }
@@ -190,7 +190,7 @@ export class HeartbeatRepeater {
       const frame = joinTransactions(nodes.map((node) => node.frame));
       const xid = this.#nextXid();
       frame.writeInt32BE(xid, XID_OFFSET);
-      this.#noteSent(joinedNodes(nodes), xid, mainTurns);
+      this.#noteSent(joinedNodes(nodes), xid);
       this.#port.write(frame);
     }
     if (heartbeats.length === 0) {
@@ -240,16 +240,16 @@ export class HeartbeatRepeater {
     for (const node of this.#held.values()) if (!doubted.has(node.id)) yield node;
   }
 
-  #noteIfHeartbeat(bytes: Buffer, at: number, xid: number, mainTurns: boolean): void {
+  #noteIfHeartbeat(bytes: Buffer, at: number, xid: number): void {
     if (this.#state.name !== 'on') return;
     const heartbeat = this.#heartbeats.find(({ frame }) => isSame(bytes, at, frame));
-    if (heartbeat !== undefined) this.#noteSent(heartbeat.nodes, xid, mainTurns);
+    if (heartbeat !== undefined) this.#noteSent(heartbeat.nodes, xid);
   }
 
   /** Reads the clocks, so it comes before the write. */
-  #noteSent(nodes: readonly GivenNode[], xid: number, mainTurns: boolean): void {
+  #noteSent(nodes: readonly GivenNode[], xid: number): void {
     if (this.#state.name !== 'on') return;
-    const instant = mainTurns ? this.#port.instant() : undefined;
+    const instant = this.#port.instant();
     const sentAt = this.#port.now();
     this.#unanswered.set(xid, { nodes, sentAt, instant });
     this.#state = { ...this.#state, heartbeatAt: sentAt };

@@ -39,7 +39,11 @@ export class HeldConnection {
     this.#looksEveryMs = looksEveryMs(maxStallMs);
     this.#repeater = new HeartbeatRepeater({
       now: () => this.#now(),
-      instant: () => machineInstantIn(() => 0, port.environment.clock.sources),
+      instant: () => {
+        const instant = machineInstantIn(() => 0, port.environment.clock.sources);
+        // This thread may have stood still itself, with a heartbeat of the main thread in its queue.
+        return this.#watch.turns() ? instant : undefined;
+      },
       write: (frame) => void this.#socket.write(frame),
       proved: port.proved,
       answered: (tookMs) => port.post({ kind: 'answered', id, tookMs }),
@@ -63,8 +67,7 @@ export class HeldConnection {
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return;
     const frames = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // This thread may have stood still itself, with the frames before it.
-    this.#repeater.writing(frames, this.#watch.turns());
+    this.#repeater.writing(frames);
     this.#socket.write(frames);
     this.#arm();
   }

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { LockNode } from '../../../src/lease/own-node.js';
 import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { Validity } from '../../../src/lease/validity.js';
-import { leaseStart } from '../../../src/platform/time/clock.js';
+import { leaseStart, SystemClock } from '../../../src/platform/time/clock.js';
 import type { ProvenNode } from '../../../src/session/keep-alive/heartbeat-batch.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
@@ -50,7 +50,7 @@ async function setUp() {
   const node = LockNode.of(session, '/node', leaseStart(clock));
   node.keepAlive();
   const isFollowed = () => beating.has(node) || session.ended.listenerCount > listenersBefore;
-  return { clock, node, isFollowed };
+  return { clock, session, node, isFollowed };
 }
 
 describe('a node of this session', () => {
@@ -107,6 +107,26 @@ describe('a hold', () => {
     node.confirmed(leaseStart(clock));
     expect(node.isHeld()).toBe(true);
     expect(hold.isHeld()).toBe(false);
+  });
+});
+
+describe('a hold of which nobody asks whether it is held', () => {
+  it('outlasts suspensions of the machine that are longer than a lease together, if each was shorter', async () => {
+    const { clock, session, node } = await setUp();
+    await clock.advanceUntil(session.create(node.path, { mode: 'ephemeral' }));
+    let suspendedMs = 0;
+    const uptime = { readMs: () => clock.now() + suspendedMs, stepMs: 10 };
+    const machine = new SystemClock({ monotonicMs: () => clock.now(), uptime });
+    Object.assign(clock, { leaseNow: () => machine.leaseNow(), leaseStart: () => machine.leaseStart() });
+    const hold = new Hold(node, clock);
+    for (let suspensions = 0; suspensions < 3; suspensions++) {
+      suspendedMs += node.leaseMs * 0.4;
+      for (let heartbeats = 0; heartbeats < 2; heartbeats++) {
+        await clock.advance(node.leaseMs / 2);
+        node.confirmed(leaseStart(clock));
+      }
+    }
+    expect(hold.isHeld()).toBe(true);
   });
 });
 

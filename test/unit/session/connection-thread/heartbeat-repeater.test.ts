@@ -103,7 +103,7 @@ function setUp() {
     unreadable: () => repeater.unreadable(),
   });
   const mainWrites = (...frames: Buffer[]) => {
-    repeater.writing(Buffer.concat(frames), true);
+    repeater.writing(Buffer.concat(frames));
     for (const bytes of frames) toServer.push({ xid: bytes.readInt32BE(4), bytes, at: time.ms, by: 'main' });
   };
   const beat = (mainTurns = true) => {
