@@ -4,13 +4,11 @@ import { batchesInTurns, type Timer } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
+import { MOST_PARTS } from '../../session/versioned-records.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import { BlockedShards } from './blocked-shards.js';
 import type { SeenShard, ShardRecords } from './shard-records.js';
 import { UnansweredClaims } from './unanswered-claims.js';
-
-/** How many shards are claimed in one transaction, and begin in one turn of the event loop. */
-const AT_ONCE = 64;
 
 /** What the claims ask their owner, and tell it. None of it may throw. */
 export interface ShardClaimsPort {
@@ -167,7 +165,8 @@ export class ShardClaims {
     const failed = new Map<string, number>();
     let isRefused = false;
     // Each shard begins its work, and all of them in one turn would keep the event loop for too long.
-    for await (const batch of batchesInTurns(this.#session.clock, free, AT_ONCE)) {
+    // One transaction in a turn: each shard begins its work.
+    for await (const batch of batchesInTurns(this.#session.clock, free, MOST_PARTS)) {
       const wanted = batch.filter(({ shard }) => this.#port.isWanted(shard));
       for (const { shard, version } of wanted) this.#open.open(shard, version + 1);
       const claims = await this.#records.claim(wanted, {

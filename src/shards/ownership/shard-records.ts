@@ -93,12 +93,15 @@ export async function readRecords(
   onRefused: (refusal: ZooKeeperError) => void = ignore,
 ): Promise<SeenShard[]> {
   const records = shards.map((shard) => paths.recordOf(shard));
-  const seen = await readEach(session, records, parseRecord, signal);
-  return seen.flatMap((each, at): SeenShard[] => {
+  const read = await readEach(session, records, parseRecord, signal);
+  const seen = read.flatMap((each, at): SeenShard[] => {
     if ('value' in each) return [{ ...each, shard: shards[at] as string }];
     if (!(each instanceof NoNodeError)) onRefused(each);
     return [];
   });
+  // What the caller does with thousands of them takes a turn of the event loop of its own.
+  if (seen.length > MOST_PARTS) await sleep(session.clock, 0, signal);
+  return seen;
 }
 
 /** Claims shards for one member, and gives them back: each a write of the shard's record at the version that was read. */

@@ -51,7 +51,7 @@ describe('what a member publishes', () => {
     ]);
     expect(published()[0]).toHaveLength(600);
     // The first ones make the records.
-    expect(writes().slice(-3)).toEqual(['multi: 64, 1', 'multi: 64, 1', 'multi: 24, 1']);
+    expect(writes().slice(-3)).toEqual(['multi: 256, 1', 'multi: 256, 1', 'multi: 88, 1']);
     await clock.advanceUntil(member.member.leave());
     expect(published()).toEqual([]);
   });
