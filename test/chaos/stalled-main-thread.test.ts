@@ -118,14 +118,14 @@ describe('a leader whose main thread stands still for several leases', () => {
 describe('a process that loses its connection while its main thread stands still', () => {
   it('loses its term when its lease is over, in all of its threads: another candidate leads, and the main thread finds out when it goes on', async () => {
     const proxy = await startProxy();
-    const taken = proxy.accepted;
     const process = startStalling('lead, and resume', { servers: proxy.connectString });
     await process.said('blocks');
+    const taken = proxy.accepted; // More than one if the machine was too busy for the first one.
     const { terms } = await startWaiting(process.path, await openSession({ leaseMs: LEASE_MS }));
     proxy.dropConnections();
     await until(() => terms.length === 1);
     expect(terms[0]?.number).toBe(2);
-    expect(proxy.accepted).toBe(taken + 1); // The thread opens no other one.
+    expect(proxy.accepted).toBe(taken); // The thread opens no other one.
     process.unblock();
     const { lines, stderr } = await process.ended;
     expect(stderr).toBe('');
