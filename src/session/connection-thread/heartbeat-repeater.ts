@@ -98,7 +98,7 @@ type State =
 interface Sent extends Pick<GivenHeartbeat, 'nodes'> {
   /** For waits. */
   readonly sentAt: number;
-  /** From when a lease counts: from before the heartbeat was written. */
+  /** From when a lease counts: from before the heartbeat was written. `undefined`: it extends none. */
   readonly instant: MachineInstant | undefined;
 }
 

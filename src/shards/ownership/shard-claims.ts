@@ -164,8 +164,7 @@ export class ShardClaims {
   async #claimFree(free: readonly SeenShard[]): Promise<void> {
     const failed = new Map<string, number>();
     let isRefused = false;
-    // Each shard begins its work, and all of them in one turn would keep the event loop for too long.
-    // One transaction in a turn: each shard begins its work.
+    // One transaction in a turn: each shard begins its work, and all of them at once would keep the event loop for too long.
     for await (const batch of batchesInTurns(this.#session.clock, free, MOST_PARTS)) {
       const wanted = batch.filter(({ shard }) => this.#port.isWanted(shard));
       for (const { shard, version } of wanted) this.#open.open(shard, version + 1);
