@@ -65,11 +65,11 @@ describe('the start of a supervisor', () => {
       server.failWith('QUOTA_EXCEEDED', { operation: 'create' }),
       server.failWith('QUOTA_EXCEEDED', { operation: 'multi' }),
     ];
-    const { supervisor, errors } = supervise({ retry: { minTimeout: 2000 } });
+    const { supervisor, errors } = supervise({ retry: { minTimeout: 2000, maxTimeout: 8000 } });
     let tries = 0;
     supervisor.on('restarting', () => void tries++);
     const starting = supervisor.start();
-    await clock.advance(5000);
+    await clock.advance(5000); // The first pause takes 2 to 4 s, the second one 4 to 8 s.
     expect(tries).toBe(2);
     expect(errors).toHaveLength(2);
     const { live, ready, reasons } = supervisor.health();
