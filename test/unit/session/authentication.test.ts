@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { authenticate, type ShownCredentials } from '../../../src/session/authentication.js';
 import type { SaslMechanism } from '../../../src/session/sasl/sasl-mechanism.js';
+import { settle } from '../../support/waiting.mjs';
 
 const digest = (user: string) => ({ scheme: 'digest', credentials: `${user}:pw` });
 
@@ -24,7 +25,7 @@ function connect(host = 'zk1') {
   const begin = (shown: ShownCredentials) => authenticate(connection as never, shown);
   const answer = async () => {
     answers.shift()?.();
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
   };
   return { asked, answer, begin };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { nextEvent } from '../../support/events.js';
+import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 /** Opens two sessions, creates a node, and makes watchers of the first session that record their notifications. */
 async function setUp() {
@@ -86,12 +87,8 @@ describe('a watch of children', () => {
       await other.create(path);
       await session.listAndWatch(path, watcher(path));
     }
-    const resumed = new Promise<void>((resolve) => void session.once('resumed', resolve));
-    const { id } = session.credentials;
-    server
-      .sessions()
-      .find((each) => each.id === id)
-      ?.dropConnection();
+    const resumed = nextEvent(session, 'resumed');
+    sessionAt(server, session).dropConnection();
     await other.create('/changed/child');
     await other.remove('/gone');
     await clock.advanceUntil(resumed);

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FrameReader } from '../../../src/wire/frame-reader.js';
-
-function framed(payload: Uint8Array): Buffer {
-  const frame = Buffer.alloc(4 + payload.length);
-  frame.writeInt32BE(payload.length);
-  frame.set(payload, 4);
-  return frame;
-}
+import { framed } from '../../support/wire/frames.mjs';
+import { int } from '../../support/wire/hostile-frames.js';
 
 describe('the frame reader', () => {
   it('gives the same frames however the stream is cut', () => {
@@ -31,9 +26,7 @@ describe('the frame reader', () => {
   });
 
   it.each([-1, 1001, 2 ** 31 - 1, -(2 ** 31)])('refuses a frame that claims a length of %i', (length) => {
-    const head = Buffer.alloc(4);
-    head.writeInt32BE(length);
-    expect(() => [...new FrameReader(1000).push(head)]).toThrow(RangeError);
+    expect(() => [...new FrameReader(1000).push(int(length))]).toThrow(RangeError);
   });
 
   it('takes a frame that is as long as may be, and one without anything in it', () => {
@@ -43,18 +36,16 @@ describe('the frame reader', () => {
   });
 
   it('copies no byte that comes in one piece, and others as often as their lengths imply', () => {
+    const frames = [0, 1, 2].map((fill) => framed(Buffer.alloc(100, fill)));
     const concat = vi.spyOn(Buffer, 'concat');
     onTestFinished(() => concat.mockRestore());
     const whole = new FrameReader(1000);
-    expect([...whole.push(framed(Buffer.alloc(100)))]).toHaveLength(1);
-    expect([...whole.push(framed(Buffer.alloc(100)))]).toHaveLength(1);
+    for (const frame of frames) expect([...whole.push(frame)]).toHaveLength(1);
     expect(concat).toHaveBeenCalledTimes(0);
     const piecemeal = new FrameReader(1000);
-    for (let frame = 0; frame < 3; frame++) {
-      for (const byte of framed(Buffer.alloc(100, frame))) {
-        for (const each of piecemeal.push(Buffer.of(byte))) expect(each).toEqual(Buffer.alloc(100, frame));
-      }
-    }
+    for (const frame of frames)
+      for (const byte of frame)
+        for (const each of piecemeal.push(Buffer.of(byte))) expect(each).toEqual(frame.subarray(4));
     expect(concat).toHaveBeenCalledTimes(6); // For each frame once for its length, and once for its content.
   });
 });

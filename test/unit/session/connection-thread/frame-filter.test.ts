@@ -2,20 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameFilter, type Handling } from '../../../../src/session/connection-thread/frame-filter.js';
 import { MAX_FRAME_BYTES, MAX_HANDSHAKE_REPLY_BYTES } from '../../../../src/session/protocol/frame-layout.js';
+import { framed } from '../../../support/wire/frames.mjs';
+import { int } from '../../../support/wire/hostile-frames.js';
 
 const HANDSHAKE = framed(Buffer.from('the answer to the handshake'));
 
-function framed(content: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(content.length);
-  return Buffer.concat([length, content]);
-}
-
 function reply(xid: number, body: Uint8Array): Buffer {
-  const content = Buffer.alloc(4 + body.length);
-  content.writeInt32BE(xid);
-  content.set(body, 4);
-  return framed(content);
+  return framed(Buffer.concat([int(xid), body]));
 }
 
 /** What passed, and what was shown with how many bytes that had passed by then. */
@@ -106,14 +99,9 @@ describe('a filter of frames', () => {
     ['a first frame that is too long', framed(Buffer.alloc(MAX_HANDSHAKE_REPLY_BYTES + 1))],
     [
       'a frame that is too long',
-      Buffer.concat([
-        HANDSHAKE,
-        reply(1, Buffer.alloc(8)),
-        lengthOf(MAX_FRAME_BYTES + 1),
-        Buffer.alloc(99, 7),
-      ]),
+      Buffer.concat([HANDSHAKE, reply(1, Buffer.alloc(8)), int(MAX_FRAME_BYTES + 1), Buffer.alloc(99, 7)]),
     ],
-    ['a frame of a negative length', Buffer.concat([HANDSHAKE, lengthOf(-1), reply(1, Buffer.alloc(3))])],
+    ['a frame of a negative length', Buffer.concat([HANDSHAKE, int(-1), reply(1, Buffer.alloc(3))])],
   ])('passes everything from a peer that sends %s, and keeps nothing from then on', (_, bytes) => {
     fc.assert(
       fc.property(cuts, (at) => {
@@ -149,9 +137,3 @@ describe('a filter of frames', () => {
     expect(asked).toEqual([]);
   });
 });
-
-function lengthOf(bytes: number): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(bytes);
-  return length;
-}

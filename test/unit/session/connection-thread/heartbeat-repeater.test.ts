@@ -224,8 +224,12 @@ describe('a repeated heartbeat', () => {
     expect(beat()).toEqual([]);
   });
 
-  /** The thread sends no other heartbeat after that answer until the main thread has sent one that is confirmed. */
-  function isTheLast(answer: (xid: number) => Buffer): void {
+  it.each<[string, (xid: number) => Buffer]>([
+    ['that is refused', refused],
+    ['that shows a version that did not rise', (xid) => committed(xid, [3])],
+    ['that is throttled', (xid) => reply(xid, { code: -127 })],
+    ["whose answer can't be read", (xid) => reply(xid, { body: Buffer.from([1, 2, 3]) })],
+  ])('%s is the last one until the main thread has sent one that is confirmed', (_, answer) => {
     const held = heldNode(node(1, HELD, { version: 3 }), [lease()]);
     const heartbeat = joined([held]);
     const { time, filter, extended, mainWrites, beat, give } = setUpServed([held]);
@@ -241,22 +245,6 @@ describe('a repeated heartbeat', () => {
     filter.push(committed(5, [4]));
     time.ms = 30_000;
     expect(beat()).toEqual([FIRST_THREAD_XID + 1]);
-  }
-
-  it('that is refused is the last one until the main thread has sent one that is confirmed', () => {
-    isTheLast(refused);
-  });
-
-  it('that shows a version that did not rise is the last one until the main thread has sent one that is confirmed', () => {
-    isTheLast((xid) => committed(xid, [3]));
-  });
-
-  it('that is throttled is the last one until the main thread has sent one that is confirmed', () => {
-    isTheLast((xid) => reply(xid, { code: -127 }));
-  });
-
-  it("whose answer can't be read is the last one until the main thread has sent one that is confirmed", () => {
-    isTheLast((xid) => reply(xid, { body: Buffer.from([1, 2, 3]) }));
   });
 
   it('that is refused is the last one until one for the same nodes is confirmed, whatever came of others on their way', () => {
@@ -308,23 +296,14 @@ describe('a lease', () => {
     expect(repeated).toEqual([{ zxid: 7n, versions: [{ id: 1, version: 2 }] }]); // The main thread hears of it.
   });
 
-  it('of one node goes on, though the version of another one did not rise', () => {
-    const [good, bad] = [lease(), lease()];
-    const held = [heldNode(node(1, HELD), [good]), heldNode(node(2, WAITING, { version: 8 }), [bad])];
+  it('of one node goes on, in all memory that shows it, though the version of another one did not rise', () => {
+    const [good, more, bad] = [lease(), lease(), lease()];
+    const held = [heldNode(node(1, HELD), [good, more]), heldNode(node(2, WAITING, { version: 8 }), [bad])];
     const { time, filter, extended, beat } = setUpServed(held);
     time.ms = 10_000;
     const [xid = 0] = beat();
     filter.push(committed(xid, [1, 8]));
-    expect(extended.map(({ lease }) => lease)).toEqual([good]);
-  });
-
-  it('is extended in all memory that shows it', () => {
-    const memory = [lease(), lease()];
-    const { time, filter, extended, beat } = setUpServed([heldNode(node(1, HELD), memory)]);
-    time.ms = 10_000;
-    const [xid = 0] = beat();
-    filter.push(committed(xid, [1]));
-    expect(extended.map(({ lease }) => lease)).toEqual(memory);
+    expect(extended.map(({ lease }) => lease)).toEqual([good, more]);
   });
 
   it('does not begin with a version that the thread has seen before, though the main thread has not', () => {
@@ -375,32 +354,30 @@ describe('a peer that sends no frames', () => {
   });
 });
 
+/** A step and how likely it is. Each kind uses the values that it needs. */
+const kind = fc.oneof(
+  ...(
+    [
+      ['main beats', 2],
+      ['main pings', 1],
+      ['main asks', 1],
+      ['time', 4],
+      ['thread', 6],
+      ['answer', 9],
+      ['event', 1],
+      ['give', 1],
+    ] as const
+  ).map(([name, weight]) => ({ weight, arbitrary: fc.constant(name) })),
+);
 const steps = fc.array(
-  fc.oneof(
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('main beats' as const) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('main pings' as const) }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({ kind: fc.constant('main asks' as const), bytes: fc.nat({ max: 30 }) }),
-    },
-    {
-      weight: 4,
-      arbitrary: fc.record({ kind: fc.constant('time' as const), ms: fc.integer({ min: 100, max: 1300 }) }),
-    },
-    {
-      weight: 6,
-      arbitrary: fc.record({
-        kind: fc.constant('thread' as const),
-        turns: fc.nat({ max: 3 }).map((n) => n > 0),
-      }),
-    },
-    {
-      weight: 9,
-      arbitrary: fc.record({ kind: fc.constant('answer' as const), cut: fc.nat({ max: 200 }) }),
-    },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('event' as const) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('give' as const), isHeld: fc.boolean() }) },
-  ),
+  fc.record({
+    kind,
+    bytes: fc.nat({ max: 30 }),
+    ms: fc.integer({ min: 100, max: 1300 }),
+    turns: fc.nat({ max: 3 }).map((n) => n > 0),
+    cut: fc.nat({ max: 200 }),
+    isHeld: fc.boolean(),
+  }),
   { minLength: 20, maxLength: 80 },
 );
 

@@ -5,16 +5,28 @@ import type { Reply } from '../../../../src/session/connection/reply.js';
 import { CHILDREN, DATA, FollowedNode } from '../../../../src/session/observers/followed-node.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
 import type { NodeData } from '../../../../src/session/protocol/multi-and-stats.js';
-import type { Session } from '../../../../src/session/session.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const NODE = '/node';
 
-/** Two sessions, and followers of the first that record what they are told. */
-async function setUp() {
+/** Two sessions: what the second one does arrives at the first one before it goes on. */
+async function openTwo() {
   const { clock, server, open } = await startWithTestClock();
   const [session, other] = [await open(), await open()];
-  const follow = (by: Session = session) => {
+  const arrived = async (done: Promise<unknown>) => {
+    await clock.advanceUntil(done);
+    await clock.advance(1);
+  };
+  const write = (data: string) => arrived(other.setData(NODE, Buffer.from(data)));
+  const create = (data: string) => arrived(other.create(NODE, { data: Buffer.from(data) }));
+  const remove = () => arrived(other.remove(NODE));
+  return { clock, server, session, other, write, create, remove };
+}
+
+/** As {@link openTwo}, with followers of the first session that record what they are told. */
+async function setUp() {
+  const all = await openTwo();
+  const follow = () => {
     const told: string[] = [];
     const errors: unknown[] = [];
     const listener = {
@@ -22,22 +34,10 @@ async function setUp() {
       missing: () => told.push('missing'),
       failed: (error: unknown) => errors.push(error),
     };
-    const follower = new FollowedNode(by, NODE, DATA, listener, { whenMissing: 'wait' });
+    const follower = new FollowedNode(all.session, NODE, DATA, listener, { whenMissing: 'wait' });
     return { follower, told, errors };
   };
-  const write = async (data: string) => {
-    await clock.advanceUntil(other.setData(NODE, Buffer.from(data)));
-    await clock.advance(10);
-  };
-  const create = async (data: string) => {
-    await clock.advanceUntil(other.create(NODE, { data: Buffer.from(data) }));
-    await clock.advance(10);
-  };
-  const remove = async () => {
-    await clock.advanceUntil(other.remove(NODE));
-    await clock.advance(10);
-  };
-  return { clock, server, session, other, follow, write, create, remove };
+  return { ...all, follow };
 }
 
 describe('a node that comes and goes', () => {
@@ -131,38 +131,23 @@ describe('a node that comes and goes', () => {
 
 /** A node that is read at a pace, and one reader of it at a time. */
 async function setUpPaced() {
-  const { clock, server, open } = await startWithTestClock();
-  const [session, other] = [await open(), await open()];
-  await other.create('/node', { data: Buffer.from('0') });
+  const all = await openTwo();
+  await all.create('0');
   const told: string[] = [];
   const failed = (error: unknown) => void told.push(String(error));
   const missing = () => void told.push('gone');
   const options = () => ({ whenMissing: 'end', slots: new ReadSlots(1) }) as const;
   const ofData = () => {
     const read = ({ data }: NodeData) => void told.push(String(data));
-    return new FollowedNode(
-      session,
-      '/node',
-      DATA,
-      { read, missing, failed },
-      { ...options(), pauseMs: () => PACE_MS },
-    );
+    const paced = { ...options(), pauseMs: () => PACE_MS };
+    return new FollowedNode(all.session, NODE, DATA, { read, missing, failed }, paced);
   };
   const ofChildren = () => {
     const read = ({ value }: Reply<ChildNames>) => void told.push(value.strings().sort().join());
-    return new FollowedNode(
-      session,
-      '/node',
-      CHILDREN,
-      { read, missing, failed },
-      { ...options(), pauseMs: listingPauseMs },
-    );
+    const paced = { ...options(), pauseMs: listingPauseMs };
+    return new FollowedNode(all.session, NODE, CHILDREN, { read, missing, failed }, paced);
   };
-  const write = async (data: string) => {
-    await clock.advanceUntil(other.setData('/node', Buffer.from(data)));
-    await clock.advance(1);
-  };
-  return { clock, server, session, other, told, ofData, ofChildren, write };
+  return { ...all, told, ofData, ofChildren };
 }
 
 describe('what is read with a watch, at a pace', () => {
@@ -233,11 +218,7 @@ describe('what is read with a watch, at a pace', () => {
     await write('1');
     pausing.stop();
     await clock.advance(PACE_MS);
-    const { id } = session.credentials;
-    server
-      .sessions()
-      .find((each) => each.id === id)
-      ?.dropConnection();
+    sessionAt(server, session).dropConnection();
     await clock.advanceUntil(() => session.state.name === 'suspended');
     const held = ofData();
     held.stop();

@@ -5,6 +5,7 @@ import { SafeEmitter } from '../../../../src/platform/safe-emitter.js';
 import { ObserverLife, onStale } from '../../../../src/session/observers/observer.js';
 import type { Session } from '../../../../src/session/session.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
+import { settle } from '../../../support/waiting.mjs';
 
 /** What the life of an observer needs of a session. */
 function sessionThatEnds() {
@@ -41,11 +42,11 @@ function setUp(...sessions: Session[]) {
   );
   /** The present session has read something. */
   const read = async () => {
-    await new Promise(setImmediate);
+    await settle();
     life.hasRead();
   };
   const fail = async (error: Error) => {
-    await new Promise(setImmediate);
+    await settle();
     following.at(-1)?.reject(error);
   };
   return { life, told, following, read, fail };
@@ -60,10 +61,10 @@ describe('the life of an observer', () => {
     await read();
     await started;
     first.end(new SessionExpiredError('the first'));
-    await new Promise(setImmediate);
+    await settle();
     expect([told.splice(0), following.length]).toEqual([['blind'], 2]);
     second.end(new SessionExpiredError('the second'));
-    await new Promise(setImmediate);
+    await settle();
     expect(told).toEqual(['blind', 'stopped', 'closed']);
     await expect(life.start()).rejects.toThrow(InvalidStateError);
   });
@@ -75,9 +76,9 @@ describe('the life of an observer', () => {
     const started = life.start().then(() => {
       hasStarted = true;
     });
-    await new Promise(setImmediate);
+    await settle();
     first.end(new SessionExpiredError('the first'));
-    await new Promise(setImmediate);
+    await settle();
     expect([told, following.length, hasStarted]).toEqual([['blind'], 2, false]);
     await read();
     await started;
@@ -138,20 +139,22 @@ class FakeSession extends SafeEmitter<{ suspended(): void; resumed(): void }> {
   }
 }
 
-function listen(session: FakeSession) {
+/** A session, and what is reported of it. @param first - what it becomes before it is listened to */
+function listen(first?: 'suspended') {
+  const session = new FakeSession();
+  if (first !== undefined) session.become(first);
   const reported: string[] = [];
   const unsubscribe = onStale(
     session as unknown as Session,
     () => void reported.push('stale'),
     () => void reported.push('resumed'),
   );
-  return { reported, unsubscribe };
+  return { session, reported, unsubscribe };
 }
 
 describe('a session without a server', () => {
   it('is reported as stale after a session timeout, and when a server serves it again', async () => {
-    const session = new FakeSession();
-    const { reported } = listen(session);
+    const { session, reported } = listen();
     session.become('suspended');
     await session.clock.advance(999);
     expect(reported).toEqual([]);
@@ -162,8 +165,7 @@ describe('a session without a server', () => {
   });
 
   it('is not stale when a server serves it again before', async () => {
-    const session = new FakeSession();
-    const { reported } = listen(session);
+    const { session, reported } = listen();
     session.become('suspended');
     await session.clock.advance(999);
     session.become('resumed');
@@ -172,45 +174,33 @@ describe('a session without a server', () => {
   });
 
   it('is reported too when it had no server to begin with', async () => {
-    const session = new FakeSession();
-    session.become('suspended');
-    const { reported } = listen(session);
+    const { session, reported } = listen('suspended');
     await session.clock.advance(1000);
     expect(reported).toEqual(['stale']);
   });
 
-  it('is not reported any more after unsubscribing', async () => {
-    const session = new FakeSession();
-    const { reported, unsubscribe } = listen(session);
-    session.become('suspended');
-    unsubscribe();
-    await session.clock.advance(5000);
-    session.become('resumed');
-    expect(reported).toEqual([]);
-    expect(session.clock.timerCount).toBe(0);
-  });
-
-  it('is not listened to after unsubscribing, whether it was ever suspended or not', () => {
-    const session = new FakeSession();
-    const { reported, unsubscribe } = listen(session);
-    unsubscribe();
-    session.become('suspended');
-    expect(session.clock.timerCount).toBe(0);
-    session.become('resumed');
-    expect(reported).toEqual([]);
-  });
+  it.each([undefined, 'suspended'] as const)(
+    'is not reported any more after unsubscribing, whether it was suspended or not: %s',
+    async (first) => {
+      const { session, reported, unsubscribe } = listen(first);
+      unsubscribe();
+      session.become('suspended');
+      await session.clock.advance(5000);
+      session.become('resumed');
+      expect(reported).toEqual([]);
+      expect(session.clock.timerCount).toBe(0);
+    },
+  );
 
   it('may be resumed without having been suspended, as far as a listener could see', () => {
-    const session = new FakeSession();
-    const { reported } = listen(session);
+    const { session, reported } = listen();
     session.become('resumed');
     expect(reported).toEqual(['resumed']);
   });
 
   it('keeps no process alive', () => {
-    const session = new FakeSession();
+    const { session } = listen();
     const after = vi.spyOn(session.clock, 'after');
-    listen(session);
     session.become('suspended');
     expect(after).toHaveBeenCalledExactlyOnceWith(1000, expect.any(Function), { background: true });
   });

@@ -11,13 +11,6 @@ describe('who may touch a node', () => {
     expect(entriesOf([READER])).toEqual([READER]);
   });
 
-  it('is open to all only where it says so', () => {
-    expect(isOpenToAll('world')).toBe(true);
-    expect(isOpenToAll('creator')).toBe(false);
-    expect(isOpenToAll([{ scheme: 'digest', id: 'anyone', permissions: 31 }])).toBe(false);
-    expect(isOpenToAll([{ scheme: 'world', id: 'nobody', permissions: 31 }])).toBe(false);
-  });
-
   it.each([
     'world',
     'creator',
@@ -66,5 +59,47 @@ describe('who may touch a node', () => {
     expect(() => checkAccess(access, 'world')).toThrow(
       /^access is .*'world', 'creator' or a list of|^access\[0\].permissions is .* from 1 to 31/,
     );
+  });
+});
+
+const entry = (permissions: number, scheme = 'world', id = 'anyone') => ({ scheme, id, permissions });
+
+describe('a path is open to all', () => {
+  it.each([
+    ['everything', [entry(31)], true],
+    ['deleting', [entry(8)], true],
+    ['writing', [entry(2)], true],
+    ['changing who may', [entry(16)], true],
+    ['deleting, after an entry that is harmless', [entry(1), entry(8)], true],
+    ['reading and creating', [entry(1 | 4)], false],
+    ['nothing', [], false],
+  ])('if all clients may do %s: %j → %s', (_, access, open) => {
+    expect(isOpenToAll(access)).toBe(open);
+  });
+
+  it.each([
+    ['0.0.0.0/0', true],
+    ['10.0.0.1/0', true],
+    ['10.0.0.0/7', true],
+    ['10.0.0.0/8', false],
+    ['10.0.0.0/32', false],
+    ['10.0.0.1', false],
+    ['10.0.0.1/', true],
+    ['10.0.0.1/+0', true],
+    ['10.0.0.1/x', true],
+    ['::/0', true],
+    ['2000::/3', true],
+    ['fc00::/7', false],
+    ['::1', false],
+  ])('if a network is that of all clients: ip:%s → %s', (id, open) => {
+    expect(isOpenToAll([entry(8, 'ip', id)])).toBe(open);
+    expect(isOpenToAll([entry(1 | 4, 'ip', id)])).toBe(false);
+    expect(isOpenToAll([entry(8, 'digest', id)])).toBe(false);
+  });
+
+  it('as the access world, and not as creator, or if only some may do everything', () => {
+    expect(isOpenToAll('world')).toBe(true);
+    expect(isOpenToAll('creator')).toBe(false);
+    expect(isOpenToAll([entry(31, 'digest', 'anyone'), entry(31, 'world', 'nobody')])).toBe(false);
   });
 });
