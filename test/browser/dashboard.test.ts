@@ -6,6 +6,7 @@ import { dashboard } from '../../src/dashboard/dashboard.js';
 import type { DashboardOptions } from '../../src/dashboard/dashboard-options.js';
 import { toNodeListener } from '../../src/dashboard/node-http.js';
 import { hashOf } from '../../src/dashboard/page/model/address-hash.js';
+import { serve } from '../support/conclave/dashboards.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { Ensemble } from '../support/servers/ensemble.js';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -68,7 +69,7 @@ async function startDashboard(options: DashboardOptions) {
 
 /** Starts a proxy that serves a server's root at another path, and answers no other path. */
 async function startRewritingProxy(port: number, mount: string): Promise<string> {
-  const proxy = createServer((request, response) => {
+  const root = await serve((request, response) => {
     const { url = '', method, headers } = request;
     if (!url.startsWith(mount)) return void response.writeHead(404).end();
     const path = `/${url.slice(mount.length).replace(/^\//, '')}`;
@@ -81,13 +82,7 @@ async function startRewritingProxy(port: number, mount: string): Promise<string>
     response.on('close', () => forwarded.destroy());
     request.pipe(forwarded);
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${mount}`;
+  return new URL(mount, root).href;
 }
 
 describe('the page of a dashboard of an ensemble', () => {
@@ -146,7 +141,10 @@ describe('the page of a dashboard of an ensemble', () => {
     const leader = () => page.locator('.card .leader').textContent();
     await expect.poll(leader).toBe('first');
     await stop();
-    await expect.poll(() => page.getByRole('alert').textContent()).toContain('showing the state of');
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toMatch(/^No connection to the dashboard – showing the state of \d\d:\d\d:\d\d/);
+    expect(await page.title()).toMatch(/^\? /);
     first.signal('SIGTERM');
     await first.exit();
     await lead(`${root}/billing`, 'second');

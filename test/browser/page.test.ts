@@ -1,6 +1,7 @@
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import type { DashboardState } from '../../src/dashboard/api-types.js';
 import { hashOf, type Route } from '../../src/dashboard/page/model/address-hash.js';
 import { pageCsp, pageHtml } from '../../src/dashboard/page-html.js';
 import { useChromium } from './support/chromium.js';
@@ -9,6 +10,17 @@ import { afternoon } from './support/scenes.js';
 import { electionOf, groupOf, lockOf, ROOT, stateOf } from './support/views.js';
 
 const open = useChromium();
+
+/** Opens the page of a dashboard that has only these parts. */
+async function show(
+  parts: Partial<DashboardState> = {},
+  hash = '',
+  options: BrowserContextOptions & { expected?: RegExp } = {},
+) {
+  const dashboard = await FakeDashboard.start(stateOf(parts));
+  return { dashboard, page: await open(dashboard.url + hash, options) };
+}
+
 const opening = (kind: 'election' | 'group' | 'lock', name: string): string =>
   hashOf({ open: { kind, path: `${ROOT}/${name}` }, query: '' } satisfies Route);
 const card = (page: Page, name: string) =>
@@ -37,8 +49,7 @@ it('the document is below 100 kB, names nothing to load, and allows only its own
 
 describe('an election', () => {
   it('is shown with its leader, term, how long it leads, and who is next and why', async () => {
-    const dashboard = await FakeDashboard.start(stateOf({ elections: [electionOf('billing')] }));
-    const page = await open(dashboard.url);
+    const { page } = await show({ elections: [electionOf('billing')] });
     const billing = card(page, 'billing');
     await expect.poll(() => billing.locator('.leader').textContent()).toBe('worker-1');
     await expect.poll(() => billing.locator('.facts').textContent()).toBe('term 40for 1 h 35 min');
@@ -48,8 +59,7 @@ describe('an election', () => {
 
   it('without a leader is an alarm in the header, the title and the icon, and comes first', async () => {
     const elections = [electionOf('billing'), electionOf('mail')];
-    const dashboard = await FakeDashboard.start(stateOf({ elections }));
-    const page = await open(dashboard.url);
+    const { dashboard, page } = await show({ elections });
     await expect.poll(() => page.locator('.card').count()).toBe(2);
     const calm = await iconOf(page);
     dashboard.send({ elections: [electionOf('mail', { state: 'vacant' })] });
@@ -69,8 +79,8 @@ describe('an election', () => {
       { agoMs: 600_000, end: 'taken-over' as const },
       { agoMs: 300_000, gapMs: 2_140 },
     ];
-    const dashboard = await FakeDashboard.start(stateOf({ elections: [electionOf('billing', { begun })] }));
-    const page = await open(dashboard.url + opening('election', 'billing'));
+    const elections = [electionOf('billing', { begun })];
+    const { page } = await show({ elections }, opening('election', 'billing'));
     await expect.poll(() => page.locator('.panel .hole').getAttribute('title')).toBe('no leader for 2.1 s');
     const rows = page.locator('.panel tbody tr');
     expect(await rows.count()).toBe(2);
@@ -84,8 +94,7 @@ describe('an election', () => {
 
   it('shows the rest of the lease as a bar that shrinks, and each heartbeat fills it', async () => {
     const view = electionOf('billing', { leaseMs: 60_000 });
-    const dashboard = await FakeDashboard.start(stateOf({ elections: [view] }));
-    const page = await open(dashboard.url);
+    const { dashboard, page } = await show({ elections: [view] });
     const elapsed = () =>
       page.evaluate(() => Number(document.querySelector('.lease-rest')?.getAnimations()[0]?.currentTime));
     await expect.poll(elapsed).toBeGreaterThanOrEqual(0);
@@ -104,10 +113,8 @@ describe('an election', () => {
   });
 
   it('has a queue whose rows move when it moves', async () => {
-    const dashboard = await FakeDashboard.start(
-      stateOf({ elections: [electionOf('billing', { ids: ['a', 'b', 'c'] })] }),
-    );
-    const page = await open(dashboard.url + opening('election', 'billing'));
+    const before = electionOf('billing', { ids: ['a', 'b', 'c'] });
+    const { dashboard, page } = await show({ elections: [before] }, opening('election', 'billing'));
     const names = () => page.locator('.queue .candidate-id').allTextContents();
     await expect.poll(names).toEqual(['a', 'b', 'c']);
     await page.evaluate(() => {
@@ -117,7 +124,7 @@ describe('an election', () => {
         return animate.apply(this, args);
       };
     });
-    const [, ...rest] = electionOf('billing', { ids: ['a', 'b', 'c'] }).candidates;
+    const [, ...rest] = before.candidates;
     const candidates = rest.map((each, position) => ({ ...each, position, leads: position === 0 }));
     dashboard.send({ elections: [{ ...electionOf('billing', { ids: ['b', 'c'] }), candidates }] });
     await expect.poll(names).toEqual(['b', 'c']);
@@ -128,8 +135,7 @@ describe('an election', () => {
 describe('groups and locks', () => {
   it('show each shard in the color of its owner, and a move as soon as it is known', async () => {
     const group = groupOf('shards', 12, ['m1', 'm2', 'm3']);
-    const dashboard = await FakeDashboard.start(stateOf({ groups: [group] }));
-    const page = await open(dashboard.url + opening('group', 'shards'));
+    const { dashboard, page } = await show({ groups: [group] }, opening('group', 'shards'));
     const counts = () => page.locator('.members .count').allTextContents();
     await expect.poll(counts).toEqual(['4', '4', '4']);
     const canvas = page.getByRole('slider');
@@ -163,8 +169,7 @@ describe('groups and locks', () => {
   });
 
   it('show who holds a lock and who waits', async () => {
-    const dashboard = await FakeDashboard.start(stateOf({ locks: [lockOf('nightly', ['first', 'second'])] }));
-    const page = await open(dashboard.url);
+    const { page } = await show({ locks: [lockOf('nightly', ['first', 'second'])] });
     await expect
       .poll(() => card(page, 'nightly').locator('.holder').textContent())
       .toMatch(/^first 9 s|10 s/);
@@ -192,15 +197,14 @@ describe('text from outside', () => {
     const group = groupOf('group <b>', 3, hostile);
     const shards = ['<i>', '\u202e1', '2'];
     const reason = hostile[0] as string;
-    const state = stateOf({
+    const state = {
       elections,
       groups: [{ ...group, shards, pins: [{ shard: '<i>', member: reason }] }],
       locks: [lockOf(reason, hostile)],
       servers: [{ address: reason, role: 'unknown', isOurs: true, version: reason }],
       transitions: [{ at: Date.now(), path: `${ROOT}/${reason}`, kind: 'joined', id: reason, reason }],
-    });
-    const dashboard = await FakeDashboard.start(state);
-    const page = await open(dashboard.url);
+    } satisfies Partial<DashboardState>;
+    const { page } = await show(state);
     await expect.poll(() => page.locator('.card').count()).toBe(11);
     for (const { path } of [...elections, ...state.groups, ...state.locks]) {
       const kind = path.includes('group') ? 'group' : state.locks[0]?.path === path ? 'lock' : 'election';
@@ -233,10 +237,7 @@ describe('the reader', () => {
       electionOf('billing', { ids: ['node-a', 'node-b'] }),
       electionOf('mail', { ids: ['node-c'] }),
     ];
-    const dashboard = await FakeDashboard.start(
-      stateOf({ elections, locks: [lockOf('nightly', ['node-b'])] }),
-    );
-    const page = await open(dashboard.url);
+    const { page } = await show({ elections, locks: [lockOf('nightly', ['node-b'])] });
     const seen = () => page.locator('.place:visible h3').allTextContents();
     await expect.poll(seen).toEqual(['billing', 'mail', 'nightly']);
     await page.keyboard.press('/');
@@ -249,8 +250,7 @@ describe('the reader', () => {
   });
 
   it('needs no mouse: Tab goes to a card, Enter opens it, Escape closes it and goes back', async () => {
-    const dashboard = await FakeDashboard.start(stateOf({ elections: [electionOf('billing')] }));
-    const page = await open(dashboard.url);
+    const { page } = await show({ elections: [electionOf('billing')] });
     await expect.poll(() => page.locator('.card').count()).toBe(1);
     const focused = () => page.evaluate(() => document.activeElement?.textContent);
     for (let press = 0; press < 10 && (await focused()) !== 'billing'; press += 1)
@@ -266,8 +266,7 @@ describe('the reader', () => {
   });
 
   it('chooses light or dark, which is remembered, or leaves it to the system', async () => {
-    const dashboard = await FakeDashboard.start(stateOf());
-    const page = await open(dashboard.url, { colorScheme: 'dark' });
+    const { page } = await show({}, '', { colorScheme: 'dark' });
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     const toggle = page.getByRole('button', { name: /Colors/ });
     await expect.poll(ground).toBe('rgb(12, 15, 20)');
@@ -298,8 +297,9 @@ describe('the reader', () => {
   });
 
   it.each(['light', 'dark'] as const)('has no serious findings of axe-core in %s', async (colorScheme) => {
-    const dashboard = await FakeDashboard.start({ ...afternoon({ alarm: true }), mayAct: true });
-    const page = await open(dashboard.url, { colorScheme });
+    const { dashboard, page } = await show({ ...afternoon({ alarm: true }), mayAct: true }, '', {
+      colorScheme,
+    });
     await expect.poll(() => page.locator('.card').count()).toBe(15);
     expect(await seriousFindings(page)).toEqual([]);
     for (const hash of [
@@ -321,8 +321,7 @@ describe('the reader', () => {
 
 describe('an action', () => {
   it('is not offered to those who may only read', async () => {
-    const dashboard = await FakeDashboard.start(stateOf({ elections: [electionOf('billing')] }));
-    const page = await open(dashboard.url + opening('election', 'billing'));
+    const { page } = await show({ elections: [electionOf('billing')] }, opening('election', 'billing'));
     await page.getByRole('complementary').waitFor();
     expect(await page.getByRole('complementary').getByRole('button').count()).toBe(0);
   });
@@ -361,45 +360,16 @@ describe('an action', () => {
   });
 
   it('that is refused says why, as text', async () => {
-    const dashboard = await FakeDashboard.start(
-      stateOf({ elections: [electionOf('billing')], mayAct: true }),
-    );
+    const parts = { elections: [electionOf('billing')], mayAct: true };
+    const { dashboard, page } = await show(parts, opening('election', 'billing'), { expected: /409/ });
     dashboard.answer = {
       status: 409,
       body: { error: { code: 'NOT_LEADER', message: '<b>it leads no more</b>' } },
     };
-    const page = await open(dashboard.url + opening('election', 'billing'), { expected: /409/ });
     await page.getByRole('button', { name: 'Revoke…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await expect.poll(() => page.getByRole('alert').textContent()).toBe('<b>it leads no more</b>');
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
-  });
-});
-
-describe('the connection to the server', () => {
-  const refused =
-    /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|50\d|404/;
-
-  it('that is lost is said so, and the first state after it replaces all', async () => {
-    const dashboard = await FakeDashboard.start(stateOf({ elections: [electionOf('old')] }));
-    const page = await open(dashboard.url, { expected: refused });
-    await expect.poll(() => page.locator('.card h3').allTextContents()).toEqual(['old']);
-    await dashboard.stop();
-    await expect
-      .poll(() => page.getByRole('alert').textContent())
-      .toMatch(/^No connection to the dashboard – showing the state of \d\d:\d\d:\d\d/);
-    expect(await page.title()).toMatch(/^\? /);
-    expect(await page.locator('.card h3').allTextContents()).toEqual(['old']);
-    dashboard.state = stateOf({ elections: [electionOf('new')] });
-    await dashboard.listen();
-    await expect.poll(() => page.locator('.card h3').allTextContents(), { timeout: 20_000 }).toEqual(['new']);
-    expect(await page.getByRole('alert').count()).toBe(0);
-  });
-
-  it.each(['/', '/admin/conclave', '/admin/conclave/'])('is found from %s', async (mount) => {
-    const dashboard = await FakeDashboard.start(stateOf({ elections: [electionOf('billing')] }), mount);
-    const page = await open(dashboard.url);
-    await expect.poll(() => page.locator('.card').count()).toBe(1);
   });
 });

@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { findGo } from '../../tools/peers/installed.mjs';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const PACKAGE = 'github.com/samuel/go-zookeeper/zk';
 const SERVER = join(import.meta.dirname, 'foreign-clients/embedded-server.mjs');
@@ -28,8 +28,7 @@ const LONGEST_MS = 300_000;
 
 /** The suite starts `java -jar <jar> server <zoo.cfg>`, with a jar that it looks for below `ZOOKEEPER_PATH`. */
 async function putEmbeddedServerInPlaceOfJava(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'conclave-go-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder();
   await mkdir(join(folder, 'contrib/fatjar'), { recursive: true });
   await writeFile(join(folder, 'contrib/fatjar/zookeeper-embedded-fatjar.jar'), '');
   await writeFile(join(folder, 'java'), `#!/bin/sh\nexec '${process.execPath}' '${SERVER}' "$@"\n`);

@@ -3,9 +3,10 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyConsumer, installFromTarball, link } from '../../scripts/package/consumer.mjs';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
@@ -32,8 +33,7 @@ afterAll(() => rmSync(installed, { recursive: true, force: true }));
 
 /** Puts the package beside one version of Nest, outside of this project, and compiles the application there. */
 async function compileWith({ nest, type, ...resolution }: (typeof VERSIONS)[number]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), `conclave-nest-${nest}-`));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   copyConsumer(installed, folder);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'application', private: true, type }));
   for (const name of FOLDERS) link(folder, name, folderOf(nest, name));

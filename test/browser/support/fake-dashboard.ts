@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { DashboardChange, DashboardState } from '../../../src/dashboard/api-types.js';
 import { pageCsp, pageHtml } from '../../../src/dashboard/page-html.js';
+import { listening } from '../../support/listening.js';
 
 export interface Post {
   readonly path: string;
@@ -15,24 +13,22 @@ export class FakeDashboard {
   /** The answer to each POST. */
   answer: { readonly status: number; readonly body: unknown } = { status: 200, body: { ok: true } };
   readonly posts: Post[] = [];
-  #state: DashboardState;
-  /** The number of requests for a stream of events. */
-  streams = 0;
   readonly #mount: string;
   readonly #open = new Set<ServerResponse>();
-  #server: Server | undefined;
   #port = 0;
 
-  private constructor(state: DashboardState, mount: string) {
-    this.#state = state;
+  /** @param state - with which each stream begins */
+  private constructor(
+    readonly state: DashboardState,
+    mount: string,
+  ) {
     this.#mount = mount;
   }
 
   /** @param mount - the path of the page, with or without a slash at its end */
   static async start(state: DashboardState, mount = '/'): Promise<FakeDashboard> {
     const fake = new FakeDashboard(state, mount);
-    await fake.listen();
-    onTestFinished(() => fake.stop());
+    fake.#port = await listening(createServer((request, response) => void fake.#serve(request, response)));
     return fake;
   }
 
@@ -40,40 +36,9 @@ export class FakeDashboard {
     return `http://127.0.0.1:${this.#port}${this.#mount}`;
   }
 
-  /** Listens. After a stop it uses the same port again. */
-  async listen(): Promise<void> {
-    const server = createServer((request, response) => void this.#serve(request, response));
-    this.#server = server;
-    server.listen(this.#port, '127.0.0.1');
-    await once(server, 'listening');
-    this.#port = (server.address() as AddressInfo).port;
-  }
-
-  async stop(): Promise<void> {
-    const server = this.#server;
-    if (server === undefined) return;
-    this.#server = undefined;
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  }
-
-  /** The state with which streams begin from now on. */
-  set state(state: DashboardState) {
-    this.#state = state;
-  }
-
-  get state(): DashboardState {
-    return this.#state;
-  }
-
   send(change: Omit<DashboardChange, 'now'>): void {
-    this.#write('change', { now: Date.now(), ...change });
-  }
-
-  #write(event: string, data: unknown): void {
-    for (const response of this.#open) response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    const data = JSON.stringify({ now: Date.now(), ...change });
+    for (const response of this.#open) response.write(`event: change\ndata: ${data}\n\n`);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -87,10 +52,9 @@ export class FakeDashboard {
       response.writeHead(this.answer.status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(this.answer.body));
     } else if (url === `${folder}api/events`) {
-      this.streams += 1;
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
       this.#open.add(response.once('close', () => this.#open.delete(response)));
-      const state = { ...this.#state, now: Date.now() };
+      const state = { ...this.state, now: Date.now() };
       response.write(`event: state\ndata: ${JSON.stringify(state)}\n\n`);
     } else if (url === this.#mount) {
       response.writeHead(200, {

@@ -5,14 +5,12 @@ import {
   constants,
   createReadStream,
   existsSync,
-  mkdtempSync,
   openSync,
   readFileSync,
-  rmSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from '../temporary-folder.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 
@@ -56,13 +54,8 @@ function unreadPipe(): BrokenOutput {
 /** Every write fails with EIO, once it is lost. It isn't the controlling terminal, so the process gets no SIGHUP. */
 async function lostTerminal(): Promise<BrokenOutput> {
   const file = join(temporaryFolder(), 'terminal');
-  const terminal = spawn(
-    'script',
-    ['-qec', `tty > '${file}.part'; mv '${file}.part' '${file}'; cat`, '/dev/null'],
-    {
-      stdio: ['pipe', 'ignore', 'ignore'],
-    },
-  );
+  const command = `tty > '${file}.part'; mv '${file}.part' '${file}'; cat`;
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'ignore', 'ignore'] });
   const ended = once(terminal, 'exit');
   onTestFinished(() => void terminal.kill('SIGKILL'));
   await until(() => existsSync(file), 'a terminal');
@@ -110,10 +103,4 @@ function fill(reader: number): void {
 function closedInTheEnd(descriptor: number): number {
   onTestFinished(() => closeSync(descriptor));
   return descriptor;
-}
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-output-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }

@@ -1,18 +1,12 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { DashboardChange, DashboardState } from '../../../src/dashboard/api-types.js';
+import { listening } from '../listening.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 
 /** Serves until the test has ended. Returns the address, with a slash at its end. */
 export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => void server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return `http://127.0.0.1:${await listening(createServer(listener))}/`;
 }
 
 export async function getJson<T>(url: string): Promise<T> {

@@ -1,19 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  closeSync,
-  fstatSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type ProcessEntry, readProcesses } from '../../../src/cluster/run-command/read-processes.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 import { connectString } from './sessions.js';
@@ -135,9 +126,7 @@ export class ActivityLog {
   #readTo = 0;
 
   constructor() {
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-acts-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    this.file = join(folder, 'acts');
+    this.file = join(temporaryFolder(), 'acts');
     writeFileSync(this.file, '');
   }
 

@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WallClock } from '../../chaos/nemesis/wall-clock.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { deferred, until } from '../waiting.mjs';
 import { connectString, uniquePath } from './sessions.js';
@@ -29,8 +28,7 @@ class ScheduledService {
 
   constructor(aheadMs: number, scheduler: string) {
     this.#scheduler = scheduler;
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-firings-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     this.#clocks = [0, aheadMs].map((ms) => {
       const clock = new WallClock(join(folder, `${ms}`));
       clock.jump(ms / 1000);
@@ -95,10 +93,8 @@ export interface Disturbances {
 /** Disturbs the leader of each service around a firing, at equal distances from it, and counts the runs. */
 export async function tallyFirings(disturbances: Disturbances): Promise<Tally> {
   const { isKill, services, rounds, scheduler } = disturbances;
-  const found: Tally = {
-    default: { lost: 0, once: 0, twice: 0 },
-    recover: { lost: 0, once: 0, twice: 0 },
-  };
+  const none = { lost: 0, once: 0, twice: 0 };
+  const found: Tally = { default: { ...none }, recover: { ...none } };
   const one = async (nth: number) => {
     const service = new ScheduledService(nth % 2 === 0 ? SKEW_MS : -SKEW_MS, scheduler);
     await service.start();

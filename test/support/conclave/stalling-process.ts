@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../events.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 import { connectString, uniquePath } from './sessions.js';
@@ -33,18 +33,14 @@ export function startStalling(
     env = {},
   }: StallingOptions = {},
 ) {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-stall-'));
-  const file = join(folder, 'go-on');
+  const file = join(temporaryFolder(), 'go-on');
   const fixture = join(import.meta.dirname, '../../fixtures/stalling-process.mjs');
   const options = JSON.stringify({ ...OPTIONS, ...session });
   const child = spawn(process.execPath, [...nodeOptions, fixture, what, servers, path, file, options], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, CONCLAVE_LOG_LEVEL: 'silent', ...env },
   });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
   let stderr = '';
   child.stderr.on('data', (bytes: Buffer) => {

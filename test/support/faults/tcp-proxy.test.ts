@@ -1,11 +1,12 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { listening } from '../listening.js';
 import { until } from '../waiting.mjs';
 import { framed } from '../wire/frames.mjs';
 import { Writer } from '../wire/jute.mjs';
 import { OPERATION, type OperationName, XID } from '../wire/protocol.mjs';
-import { TcpProxy } from './tcp-proxy.mjs';
+import { startProxy } from './start-proxy.js';
+import type { TcpProxy } from './tcp-proxy.mjs';
 
 /** A frame that begins like a request's or a reply's. The rest doesn't matter here. */
 const message = (xid: number, operation: OperationName, text = '') =>
@@ -35,19 +36,10 @@ class End {
   }
 }
 
-/** A server that sends nothing by itself, a proxy in front of it, and connections over that proxy. */
+/** A server that sends nothing by itself, a proxy in front of it, and both ends of a connection over that proxy. */
 async function open() {
   const ends: End[] = [];
-  const server = createServer((socket) => void ends.push(new End(socket)));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const start = async () => {
-    const started = await TcpProxy.start(port);
-    onTestFinished(() => started.stop());
-    return started;
-  };
+  const port = await listening(createServer((socket) => void ends.push(new End(socket))));
   /** Both ends of a new connection. */
   const connectOver = async (over: TcpProxy) => {
     const count = ends.length;
@@ -55,7 +47,7 @@ async function open() {
     await until(() => ends.length > count, 'a connection');
     return { client, server: ends[count] as End };
   };
-  const [proxy, other] = [await start(), await start()];
+  const [proxy, other] = [await startProxy(port), await startProxy(port)];
   const beside = await connectOver(other);
   const marks: Buffer[] = [];
   /** Resolves when everything sent before would have come through a proxy without faults, in both directions. */
@@ -66,15 +58,14 @@ async function open() {
     beside.server.socket.write(frame('x'));
     await beside.client.has(...marks);
   };
-  return { proxy, connectOver, time, port };
+  return { proxy, connectOver, time, ...(await connectOver(proxy)) };
 }
 
 const NOTHING = Buffer.alloc(0);
 
 describe('a TCP proxy', () => {
   it('keeps what is sent during a partition, and hands it on in order when that is over', async () => {
-    const { proxy, connectOver, time } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, time, client, server } = await open();
     const heal = proxy.partition();
     client.socket.write(frame('one'));
     server.socket.write(frame('two'));
@@ -88,8 +79,7 @@ describe('a TCP proxy', () => {
   });
 
   it('can be partitioned in one direction', async () => {
-    const { proxy, connectOver, time } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, time, client, server } = await open();
     const heal = proxy.partition('downstream');
     server.socket.write(frame('back'));
     client.socket.write(frame('there'));
@@ -101,8 +91,7 @@ describe('a TCP proxy', () => {
   });
 
   it('can mute new connections, which stay silent, and no others', async () => {
-    const { proxy, connectOver, time } = await open();
-    const before = await connectOver(proxy);
+    const { proxy, connectOver, time, ...before } = await open();
     const undo = proxy.muteNewConnections();
     const mute = await connectOver(proxy);
     undo();
@@ -121,8 +110,7 @@ describe('a TCP proxy', () => {
   });
 
   it('hands on no end during a partition either, but afterwards', async () => {
-    const { proxy, connectOver, time } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, time, client, server } = await open();
     const heal = proxy.partition('upstream');
     client.socket.end(frame('last words'));
     await time();
@@ -135,8 +123,7 @@ describe('a TCP proxy', () => {
   // A half-open link also hides the server's end of the connection, which comes when the session has expired. If it came
   // through, the client would notice it, and the scenario of the hazards would see another failure than it expects.
   it("hands on no end of the server's during a partition until its connections are dropped", async () => {
-    const { proxy, connectOver, time } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, time, client, server } = await open();
     proxy.partition();
     server.socket.destroy();
     await time();
@@ -146,8 +133,7 @@ describe('a TCP proxy', () => {
   });
 
   it('is whole when the last of several partitions is over', async () => {
-    const { proxy, connectOver, time } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, time, client, server } = await open();
     const heals = [proxy.partition(), proxy.partition('upstream')];
     client.socket.write(frame('late'));
     heals[0]?.();
@@ -158,8 +144,7 @@ describe('a TCP proxy', () => {
   });
 
   it('loses what was sent during a partition when it is restored: its connections end', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, connectOver, client, server } = await open();
     proxy.partition();
     client.socket.write(frame('lost'));
     proxy.restore();
@@ -171,8 +156,8 @@ describe('a TCP proxy', () => {
   });
 
   it('loses the reply to a request that arrives, and ends that connection alone', async () => {
-    const { proxy, connectOver, time } = await open();
-    const [reading, writing] = [await connectOver(proxy), await connectOver(proxy)];
+    const { proxy, connectOver, time, ...reading } = await open();
+    const writing = await connectOver(proxy);
     const [read, write] = [message(1, 'getData'), message(2, 'multi')];
     let lost = 0;
     void proxy.loseReplyTo(['create', 'multi']).then(() => lost++);
@@ -190,8 +175,7 @@ describe('a TCP proxy', () => {
   });
 
   it('loses that reply alone, or the end of it, and only if the request has the text', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, client, server } = await open();
     const lost = proxy.loseReplyTo('create', { text: 'this', bytes: 10 });
     const requests = [message(1, 'create', 'that'), message(2, 'create', 'this'), message(3, 'create')];
     client.socket.write(Buffer.concat(requests));
@@ -204,8 +188,7 @@ describe('a TCP proxy', () => {
   });
 
   it('is partitioned from a request on, which does not arrive', async () => {
-    const { proxy, connectOver, time } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, time, client, server } = await open();
     const partitioned = proxy.partitionFrom('create');
     client.socket.write(Buffer.concat([message(1, 'exists'), message(2, 'create'), message(3, 'exists')]));
     await partitioned;
@@ -215,8 +198,7 @@ describe('a TCP proxy', () => {
   });
 
   it('ends a connection behind an event', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, client, server } = await open();
     const ended = proxy.endBehindEvent('/a');
     const event = message(XID.event, 'ping', '/a');
     server.socket.write(Buffer.concat([message(1, 'exists', '/a'), event, message(2, 'exists')]));
@@ -231,8 +213,7 @@ describe('a TCP proxy', () => {
     ['upstream', { bytes: 5 }, 0, 5],
     ['downstream', { messages: 2, bytes: 7 }, 2, 7],
   ] as const)('ends the next connection %s after %j, and no other', async (direction, after, whole, part) => {
-    const { proxy, connectOver } = await open();
-    const before = await connectOver(proxy);
+    const { proxy, connectOver, ...before } = await open();
     const ended = proxy.cutNextConnection(direction, after);
     const { client, server } = await connectOver(proxy);
     const [from, to] = direction === 'upstream' ? [client, server] : [server, client];
@@ -248,8 +229,7 @@ describe('a TCP proxy', () => {
   });
 
   it('counts the traffic of each connection by kind, from one call to the next', async () => {
-    const { proxy, connectOver } = await open();
-    const { client, server } = await connectOver(proxy);
+    const { proxy, client, server } = await open();
     const probe = message(3, 'exists', 'without a watch\0');
     const requests = [frame('handshake'), message(1, 'multi'), message(2, 'exists', '/a\x01'), probe];
     client.socket.write(Buffer.concat(requests));

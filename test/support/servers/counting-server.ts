@@ -15,16 +15,11 @@ export interface Traffic {
 
 /** A server of one test file, which counts its traffic. */
 export class CountingServer {
-  readonly port: number;
-  readonly connectString: string;
-
-  readonly stop: () => Promise<void>;
-
-  private constructor(port: number, connectString: string, stop: () => Promise<void>) {
-    this.port = port;
-    this.connectString = connectString;
-    this.stop = stop;
-  }
+  private constructor(
+    readonly port: number,
+    readonly connectString: string,
+    readonly stop: () => Promise<void>,
+  ) {}
 
   /** Its tests share it, one after the other. */
   static async start(): Promise<CountingServer> {

@@ -24,19 +24,15 @@ export interface EnsembleOptions {
 
 /** Three real servers. */
 export class Ensemble {
-  readonly servers: readonly ZooKeeperServer[];
   readonly connectString: string;
-  /** Ends all servers. */
-  readonly stop: () => Promise<void>;
   readonly #links: readonly PeerLink[];
 
+  /** @param stop - ends all servers */
   private constructor(
-    servers: readonly ZooKeeperServer[],
-    stop: () => Promise<void>,
+    readonly servers: readonly ZooKeeperServer[],
+    readonly stop: () => Promise<void>,
     links: readonly PeerLink[],
   ) {
-    this.servers = servers;
-    this.stop = stop;
     this.connectString = connectStringOf(servers);
     this.#links = links;
   }

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
 import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 import { Writer } from '../wire/jute.mjs';
 
@@ -55,13 +56,5 @@ function transactionLog(paths: readonly string[], next: number): Buffer {
   return log.done();
 }
 
-/** The checksum of RFC 1950. */
-function adler32(bytes: Buffer): number {
-  const modulus = 65_521;
-  let [a, b] = [1, 0];
-  for (const byte of bytes) {
-    a = (a + byte) % modulus;
-    b = (b + a) % modulus;
-  }
-  return b * 2 ** 16 + a;
-}
+/** The checksum of RFC 1950, with which zlib ends its output. */
+const adler32 = (bytes: Buffer) => deflateSync(bytes).subarray(-4).readUInt32BE();

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { connect as connectOverHttp2, createServer as createHttp2Server } from 'node:http2';
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { DashboardHandler } from '../../../src/dashboard/dashboard.js';
 import { toNodeListener } from '../../../src/dashboard/node-http.js';
+import { listening } from '../../support/listening.js';
 import { onTestFinished } from '../../support/vitest/test-end.js';
 import { deferred } from '../../support/waiting.mjs';
 
@@ -16,19 +17,9 @@ function listenerOf(answer: (request: Request) => Response | Promise<Response>):
   return toNodeListener(handler);
 }
 
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
-}
-
 async function serve(listener: RequestListener) {
   const server = createServer(listener);
-  const port = await listen(server);
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => void server.close(resolve));
-  });
-  return { server, port };
+  return { server, port: await listening(server) };
 }
 
 /** Sends `bytes`, and reads nothing until it is asked to. */
@@ -85,12 +76,8 @@ describe('a request of node:http', () => {
 
   it('by HTTP/2 is told that this is not served', async () => {
     const listener = listenerOf(() => new Response('served')) as never;
-    const server = createHttp2Server(listener);
-    const session = connectOverHttp2(`http://127.0.0.1:${await listen(server)}`);
-    onTestFinished(async () => {
-      session.destroy();
-      await new Promise((resolve) => void server.close(resolve));
-    });
+    const session = connectOverHttp2(`http://127.0.0.1:${await listening(createHttp2Server(listener))}`);
+    onTestFinished(() => session.destroy());
     const stream = session.request({ ':path': '/' });
     const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
     expect([headers[':status'], await text(stream)]).toEqual([505, expect.stringContaining('HTTP/1.1')]);
@@ -118,16 +105,10 @@ describe('a request of node:http', () => {
 it('an answer of node:http ends its connection when its body is cut off, also while its client reads nothing', async () => {
   const isFull = deferred();
   let body: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const listener = listenerOf(
-    () =>
-      new Response(
-        new ReadableStream({
-          start: (controller) => {
-            body = controller;
-          },
-        }),
-      ),
-  );
+  const start = (controller: typeof body) => {
+    body = controller;
+  };
+  const listener = listenerOf(() => new Response(new ReadableStream<Uint8Array>({ start })));
   const closed = deferred();
   const { server, port } = await serve((incoming, outgoing) => {
     const { write } = outgoing;

@@ -49,25 +49,9 @@ describe('a visitor', () => {
     ['is on this machine by its address', LOCAL, {}, '::ffff:127.0.0.1', true],
     ['is not if another machine asks by the name localhost', LOCAL, {}, '192.0.2.7', false],
     ['is not if it has asked for another host', 'http://a.example/', {}, '127.0.0.1', false],
-    ['is not behind a proxy that says so', LOCAL, { 'x-forwarded-for': '127.0.0.1' }, '127.0.0.1', false],
-    [
-      'is not behind a proxy that says so in the standard way',
-      LOCAL,
-      { forwarded: 'for=x' },
-      '127.0.0.1',
-      false,
-    ],
-    [
-      'is not if the header names another host than the URL',
-      LOCAL,
-      { host: 'a.example' },
-      '127.0.0.1',
-      false,
-    ],
-  ])('%s', (_, url, headers, address, expected) => {
-    expect(isLocal(visitOf(new Request(url, { headers: headers as Record<string, string> }), address))).toBe(
-      expected,
-    );
+    ['is not if the header names another host', LOCAL, { host: 'a.example' }, '127.0.0.1', false],
+  ])('%s', (_, url, headers: Record<string, string>, address, expected) => {
+    expect(isLocal(visitOf(new Request(url, { headers }), address))).toBe(expected);
   });
 
   it.each([
@@ -80,16 +64,11 @@ describe('a visitor', () => {
   });
 
   it('is on this machine with all headers that browsers send', () => {
-    const names = ['accept', 'accept-language', 'cache-control', 'cookie', 'dnt', 'if-none-match', 'origin'];
-    const more = [
-      'pragma',
-      'priority',
-      'referer',
-      'sec-fetch-site',
-      'upgrade-insecure-requests',
-      'user-agent',
+    const names = [
+      ...['accept', 'accept-language', 'cache-control', 'cookie', 'dnt', 'if-none-match', 'origin', 'pragma'],
+      ...['priority', 'referer', 'sec-fetch-site', 'upgrade-insecure-requests', 'user-agent'],
     ];
-    const headers = Object.fromEntries([...names, ...more].map((name) => [name, 'x']));
+    const headers = Object.fromEntries(names.map((name) => [name, 'x']));
     expect(isLocal(visitOf(new Request(LOCAL, { headers }), '127.0.0.1'))).toBe(true);
   });
 
@@ -103,9 +82,10 @@ describe('the origin of an action', () => {
   const refused = (headers: Record<string, string>, url = 'http://ops.example:8080') =>
     originRefusal(new Headers(headers), visitOf(new Request(url)))?.code;
 
-  it.each([
+  it.each<[Record<string, string>, string | undefined]>([
     [{ origin: 'http://ops.example:8080' }, undefined],
     [{ origin: 'HTTP://OPS.example:8080' }, undefined],
+    [{ origin: 'https://ops.example:8080' }, 'ORIGIN_NOT_ALLOWED'],
     [{ origin: 'https://proxy.example' }, 'ORIGIN_NOT_ALLOWED'],
     [{ 'sec-fetch-site': 'same-origin' }, undefined],
     [{}, 'ORIGIN_MISSING'],
@@ -118,24 +98,19 @@ describe('the origin of an action', () => {
     [{ origin: 'http://ops.example:8080.evil.example' }, 'ORIGIN_NOT_ALLOWED'],
     [{ origin: 'ftp://ops.example:8080' }, 'ORIGIN_NOT_ALLOWED'],
     [{ origin: 'ftp://ops.example:8080', 'sec-fetch-site': 'same-origin' }, 'ORIGIN_NOT_ALLOWED'],
+    // The page isn't the dashboard's, by the browser's own word.
+    [{ origin: 'http://ops.example:8080', 'sec-fetch-site': 'cross-site' }, 'ORIGIN_NOT_ALLOWED'],
+    [{ origin: 'http://ops.example:8080', 'sec-fetch-site': 'same-site' }, 'ORIGIN_NOT_ALLOWED'],
+    [{ origin: 'http://ops.example:8080', 'sec-fetch-site': 'none' }, 'ORIGIN_NOT_ALLOWED'],
+    [{ origin: 'http://ops.example:8080', 'sec-fetch-site': '' }, 'ORIGIN_NOT_ALLOWED'],
   ])('%o gives %s', (headers, expected) => {
-    expect(refused(headers as Record<string, string>)).toBe(expected);
+    expect(refused(headers)).toBe(expected);
   });
 
-  it('is another one by its scheme alone', () => {
-    expect(refused({ origin: 'https://ops.example:8080' })).toBe('ORIGIN_NOT_ALLOWED');
+  it('is another one by its scheme alone, but not by a port that is that of its scheme', () => {
     expect(refused({ origin: 'http://ops.example' }, 'https://ops.example')).toBe('ORIGIN_NOT_ALLOWED');
     expect(refused({ origin: 'https://ops.example' }, 'https://ops.example:443')).toBeUndefined();
   });
-
-  it.each(['cross-site', 'same-site', 'none', ''])(
-    'is not believed if the browser calls the page %o',
-    (site) => {
-      expect(refused({ origin: 'http://ops.example:8080', 'sec-fetch-site': site })).toBe(
-        'ORIGIN_NOT_ALLOWED',
-      );
-    },
-  );
 
   it('may have the scheme of a proxy that ends TLS, if the browser says that it is the same', () => {
     const origin = 'https://ops.example';

@@ -19,10 +19,6 @@ describe('the path of a request', () => {
     ['/api/elections//healthz', { name: 'election', path: '/healthz' }],
     ['/api/elections/%2Felections%2Fa', { name: 'election', path: '/elections/a' }],
     [
-      '/api/elections/%2Felections%2Fa/resign',
-      { name: 'election-action', path: '/elections/a', action: 'resign' },
-    ],
-    [
       '/api/elections//elections/a/hand-over',
       { name: 'election-action', path: '/elections/a', action: 'hand-over' },
     ],

@@ -358,11 +358,10 @@ describe('the metrics of a group of shards', () => {
   it('say what each member owns, who plans, and what has moved', async () => {
     const { clock, make, start } = await startSupervisors();
     const first = await start('a');
-    const a = metrics(first.supervisor);
+    using a = metrics(first.supervisor);
     await clock.advance(A_WHILE_MS);
     const second = make('b');
-    const b = metrics(second.supervisor);
-    onTestFinished(() => [a, b].forEach((each) => void each.close()));
+    using b = metrics(second.supervisor);
     await clock.advanceUntil(second.supervisor.start());
     onTestFinished(() => clock.advanceUntil(second.supervisor.stop()));
     await clock.advance(A_WHILE_MS);
@@ -384,8 +383,7 @@ describe('the metrics of a group of shards', () => {
     const { clock, open, start } = await startSupervisors();
     const cleaning = deferred();
     const member = await start('a', { cleanup: () => cleaning.promise });
-    const measured = metrics(member.supervisor);
-    onTestFinished(() => measured.close());
+    using measured = metrics(member.supervisor);
     await clock.advance(A_WHILE_MS);
     const counts = async () => {
       const now = await ask(measured);
@@ -405,16 +403,14 @@ describe('the metrics of a group of shards', () => {
 
   it('do not say how many shards the group has before the process has joined it', async () => {
     const { make } = await startSupervisors();
-    const measured = metrics(make('a').supervisor);
-    onTestFinished(() => measured.close());
+    using measured = metrics(make('a').supervisor);
     expect((await ask(measured))('conclave_shards')).toBeUndefined();
   });
 
   it('go on over the end of a session', async () => {
     const { clock, start } = await startSupervisors();
     const member = await start('a', { cleanup: () => undefined });
-    const measured = metrics(member.supervisor);
-    onTestFinished(() => measured.close());
+    using measured = metrics(member.supervisor);
     await clock.advance(A_WHILE_MS);
     member.expire();
     await clock.advanceUntil(nextEvent(member.supervisor, 'acquired'));

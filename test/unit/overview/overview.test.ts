@@ -28,10 +28,13 @@ async function setUp() {
     };
     return { elector, session, expire };
   };
-  const observe = async (options: OverviewOptions = {}) =>
-    overviewOf(await open(TIMES), options, (promise) => clock.advanceUntil(promise));
+  const settled = <T>(promise: Promise<T>) => clock.advanceUntil(promise);
+  const observe = async (options: OverviewOptions = {}) => overviewOf(await open(TIMES), options, settled);
+  /** It has sessions of its own, one after the other. */
+  const observeAlone = () =>
+    overviewOf(server.connectString, { session: { ...TIMES, environment: clock.environment } }, settled);
   const aWhile = () => clock.advance(A_WHILE_MS);
-  return { ...world, join, observe, aWhile };
+  return { ...world, join, observe, observeAlone, aWhile };
 }
 
 describe('an overview of elections', () => {
@@ -255,13 +258,10 @@ describe('what is below the root', () => {
 
 describe('an overview without a session', () => {
   it('keeps what it has read, says that it is disconnected, and tells of the difference later', async () => {
-    const { clock, server, join } = await setUp();
+    const { clock, server, join, observeAlone } = await setUp();
     const first = await join(ELECTION, { id: 'one' });
     await join(ELECTION, { id: 'two' });
-    const session = { ...TIMES, environment: clock.environment };
-    const view = await overviewOf(server.connectString, { session }, (promise) =>
-      clock.advanceUntil(promise),
-    );
+    const view = await observeAlone();
     const own = server.sessions().at(-1);
     server.refuse(); // New connections.
     own?.expire();
@@ -280,12 +280,9 @@ describe('an overview without a session', () => {
   });
 
   it('keeps what it has read also when the next session ends while it reads', async () => {
-    const { clock, server, join } = await setUp();
+    const { clock, server, join, observeAlone } = await setUp();
     const { session: others } = await join(ELECTION, { id: 'one' });
-    const session = { ...TIMES, environment: clock.environment };
-    const view = await overviewOf(server.connectString, { session }, (promise) =>
-      clock.advanceUntil(promise),
-    );
+    const view = await observeAlone();
     const expire = () =>
       server
         .sessions()

@@ -1,25 +1,15 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { targetOf } from '../../../../src/cli/options/connection-options.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
 
-let folder: string;
 const given = { connect: 'zk1', connectTimeout: 1000 };
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'conclave-files-'));
-});
-
-afterAll(() => rm(folder, { recursive: true }));
 
 describe('the files for TLS of a command', () => {
   it('are read again each time, and are named to other processes by their absolute paths', async () => {
-    const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(folder, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const folder = temporaryFolder();
+    const [ca, cert, key] = [join(folder, 'ca'), join(folder, 'cert'), join(folder, 'key')];
     for (const file of [ca, cert, key]) await writeFile(file, 'first');
     const { session, tlsFiles } = targetOf({ ...given, ca, cert, key });
     const tls = session.tls as () => Record<string, Buffer>;
@@ -30,7 +20,7 @@ describe('the files for TLS of a command', () => {
   });
 
   it('are a mistake of the user if one is missing at the start', () => {
-    expect(() => targetOf({ ...given, ca: join(folder, 'none') })).toThrow(/^--ca: .*ENOENT/);
+    expect(() => targetOf({ ...given, ca: join(temporaryFolder(), 'none') })).toThrow(/^--ca: .*ENOENT/);
   });
 
   it('are none for plain TCP, and not needed for TLS with the authorities of the system', () => {

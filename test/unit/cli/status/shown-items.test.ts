@@ -48,6 +48,8 @@ describe('an election in detail', () => {
       "heartbeat  400 ms ago, by the servers' clock and this machine's",
       'waits  two',
     ]);
+    const ahead = electionView({ leader: { ...LEADER, heartbeatAt: NOW + 50 } }); // The servers' clock may be ahead.
+    expect(electionDetails(ahead)[1]).toMatch(/^heartbeat {2}0 ms ago/);
   });
 
   it('shows those that wait in the order in which they will lead, with their priorities, also as JSON', () => {

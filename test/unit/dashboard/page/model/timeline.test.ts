@@ -10,31 +10,18 @@ import {
   timelineOf,
   viewBoxOf,
 } from '../../../../../src/dashboard/page/model/timeline.js';
+import { electionView } from '../../../../support/conclave/election-views.js';
 import { anyElection } from '../arbitrary-views.js';
-
-const LEADER = {
-  id: 'x',
-  node: 'n',
-  term: 1,
-  since: 0,
-  leaseMs: 2_000,
-  heartbeatAt: 0,
-} as const;
 
 /** @param spans - such as `0-10 30-`: the second one lasts */
 function election(spans: string, isLed: boolean): ElectionView {
-  const leader = isLed ? LEADER : null;
-  return {
-    path: '/a',
-    state: isLed ? 'led' : 'vacant',
-    leader,
-    candidates: [],
-    next: null,
+  return electionView({
+    ...(!isLed && { state: 'vacant', leader: null }),
     terms: spans.split(' ').map((span, term): TermView => {
       const [from, to] = span.split('-').map((at) => (at === '' ? null : Number(at)));
       return { term, id: 'x', from: from ?? 0, to: to ?? null, end: to == null ? null : 'released' };
     }),
-  };
+  });
 }
 
 describe('the timeline of terms', () => {

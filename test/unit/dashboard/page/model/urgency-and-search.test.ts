@@ -15,23 +15,13 @@ import {
   loudestFirst,
   matches,
 } from '../../../../../src/dashboard/page/model/urgency-and-search.js';
+import { electionView } from '../../../../support/conclave/election-views.js';
 import { anyElection, anyState } from '../arbitrary-views.js';
 
 const [anyOne] = fc.sample(anyState, 1) as [DashboardState];
 const term = { term: 1, id: 'x', from: 1, to: 5, end: 'released' } as const;
-const election = (
-  name: string,
-  state: ElectionView['state'],
-  parts: Partial<ElectionView> = {},
-): ElectionView => ({
-  path: `/root/${name}`,
-  state,
-  leader: null,
-  candidates: [],
-  next: null,
-  terms: [],
-  ...parts,
-});
+const election = (name: string, state: ElectionView['state'], parts: Partial<ElectionView> = {}) =>
+  electionView({ path: `/root/${name}`, state, leader: null, candidates: [], ...parts });
 const stateOf = (elections: ElectionView[], groups: GroupView[] = []): DashboardState => ({
   ...anyOne,
   root: '/root',
