@@ -6,7 +6,8 @@ import type { DashboardState } from '../../src/dashboard/api-types.js';
 import { hashOf, type Kind } from '../../src/dashboard/page/model/address-hash.js';
 import { useChromium } from './support/chromium.js';
 import { FakeDashboard } from './support/fake-dashboard.js';
-import { afternoon, ROOT } from './support/scenes.js';
+import { afternoon } from './support/scenes.js';
+import { ROOT } from './support/views.js';
 
 const FOLDER = join(import.meta.dirname, '../../docs/operations/images');
 /** Whether this test writes the pictures of the documentation, as `npm run docs:pictures` makes it do. */

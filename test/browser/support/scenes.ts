@@ -1,5 +1,5 @@
 import type { DashboardState, ElectionView } from '../../../src/dashboard/api-types.js';
-import { electionOf, groupOf, lockOf, ROOT, stateOf } from './views.js';
+import { electionOf, groupOf, lockOf, stateOf } from './views.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -107,5 +107,3 @@ export function crowd(): DashboardState {
   const members = Array.from({ length: 50 }, (_, index) => `member-${index}`);
   return stateOf({ now, elections, groups: [groupOf('shards', 4_096, members)] });
 }
-
-export { ROOT };

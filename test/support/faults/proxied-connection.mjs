@@ -44,23 +44,13 @@ export class ProxiedConnection {
   constructor(client, server, conditions, { readable, onEnd, cut }) {
     this.#server = server;
     this.#conditions = conditions;
+    /** @param {(chunk: Buffer) => Iterable<Buffer>} read */
+    const ifReadable = (read) => (readable ? read : asIs);
+    const readRequests = ifReadable((chunk) => this.#readRequests(chunk));
+    const readReplies = ifReadable((chunk) => this.#readReplies(chunk));
     this.#ways = [
-      new OneWay(
-        client,
-        server,
-        'upstream',
-        conditions,
-        readable ? (chunk) => this.#readRequests(chunk) : asIs,
-        cut,
-      ),
-      new OneWay(
-        server,
-        client,
-        'downstream',
-        conditions,
-        readable ? (chunk) => this.#readReplies(chunk) : asIs,
-        cut,
-      ),
+      new OneWay(client, server, 'upstream', conditions, readRequests, cut),
+      new OneWay(server, client, 'downstream', conditions, readReplies, cut),
     ];
     let open = this.#ways.length;
     for (const socket of [client, server]) {

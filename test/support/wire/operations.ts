@@ -100,44 +100,42 @@ function bytesOf(data: string | Uint8Array | null): Uint8Array | null {
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
-function createBody(where: string, { data = '', acl = OPEN, mode = MODE.persistent }: CreateOptions): Buffer {
-  return writeAcl(new Writer().string(where).buffer(bytesOf(data)), acl)
-    .int(mode)
-    .done();
+function operation<T>(type: number, body: Writer, decode: (reader: Reader) => T): Operation<T> {
+  return { type, body: body.done(), decode };
+}
+
+/** The beginning of all requests about one node. */
+const at = (where: string) => new Writer().string(where);
+
+function createBody(where: string, { data = '', acl = OPEN, mode = MODE.persistent }: CreateOptions): Writer {
+  return writeAcl(at(where).buffer(bytesOf(data)), acl).int(mode);
 }
 
 export function create(where: string, options: CreateOptions = {}): Operation<string | null> {
-  return { type: OPERATION.create, body: createBody(where, options), decode: path };
+  return operation(OPERATION.create, createBody(where, options), path);
 }
 
 /** A create whose answer has the stat, too. */
 export function create2(where: string, options: CreateOptions = {}) {
-  return { type: OPERATION.create2, body: createBody(where, options), decode: pathAndStat };
+  return operation(OPERATION.create2, createBody(where, options), pathAndStat);
 }
 
 export function createContainer(where: string, options: CreateOptions = {}) {
-  return {
-    type: OPERATION.createContainer,
-    body: createBody(where, { mode: MODE.container, ...options }),
-    decode: pathAndStat,
-  };
+  const body = createBody(where, { mode: MODE.container, ...options });
+  return operation(OPERATION.createContainer, body, pathAndStat);
 }
 
 export function createTtl(where: string, ttlMs: bigint, options: CreateOptions = {}) {
   const body = createBody(where, { mode: MODE.ttl, ...options });
-  return { type: OPERATION.createTtl, body: new Writer().raw(body).long(ttlMs).done(), decode: pathAndStat };
+  return operation(OPERATION.createTtl, body.long(ttlMs), pathAndStat);
 }
 
 export function remove(where: string, version: number = ANY_VERSION): Operation<undefined> {
-  return { type: OPERATION.delete, body: new Writer().string(where).int(version).done(), decode: nothing };
+  return operation(OPERATION.delete, at(where).int(version), nothing);
 }
 
 function reading<T>(type: number, decode: (reader: Reader) => T) {
-  return (where: string, watch = false): Operation<T> => ({
-    type,
-    body: new Writer().string(where).bool(watch).done(),
-    decode,
-  });
+  return (where: string, watch = false) => operation(type, at(where).bool(watch), decode);
 }
 
 export const exists = reading(OPERATION.exists, readStat);
@@ -153,19 +151,14 @@ export function setData(
   data: string | Uint8Array | null,
   version: number = ANY_VERSION,
 ): Operation<Stat> {
-  return {
-    type: OPERATION.setData,
-    body: new Writer().string(where).buffer(bytesOf(data)).int(version).done(),
-    decode: readStat,
-  };
+  return operation(OPERATION.setData, at(where).buffer(bytesOf(data)).int(version), readStat);
 }
 
 export function getAcl(where: string) {
-  return {
-    type: OPERATION.getAcl,
-    body: new Writer().string(where).done(),
-    decode: (reader: Reader) => ({ acl: readAcl(reader), stat: readStat(reader) }),
-  };
+  return operation(OPERATION.getAcl, at(where), (reader) => ({
+    acl: readAcl(reader),
+    stat: readStat(reader),
+  }));
 }
 
 export function setAcl(
@@ -173,20 +166,16 @@ export function setAcl(
   acl: readonly AclEntry[],
   version: number = ANY_VERSION,
 ): Operation<Stat> {
-  return {
-    type: OPERATION.setAcl,
-    body: writeAcl(new Writer().string(where), acl).int(version).done(),
-    decode: readStat,
-  };
+  return operation(OPERATION.setAcl, writeAcl(at(where), acl).int(version), readStat);
 }
 
 export function sync(where: string): Operation<string | null> {
-  return { type: OPERATION.sync, body: new Writer().string(where).done(), decode: path };
+  return operation(OPERATION.sync, at(where), path);
 }
 
 /** Only a part of a transaction. */
 export function check(where: string, version: number): Operation<undefined> {
-  return { type: OPERATION.check, body: new Writer().string(where).int(version).done(), decode: nothing };
+  return operation(OPERATION.check, at(where).int(version), nothing);
 }
 
 /** The result of a part of a transaction, by its type. An error's code is 0 for parts that failed only because another one did. */
@@ -241,25 +230,24 @@ function readParts(reader: Reader): PartResult[] {
 function partsOf(type: number, parts: readonly Operation<unknown>[]): Operation<PartResult[]> {
   const writer = new Writer();
   for (const part of parts) writer.int(part.type).bool(false).int(-1).raw(part.body);
-  return { type, body: writer.int(-1).bool(true).int(-1).done(), decode: readParts };
+  return operation(type, writer.int(-1).bool(true).int(-1), readParts);
 }
 
 export const multi = (...parts: readonly Operation<unknown>[]) => partsOf(OPERATION.multi, parts);
 export const multiRead = (...parts: readonly Operation<unknown>[]) => partsOf(OPERATION.multiRead, parts);
 
 export function ping(): Operation<undefined> {
-  return { type: OPERATION.ping, xid: XID.ping, body: Buffer.alloc(0), decode: nothing };
+  return { ...operation(OPERATION.ping, new Writer(), nothing), xid: XID.ping };
 }
 
 export function auth(scheme: string, credentials: string): Operation<undefined> {
-  const body = new Writer().int(0).string(scheme).string(credentials).done();
-  return { type: OPERATION.auth, xid: XID.auth, body, decode: nothing };
+  const body = new Writer().int(0).string(scheme).string(credentials);
+  return { ...operation(OPERATION.auth, body, nothing), xid: XID.auth };
 }
 
 /** One token of a SASL exchange. `null` is sent as a length of -1. */
 export function sasl(token: string | Uint8Array | null): Operation<Buffer | null> {
-  const body = new Writer().buffer(bytesOf(token)).done();
-  return { type: OPERATION.sasl, body, decode: (reader) => reader.buffer() };
+  return operation(OPERATION.sasl, new Writer().buffer(bytesOf(token)), (reader) => reader.buffer());
 }
 
 interface WatchedPaths {
@@ -278,27 +266,21 @@ export function setWatches({
 }: WatchedPaths): Operation<undefined> {
   const writer = new Writer().long(seenZxid);
   for (const paths of [data, exist, child]) writer.vector(paths, (item) => writer.string(item));
-  return { type: OPERATION.setWatches, xid: XID.setWatches, body: writer.done(), decode: nothing };
+  return { ...operation(OPERATION.setWatches, writer, nothing), xid: XID.setWatches };
 }
 
 export function removeWatches(where: string, kind: number): Operation<undefined> {
-  return {
-    type: OPERATION.removeWatches,
-    body: new Writer().string(where).int(kind).done(),
-    decode: nothing,
-  };
+  return operation(OPERATION.removeWatches, at(where).int(kind), nothing);
 }
 
 export function whoAmI() {
-  return {
-    type: OPERATION.whoAmI,
-    body: Buffer.alloc(0),
-    decode: (reader: Reader) => reader.vector(() => ({ scheme: reader.string(), id: reader.string() })),
-  };
+  return operation(OPERATION.whoAmI, new Writer(), (reader) =>
+    reader.vector(() => ({ scheme: reader.string(), id: reader.string() })),
+  );
 }
 
 export function closeSession(): Operation<undefined> {
-  return { type: OPERATION.closeSession, body: Buffer.alloc(0), decode: nothing };
+  return operation(OPERATION.closeSession, new Writer(), nothing);
 }
 
 /** Bytes of a request that no client writes: an unknown type, or a truncated body. */

@@ -6,6 +6,7 @@ import { serializeRecord } from '../../../../src/election/record/election-record
 import { serializeLastRun } from '../../../../src/jobs/last-run.js';
 import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
 
+const noData = Buffer.alloc(0);
 const HOUR_MS = 3_600_000;
 const NOW = 1000 * HOUR_MS;
 const ANY_AGE = { nowMs: NOW, olderThanMs: 0 };
@@ -35,10 +36,11 @@ function election(given: Partial<ElectionNodes> = {}): ElectionNodes {
   return { election: own, children: [], runLog: undefined, ...given };
 }
 
+/** An election in which tasks are noted. */
+const withTasks = (tasks: readonly VisitedNode[], parent = node('/e/cron', noData)) =>
+  election({ runLog: { parent, tasks } });
 const task = (ageMs: number) =>
   node('/e/cron/backup', serializeLastRun({ at: 1, id: 'x', token: '1' }), { ageMs, version: 4 });
-const noData = Buffer.alloc(0);
-
 describe('an election that is pruned', () => {
   it('is deleted at the version that was read', () => {
     expect(pruneDecisionOf(election(), ANY_AGE)).toEqual({
@@ -98,21 +100,17 @@ describe('an election that is pruned', () => {
     ],
     [
       'nodes below a task',
-      election({
-        runLog: { parent: node('/e/cron', noData), tasks: [node('/e/cron/x', noData, { numChildren: 1 })] },
-      }),
+      withTasks([node('/e/cron/x', noData, { numChildren: 1 })]),
       '/e/cron/x has nodes below it',
     ],
     [
       'an election where tasks would be noted',
-      election({ runLog: { parent: node('/e/cron', serializeRecord(VACANT)), tasks: [] } }),
+      withTasks([], node('/e/cron', serializeRecord(VACANT))),
       '/e/cron is of another kind',
     ],
     [
       'other data where tasks are noted',
-      election({
-        runLog: { parent: node('/e/cron', noData), tasks: [node('/e/cron/x', Buffer.from('mine'))] },
-      }),
+      withTasks([node('/e/cron/x', Buffer.from('mine'))]),
       '/e/cron is of another kind',
     ],
     [
@@ -120,17 +118,13 @@ describe('an election that is pruned', () => {
       election({ election: node('/e', Buffer.from('mine')) }),
       "its record can't be read",
     ],
-    [
-      'a task that ran of late',
-      election({ runLog: { parent: node('/e/cron', noData), tasks: [task(HOUR_MS - 1)] } }),
-      'a job ran less than an hour ago',
-    ],
+    ['a task that ran of late', withTasks([task(HOUR_MS - 1)]), 'a job ran less than an hour ago'],
   ])('is kept with %s', (_what, nodes, reason) => {
     expect(pruneDecisionOf(nodes, ANY_AGE)).toMatchObject({ kind: 'kept', reason });
   });
 
   it('is as old as its newest change', () => {
-    const nodes = election({ runLog: { parent: node('/e/cron', noData), tasks: [task(3 * HOUR_MS)] } });
+    const nodes = withTasks([task(3 * HOUR_MS)]);
     expect(pruneDecisionOf(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS }).kind).toBe('removable');
     expect(pruneDecisionOf(nodes, { nowMs: NOW, olderThanMs: 3 * HOUR_MS + 1 })).toMatchObject({
       kind: 'kept',

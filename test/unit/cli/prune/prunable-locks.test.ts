@@ -10,6 +10,10 @@ const CONTENDER = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000002';
 const READER = '_c_01234567-89ab-4def-8123-456789abcdef-__READ__0000000002';
 const CANDIDATE = '_c_01234567-89ab-8100-8123-07d00000cdef-lock-0000000002';
 const CONTAINER = -(2n ** 63n);
+const RECORD = { data: serializeRecord({ state: 'vacant', term: 3 }), version: 2 };
+const SHARDS = { data: Buffer.from('{"format":"conclave.shards.1","count":2}'), version: 1 };
+const SEATS = { data: serializeSeats(3), version: 1 };
+const OTHER = { data: Buffer.from('mine'), version: 1 };
 
 interface Given {
   readonly data?: Buffer;
@@ -47,7 +51,7 @@ describe('the path of a lock that no process uses', () => {
       createdAtMs: 7,
       parts: [{ kind: 'delete', path: '/l', version: 0 }],
     });
-    expect(decideLock(family({ data: serializeSeats(3), version: 1 }))).toMatchObject({
+    expect(decideLock(family(SEATS))).toMatchObject({
       kind: 'removable',
       seats: 3,
       parts: [{ kind: 'delete', path: '/l', version: 1 }],
@@ -56,15 +60,12 @@ describe('the path of a lock that no process uses', () => {
 
   it.each<[what: string, given: Given]>([
     ['of which no child was ever there', { cversion: 0 }],
-    ['of a semaphore that no process has ever held', { data: serializeSeats(3), version: 1, cversion: 0 }],
-    ['with data of another kind', { data: Buffer.from('mine'), version: 1 }],
+    ['of a semaphore that no process has ever held', { ...SEATS, cversion: 0 }],
+    ['with data of another kind', OTHER],
     ['that was written and has no data', { version: 1 }],
-    ['with the record of an election', { data: serializeRecord({ state: 'vacant', term: 3 }), version: 2 }],
+    ['with the record of an election', RECORD],
     ['with candidates that have not led yet', { children: [CANDIDATE] }],
-    [
-      'with the list of a group of shards',
-      { data: Buffer.from('{"format":"conclave.shards.1","count":2}'), version: 1 },
-    ],
+    ['with the list of a group of shards', SHARDS],
     ['with children of another kind', { children: ['orders'] }],
     ['that belongs to a session', { ephemeralOwner: 7n }],
     ['that the servers delete by themselves', { ephemeralOwner: CONTAINER }],
@@ -75,21 +76,16 @@ describe('the path of a lock that no process uses', () => {
   it.each<[what: string, given: Given, why: string, reason: string]>([
     ['a contender', { children: [CONTENDER] }, 'in-use', 'it has contenders'],
     ['a reader', { children: ['mine', READER] }, 'in-use', 'it has contenders'],
-    [
-      'a holder of a semaphore',
-      { data: serializeSeats(3), version: 1, children: [CONTENDER] },
-      'in-use',
-      'it has contenders',
-    ],
+    ['a holder of a semaphore', { ...SEATS, children: [CONTENDER] }, 'in-use', 'it has contenders'],
     [
       'nodes below a semaphore',
-      { data: serializeSeats(3), version: 1, children: ['mine'] },
+      { ...SEATS, children: ['mine'] },
       'other',
       'it has other nodes below it, mine for one',
     ],
     [
       'a number of seats that was changed',
-      { data: serializeSeats(3), version: 2 },
+      { ...SEATS, version: 2 },
       'other',
       'its number of seats was changed, and processes may start with the former number',
     ],
@@ -98,12 +94,7 @@ describe('the path of a lock that no process uses', () => {
   });
 
   it('has no children, no data but a number of seats, and was never written but for that', () => {
-    const data = fc.constantFrom(
-      NO_DATA,
-      Buffer.from('mine'),
-      serializeSeats(1),
-      serializeRecord({ state: 'vacant', term: 1 }),
-    );
+    const data = fc.constantFrom(NO_DATA, OTHER.data, serializeSeats(1), RECORD.data);
     const children = fc.array(fc.constantFrom(CONTENDER, READER, CANDIDATE, 'cron', '_h_x', 'mine'));
     const count = fc.integer({ min: -2, max: 3 });
     const owner = fc.constantFrom(0n, 7n, CONTAINER);
@@ -136,28 +127,16 @@ describe('the nodes below which there may be locks', () => {
       { children: [CONTENDER, 'a', '_h_01234567-89ab-4def-8123-456789abcdef'] },
       ['a'],
     ],
-    [
-      'none of an election',
-      { data: serializeRecord({ state: 'vacant', term: 3 }), version: 2, children: ['cron'] },
-      [],
-    ],
+    ['none of an election', { ...RECORD, children: ['cron'] }, []],
     ['none of an election that is led for the first time', { children: [CANDIDATE, 'cron'] }, []],
-    [
-      'none of a group',
-      { data: Buffer.from('{"format":"conclave.shards.1","count":2}'), children: ['members'] },
-      [],
-    ],
-    ['none of a node with data of another kind', { data: Buffer.from('mine'), children: ['a'] }, []],
+    ['none of a group', { ...SHARDS, children: ['members'] }, []],
+    ['none of a node with data of another kind', { ...OTHER, children: ['a'] }, []],
   ])('are %s', (_what, given, further) => {
     expect(furtherLocks(family(given), false)).toEqual(further);
   });
 
   it('are all of the root that was named, unless it is an election or a group', () => {
-    expect(furtherLocks(family({ data: Buffer.from('mine'), children: ['a'] }), true)).toEqual(['a']);
-    for (const data of [
-      serializeRecord({ state: 'vacant', term: 3 }),
-      Buffer.from('{"format":"conclave.shards.1","count":2}'),
-    ])
-      expect(furtherLocks(family({ data, children: ['a'] }), true)).toEqual([]);
+    const ofRoot = (given: Given) => furtherLocks(family({ ...given, children: ['a'] }), true);
+    expect([OTHER, RECORD, SHARDS].map(ofRoot)).toEqual([['a'], [], []]);
   });
 });

@@ -22,14 +22,21 @@ import { settle } from '../../../support/waiting.mjs';
 
 const SNAPSHOT: MetricsSnapshot = new Map([['conclave_leader', [{ labels: { id: 'one' }, value: 1 }]]]);
 
-/** A worker that answers as the test tells it to. */
-class Worker extends EventEmitter {
+/** The end of a channel to another process. */
+class Channel extends EventEmitter {
   connected = true;
-  readonly requests: number[] = [];
+  readonly sent: object[] = [];
 
   send(message: object): boolean {
-    this.requests.push(decodeRequest(message) as number);
+    this.sent.push(message);
     return true;
+  }
+}
+
+/** A worker that answers as the test tells it to. */
+class Worker extends Channel {
+  get requests(): number[] {
+    return this.sent.map((message) => decodeRequest(message) as number);
   }
 
   answer(request = this.requests.at(-1) as number): void {
@@ -89,17 +96,6 @@ describe('a parent that asks its workers', () => {
     expect(new Set(worker.requests).size).toBe(2);
   });
 });
-
-/** The end of a channel to a parent process. */
-class Channel extends EventEmitter {
-  connected = true;
-  readonly sent: object[] = [];
-
-  send(message: object): boolean {
-    this.sent.push(message);
-    return true;
-  }
-}
 
 const ofOne = (id: string): { own(): Promise<MetricsSnapshot> } => ({
   own: async () => new Map([['conclave_leader', [{ labels: { election: '/a', id }, value: 1 }]]]),
