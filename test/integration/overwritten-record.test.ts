@@ -4,7 +4,7 @@ import { serializeRecord } from '../../src/election/record/election-record.js';
 import type { Term } from '../../src/election/term/term.js';
 import type { Session } from '../../src/session/session.js';
 import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 const LEASE_MS = 1000;
@@ -53,9 +53,7 @@ class Election {
     await until(() => this.acting.length === 1);
     if (isInTurn) return;
     const [first, , last] = this.electors as [LeaderElector, LeaderElector, LeaderElector];
-    const elected = nextEvent(last, 'elected');
-    await first.handOver('e2');
-    await elected;
+    await eventAfter(last, 'elected', () => first.handOver('e2'));
   }
 
   /** The terms that are held at this moment. */

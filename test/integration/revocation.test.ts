@@ -30,13 +30,12 @@ describe('a leader that is asked to step down', () => {
     expect(term.signal.reason).toMatchObject({ code: 'TERM_ENDED', reason: 'revoked' });
     await Promise.all([elected, waitsAgain]);
     expect((await leader.candidates()).map(({ id }) => id)).toEqual(['next', 'leader']);
-    for (const elector of [next, leader]) await elector.stop();
   });
 
   it('may use the grace to come to an end first', async () => {
     const path = uniquePath('revoked');
     const steps: string[] = [];
-    const [leader, term] = await lead(await openSession(), path, {
+    const [, term] = await lead(await openSession(), path, {
       onRevoke: async (revocation) => {
         steps.push(`asked by ${revocation.by}, ${revocation.graceMs} ms, held: ${revocation.term.isHeld()}`);
         await Promise.resolve();
@@ -47,7 +46,6 @@ describe('a leader that is asked to step down', () => {
     term.signal.addEventListener('abort', () => steps.push('aborted'));
     await revokeLeader(await openSession(), path, { by: 'me', graceMs: 10_000 });
     expect(steps).toEqual(['asked by me, 10000 ms, held: true', 'finished', 'aborted']);
-    await leader.stop();
   });
 
   it('ends its term when the grace is over and its policy still thinks, or has failed', async () => {
@@ -60,13 +58,12 @@ describe('a leader that is asked to step down', () => {
       const demoted = nextEvent<[Term, string]>(leader, 'demoted');
       await revokeLeader(await openSession(), path, { graceMs: 100 });
       expect((await demoted)[1]).toBe('revoked');
-      await leader.stop();
     }
   });
 
   it('may refuse: the asker is notified, and the term goes on', async () => {
     const path = uniquePath('revoked');
-    const [leader, term] = await lead(await openSession(), path, { id: 'firm', onRevoke: () => false });
+    const [, term] = await lead(await openSession(), path, { id: 'firm', onRevoke: () => false });
     const asker = await openSession();
     const refused = revokeLeader(asker, path);
     await expect(refused).rejects.toBeInstanceOf(RevocationRefusedError);
@@ -74,17 +71,13 @@ describe('a leader that is asked to step down', () => {
     expect(term.isHeld()).toBe(true);
     // A second request reaches the leader as well.
     await expect(revokeLeader(asker, path)).rejects.toMatchObject({ answered: true });
-    await leader.stop();
   });
 
   it('is not replaced before its work has settled; work that takes longer than the grace is reported', async () => {
     const path = uniquePath('revoked');
-    let finish: () => void = () => undefined;
+    const work = deferred();
     const [leader] = await lead(await openSession({ sessionTimeoutMs: 10_000 }), path, {
-      lead: () =>
-        new Promise<void>((resolve) => {
-          finish = resolve;
-        }),
+      lead: () => work.promise,
     });
     const next = await campaign(await openSession(), path);
     const overrun = nextEvent<[Error]>(leader, 'error');
@@ -92,11 +85,9 @@ describe('a leader that is asked to step down', () => {
     const revoked = revokeLeader(await openSession(), path, { graceMs: 50 });
     expect((await overrun)[0]).toBeInstanceOf(WorkOverrunError);
     expect(next.state.name).toBe('waiting');
-    finish();
+    work.resolve();
     await elected;
     await revoked;
-    // In the other order the leader might lead once more, and its work would never end.
-    for (const elector of [leader, next]) await elector.stop();
   });
 
   it('does so though another client has overwritten the data of its node', async () => {
@@ -107,18 +98,16 @@ describe('a leader that is asked to step down', () => {
     const demoted = nextEvent(leader, 'demoted');
     await revokeLeader(session, path);
     expect(await demoted).toEqual([term, 'revoked']);
-    await leader.stop();
   });
 
   it('that can not be reached does not answer', async () => {
     const path = uniquePath('revoked');
     const proxy = await startProxy();
-    const [leader] = await lead(await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString), path);
+    await lead(await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString), path);
     proxy.partition();
     const asker = await openSession({ sessionTimeoutMs: 500 });
     await expect(revokeLeader(asker, path, { graceMs: 10 })).rejects.toMatchObject({ answered: false });
     proxy.restore();
-    await leader.stop();
   });
 
   it('keeps what it advertises, and may change it meanwhile', async () => {
@@ -129,16 +118,14 @@ describe('a leader that is asked to step down', () => {
     expect((await leader.leader())?.data).toBe('one');
     await leader.advertise('two');
     expect((await leader.leader())?.data).toBe('two');
-    await leader.stop();
   });
 
   it('has to be asked by a client with the right to', async () => {
     const path = uniquePath('revoked');
     const auth = { scheme: 'digest', credentials: 'alice:wonder' };
-    const [leader, term] = await lead(await openSession({ auth }), path);
+    const [, term] = await lead(await openSession({ auth }), path);
     await expect(revokeLeader(await openSession(), path)).rejects.toMatchObject({ code: 'NO_AUTH' });
     expect(term.isHeld()).toBe(true);
-    await leader.stop();
   });
 });
 
@@ -151,7 +138,7 @@ describe('a leader that is asked to hand over', () => {
       return true;
     };
     const [leader, term] = await lead(await openSession(), path, { id: 'leader', onRevoke });
-    const ahead = await campaign(await openSession(), path, { id: 'ahead' });
+    await campaign(await openSession(), path, { id: 'ahead' });
     const named = await campaign(await openSession(), path, { id: 'named' });
     const demoted = nextEvent<[Term, string]>(leader, 'demoted');
     const elected = nextEvent<[Term]>(named, 'elected');
@@ -163,7 +150,6 @@ describe('a leader that is asked to hand over', () => {
     expect(seen).toEqual([['an operator', 'named']]);
     await until(async () => (await named.candidates()).length === 3, 'the former leader in the queue again');
     expect((await named.candidates()).map(({ id }) => id)).toEqual(['named', 'ahead', 'leader']);
-    for (const elector of [leader, ahead, named]) await elector.stop();
   });
 
   it('knows the candidate by the name of its node, too', async () => {
@@ -176,7 +162,6 @@ describe('a leader that is asked to hand over', () => {
     const node = (await leader.candidates())[2]?.node as string;
     await eventAfter(twins[1], 'elected', async () => revokeLeader(await openSession(), path, { to: node }));
     expect(twins[0].term).toBeUndefined();
-    for (const elector of [leader, ...twins]) await elector.stop();
   });
 
   it('is asked nothing for a candidate that is not there, or is the leader itself', async () => {
@@ -197,7 +182,6 @@ describe('a leader that is asked to hand over', () => {
       await expect(wrong).rejects.toMatchObject({ candidate: to });
     }
     expect([asked, (await session.getData(node)).stat.version, term.isHeld()]).toEqual([0, version, true]);
-    await leader.stop();
   });
 
   it('goes on when the candidate has left before it looked, and the requester is told so', async () => {
@@ -219,7 +203,6 @@ describe('a leader that is asked to hand over', () => {
     await until(async () => answerOf(await session.getData(node)) !== undefined, 'its answer');
     expect(answerOf(await session.getData(node))).toBe('no-candidate');
     expect([asked, term.isHeld(), other.state.name, errors]).toEqual([0, true, 'waiting', []]);
-    for (const elector of [other, leader]) await elector.stop();
   });
 
   it('goes on when the candidate leaves while its policy thinks', async () => {
@@ -231,7 +214,7 @@ describe('a leader that is asked to hand over', () => {
       await decided.promise;
       return true;
     };
-    const [leader, term] = await lead(await openSession(), path, { onRevoke });
+    const [, term] = await lead(await openSession(), path, { onRevoke });
     const other = await campaign(await openSession(), path, { id: 'other' });
     const named = await campaign(await openSession(), path, { id: 'named' });
     const asking = revokeLeader(await openSession(), path, { to: 'named', graceMs: 60_000 });
@@ -240,7 +223,6 @@ describe('a leader that is asked to hand over', () => {
     decided.resolve();
     await expect(asking).rejects.toMatchObject({ code: 'NO_CANDIDATE', candidate: 'named' });
     expect([term.isHeld(), other.state.name]).toEqual([true, 'waiting']);
-    for (const elector of [other, leader]) await elector.stop();
   });
 
   it('lets the queue decide when the candidate leaves while its work settles', async () => {
@@ -257,7 +239,6 @@ describe('a leader that is asked to hand over', () => {
     settled.resolve();
     await asking;
     await elected;
-    for (const elector of [leader, other]) await elector.stop();
   });
 });
 
@@ -274,12 +255,11 @@ describe('asking for a revocation', () => {
 
   it('ends with the reason of its signal', async () => {
     const path = uniquePath('revoked');
-    const [leader] = await lead(await openSession(), path, { onRevoke: () => new Promise(() => undefined) });
+    await lead(await openSession(), path, { onRevoke: () => new Promise(() => undefined) });
     const abort = new AbortController();
     const asking = revokeLeader(await openSession(), path, { graceMs: 60_000, signal: abort.signal });
     abort.abort(new Error('never mind'));
     await expect(asking).rejects.toThrow('never mind');
-    await leader.stop();
   });
 
   it.each([{ graceMs: -1 }, { by: '' }, { to: '' }, { signal: 1 }, { grace: 1 }])(

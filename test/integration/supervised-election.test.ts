@@ -7,15 +7,14 @@ import {
   InvalidOptionError,
   InvalidStateError,
   LeaderElector,
-  Session,
 } from '../../src/index.js';
-import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
+import { nextEvent, recordEvents } from '../../src/testing/index.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/elections/one';
 
 async function world() {
-  const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock });
+  const { clock, server, open } = await startWithTestClock();
   const wait = <T>(awaited: Promise<T>) => clock.advanceUntil(awaited);
   const session = { sessionTimeoutMs: 6000, environment: clock.environment };
   const supervise = (id: string, options: Partial<ElectionSupervisorOptions> = {}) => {
@@ -29,10 +28,9 @@ async function world() {
     onTestFinished(() => wait(supervisor.stop()));
     return supervisor;
   };
-  onTestFinished(() => server.stop());
   const elected = (candidate: { once(event: 'elected', listener: () => void): unknown }) =>
     wait(new Promise<void>((resolve) => candidate.once('elected', resolve)));
-  return { clock, server, session, supervise, wait, elected };
+  return { clock, server, open, supervise, wait, elected };
 }
 
 describe('of its election a supervisor', () => {
@@ -147,14 +145,13 @@ describe('of its election a supervisor', () => {
 });
 
 it('the states of an elector are those of the page about states, in its order, right after start too', async () => {
-  const { server, session: options, wait, elected, clock } = await world();
+  const { server, open, wait, elected, clock } = await world();
   const page = readFileSync(
     join(import.meta.dirname, '../../docs/reference/states-events-errors.md'),
     'utf8',
   );
   const [row = ''] = /^\| elector \|.*$/m.exec(page) ?? [];
   const diagram = [...(row.split(';')[0] as string).matchAll(/`(\w+)`/g)].map(([, name]) => name);
-  const open = () => Session.connect(server.connectString, options);
   const [lost, session] = [await open(), await open()];
   const first = new LeaderElector(lost, PATH);
   const [second, third] = [new LeaderElector(session, PATH), new LeaderElector(session, PATH)];
@@ -179,5 +176,5 @@ it('the states of an elector are those of the page about states, in its order, r
   expect(seen).toEqual(diagram);
   await wait(Promise.all([second.stop(), third.stop()]));
   expect(second.state.name).toBe('stopped');
-  await wait(Promise.all([first.stop(), session.close(), lost.close()]));
+  await wait(first.stop());
 });

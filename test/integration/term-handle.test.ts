@@ -117,7 +117,6 @@ describe('the handle of a term', () => {
     expect(second.handle().end).not.toBe(first.handle().end);
     expect([copy.isHeld(), endOf(copy)]).toEqual([false, 'resigned']);
     expect(heldTerm(second.handle()).isHeld()).toBe(true);
-    await elector.stop();
   });
 
   it('can’t be had with a clock of the session’s own', async () => {
@@ -159,7 +158,7 @@ describe('a lease that another thread finds over', () => {
 
 describe('a thread that computes in a term', () => {
   it('sees the lease end by its own clock while the thread of the term is blocked', async () => {
-    const [elector, term] = await lead(await openSession(SHORT), uniquePath());
+    const [, term] = await lead(await openSession(SHORT), uniquePath());
     const { numbers, said } = await startThread().computeIn(term.handle());
     const acts = Atomics.load(numbers, ACTS);
     expect(Atomics.wait(numbers, IS_OVER, 0, BOUND_MS)).not.toBe('timed-out'); // Nothing else runs in this thread meanwhile.
@@ -170,7 +169,6 @@ describe('a thread that computes in a term', () => {
     const ofClass = [true, false];
     const about = { number, token, shard: undefined };
     expect(await said).toEqual({ ...about, reason: 'lease-expired', ofClass, remainingMs: 0 });
-    await elector.stop();
   });
 
   it('and belongs to a pool sees that each term ends, and works in the next one', async () => {
@@ -184,7 +182,6 @@ describe('a thread that computes in a term', () => {
         expect(await said).toMatchObject({ number: term.number, reason: 'resigned' });
       term = next;
     }
-    await elector.stop();
   });
 });
 

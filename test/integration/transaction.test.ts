@@ -22,32 +22,30 @@ import { until } from '../support/waiting.mjs';
 describe("a term's transaction", () => {
   it('writes all its parts while the term lasts', async () => {
     const session = await openSession({}, `${connectString()}${uniquePath('chroot')}`);
-    const [elector, term] = await lead(session, '/election');
+    const [, term] = await lead(session, '/election');
     await term.transaction().create('/state', 'one').create('/old').commit();
     await term.transaction().setData('/state', Buffer.from('two'), 0).remove('/old', 0).commit();
     expect((await session.getData('/state')).data.toString()).toBe('two');
     expect(await session.exists('/old')).toBeUndefined();
     await term.transaction().commit(); // Without writes it asks the servers whether the term lasts.
-    await elector.stop();
   });
 
   it('writes nothing if a part is refused, and says which', async () => {
     const { session, path } = await openWithPath('state');
-    const [elector, term] = await lead(session, uniquePath('election'));
+    const [, term] = await lead(session, uniquePath('election'));
     await term.transaction().create(path, 'one').commit();
     const refused = term.transaction().setData(path, 'two').remove(path, 7).commit();
     await expect(refused).rejects.toBeInstanceOf(BadVersionError);
     await expect(refused).rejects.toMatchObject({ path });
     expect((await session.getData(path)).data.toString()).toBe('one');
     expect(term.isHeld()).toBe(true);
-    await elector.stop();
   });
 
   it('of a leader whose node is gone writes nothing, though the leader has not noticed yet', async () => {
     const { session } = await openProxied();
     const other = await openSession();
     const path = uniquePath('election');
-    const [elector, term] = await lead(session, path);
+    const [, term] = await lead(session, path);
     const state = uniquePath('state');
     // The deletion and the write meet at the server. The leader can't have heard of the deletion when it sent the write.
     const [node] = await candidateNodes(other, path);
@@ -56,7 +54,6 @@ describe("a term's transaction", () => {
     await commit.toMatchObject({ code: 'TERM_ENDED', reason: 'node-deleted' });
     expect(await other.exists(state)).toBeUndefined();
     expect(term.signal.aborted).toBe(true);
-    await elector.stop();
   });
 
   it('is still carried out for work that settles, and not after that', async () => {
@@ -77,28 +74,26 @@ describe("a term's transaction", () => {
 
   it('begins no lease, since it raises no version: no other candidate would see it', async () => {
     const session = await openSession({ sessionTimeoutMs: 20_000, leaseMs: 10_000 });
-    const [elector, term] = await lead(session, uniquePath('election'));
+    const [, term] = await lead(session, uniquePath('election'));
     await until(() => term.remainingMs() < 9950);
     await term.transaction().commit();
     expect(term.remainingMs()).toBeLessThan(9950);
-    await elector.stop();
   });
 
   it('whose reply is lost says so: it may have been carried out', async () => {
     const { proxy, session } = await openProxied();
     const state = uniquePath('state');
-    const [elector, term] = await lead(session, uniquePath('election'));
+    const [, term] = await lead(session, uniquePath('election'));
     const lost = proxy.loseReplyTo('multi', { text: state });
     await expect(term.transaction().create(state).commit()).rejects.toBeInstanceOf(ConnectionLossError);
     await lost;
     expect(await session.retryUntilAnswered(() => session.exists(state))).toBeDefined();
     expect(term.isHeld()).toBe(true);
-    await elector.stop();
   });
 
   it('is committed once, and with what can be sent', async () => {
     const session = await openSession();
-    const [elector, term] = await lead(session, uniquePath('election'));
+    const [, term] = await lead(session, uniquePath('election'));
     const once = term.transaction();
     await once.commit();
     await expect(once.commit()).rejects.toBeInstanceOf(InvalidStateError);
@@ -115,7 +110,6 @@ describe("a term's transaction", () => {
       await expect(wrong()).rejects.toBeInstanceOf(InvalidOptionError);
     }
     expect(term.isHeld()).toBe(true);
-    await elector.stop();
   });
 });
 

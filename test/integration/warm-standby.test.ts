@@ -82,14 +82,6 @@ describe('a candidate that prepares', () => {
     expect(term.isHeld()).toBe(true);
   });
 
-  it('gives its term back at once if it is stopped before that, and is told so', async () => {
-    const { began, options } = preparing();
-    const [elector] = await lead(await openSession(), uniquePath('warm'), options);
-    const signal = await began;
-    await elector.stop();
-    expect(signal.reason).toMatchObject({ name: 'AbortError' });
-  });
-
   it('is told when it loses its place, and prepares anew in the next', async () => {
     const path = uniquePath('warm');
     const [leader] = await lead(await openSession(), path, { id: 'leader' });

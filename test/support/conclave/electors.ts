@@ -19,7 +19,7 @@ export async function candidateNodes(session: Session, path: string): Promise<st
   return queueOf(await session.getChildren(path)).map(({ node }) => node);
 }
 
-/** An elector that has a place in the queue. */
+/** An elector that has a place in the queue. It ends with its session, at the end of the test. */
 export async function campaign(
   session: Session,
   path: string,
@@ -30,7 +30,7 @@ export async function campaign(
   return elector;
 }
 
-/** An elector that leads. */
+/** An elector that leads, and its term. They end with their session, at the end of the test. */
 export async function lead<T = undefined>(
   session: Session,
   path: string,

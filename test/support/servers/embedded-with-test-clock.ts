@@ -3,22 +3,23 @@ import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import {
   type EmbeddedSession,
-  EmbeddedZooKeeper,
+  type EmbeddedZooKeeper,
   type EmbeddedZooKeeperOptions,
   TestClock,
 } from '../../../src/testing/index.js';
 import { SILENT } from '../silent-logger.mjs';
+import { startEmbedded } from './embedded.js';
+
+type SessionServers = Parameters<typeof Session.connect>[0];
 
 /** A server of the test's own, and sessions, in time that stands still until the clock is moved. All end with the test. */
 export async function startWithTestClock(given: EmbeddedZooKeeperOptions = {}) {
   const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT, ...given });
-  onTestFinished(() => server.stop());
-  const open = async (options: SessionOptions = {}) => {
-    const session = await Session.connect(server.connectString, {
-      logger: SILENT,
+  const server = await startEmbedded({ clock, ...given });
+  const open = async (options: SessionOptions = {}, connect: SessionServers = server.connectString) => {
+    const session = await Session.connect(connect, {
+      ...{ logger: SILENT, environment: clock.environment },
       ...options,
-      environment: clock.environment,
     });
     onTestFinished(() => clock.advanceUntil(session.close()));
     return session;
