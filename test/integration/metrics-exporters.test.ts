@@ -21,11 +21,11 @@ import { instrumentName } from '../../src/metrics/export/open-telemetry.js';
 import { metrics } from '../../src/metrics/index.js';
 import { FAMILY_NAMES } from '../../src/metrics/model/metric-families.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { lead } from '../support/conclave/electors.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { lookUp, parseText } from '../support/metrics.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
@@ -40,10 +40,23 @@ async function startMeasured(id = 'one') {
   return { path, session, elector, measured };
 }
 
+/** Starts an elector that leads, with its metrics in a registry of prom-client. */
+async function startRegistered() {
+  const started = await startMeasured();
+  const registry = new Registry();
+  started.measured.register(registry);
+  return { ...started, registry, look: async () => lookUp(parseText(await registry.metrics())) };
+}
+
+/** What a registry gathers from two workers that both have the metrics of this one. */
+async function gatheredTwice(registry: Registry) {
+  const ofWorker = await registry.getMetricsAsJSON();
+  return lookUp(parseText(await AggregatorRegistry.aggregate([ofWorker, ofWorker] as never).metrics()));
+}
+
 /** Starts a supervisor of one election on a server of its own, which can end the supervisor's session. */
 async function startSupervised(cleanup?: () => void) {
-  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
-  onTestFinished(() => server.stop());
+  const server = await startEmbedded();
   const supervisor = new ElectionSupervisor({
     ...{ connect: server.connectString, path: '/app/election', id: 'one', logger: SILENT },
     retry: { minTimeout: 1, maxTimeout: 1 },
@@ -80,9 +93,7 @@ describe('a registry of prom-client', () => {
   });
 
   it('has the buckets of histograms as its own ones have them', async () => {
-    const { measured } = await startMeasured();
-    const registry = new Registry();
-    measured.register(registry);
+    const { registry } = await startRegistered();
     const name = 'conclave_heartbeat_latency_seconds';
     let all = new Map<string, number>();
     await until(async () => {
@@ -97,40 +108,32 @@ describe('a registry of prom-client', () => {
   });
 
   it('registers each metric once, for as many supervisors as there are one after the other', async () => {
-    const registry = new Registry();
-    const first = await startMeasured('first');
-    first.measured.register(registry);
+    const { registry, look, ...first } = await startRegistered();
     first.measured.register(registry);
     await first.elector.stop();
     const second = await startMeasured('second');
     second.measured.register(registry);
-    const both = lookUp(parseText(await registry.metrics()));
-    expect(both('conclave_leader', { id: 'first' })).toBe(0);
+    const both = await look();
+    expect(both('conclave_leader', { id: 'one' })).toBe(0);
     expect(both('conclave_leader', { id: 'second' })).toBe(1);
     first.measured.close();
-    const left = lookUp(parseText(await registry.metrics()));
-    expect(left('conclave_leader')).toBe(1);
+    expect((await look())('conclave_leader')).toBe(1);
     second.measured.close();
     expect(registry.getMetricsAsArray()).toEqual([]);
   });
 
   it('adds up over workers what can be added up, and no facts about the election', async () => {
-    const { measured } = await startMeasured();
-    const registry = new Registry();
-    measured.register(registry);
-    const ofWorker = await registry.getMetricsAsJSON();
-    const gathered = await AggregatorRegistry.aggregate([ofWorker, ofWorker] as never).metrics();
-    const found = lookUp(parseText(gathered));
+    const { registry } = await startRegistered();
+    const found = await gatheredTwice(registry);
     expect(found('conclave_leader', { id: 'one' })).toBe(2);
     for (const name of ['conclave_term', 'conclave_queue_length'])
       expect([name, found(name, { id: 'one' })]).toEqual([name, 1]);
   });
 
   it('adds up over workers the shards that they own, and not those that their group has', async () => {
-    const server = await EmbeddedZooKeeper.start({ logger: SILENT });
-    onTestFinished(() => server.stop());
+    const { connectString: connect } = await startEmbedded();
     const supervisor = new ShardSupervisor({
-      ...{ connect: server.connectString, path: '/app/orders', id: 'one', shards: 4, logger: SILENT },
+      ...{ connect, path: '/app/orders', id: 'one', shards: 4, logger: SILENT },
       run: () => undefined,
     });
     const measured = metrics(supervisor);
@@ -140,21 +143,16 @@ describe('a registry of prom-client', () => {
     await until(() => supervisor.owned.size === 4, 'all shards');
     const registry = new Registry();
     measured.register(registry);
-    const ofWorker = await registry.getMetricsAsJSON();
-    const found = lookUp(
-      parseText(await AggregatorRegistry.aggregate([ofWorker, ofWorker] as never).metrics()),
-    );
+    const found = await gatheredTwice(registry);
     expect(found('conclave_shards', { id: 'one' })).toBe(4);
     expect(found('conclave_shards_owned', { id: 'one' })).toBe(8);
   });
 
   it('that was cleared can be given again', async () => {
-    const { measured } = await startMeasured();
-    const registry = new Registry();
-    measured.register(registry);
+    const { measured, registry, look } = await startRegistered();
     registry.clear();
     measured.register(registry);
-    expect(lookUp(parseText(await registry.metrics()))('conclave_leader')).toBe(1);
+    expect((await look())('conclave_leader')).toBe(1);
   });
 
   it('that has another metric of such a name refuses all, and keeps none', async () => {

@@ -1,7 +1,6 @@
 import { type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type DashboardHandler, dashboard } from 'conclave/dashboard';
-import { EmbeddedZooKeeper } from 'conclave/testing';
+import { type DashboardHandler, type DashboardOptions, dashboard } from 'conclave/dashboard';
 import { describe, expect, it } from 'vitest';
 import { withExpress } from '../../examples/dashboard/express.js';
 import { withFastify } from '../../examples/dashboard/fastify.js';
@@ -11,19 +10,24 @@ import { nodeHttp } from '../../examples/dashboard/node-http.js';
 import { follow, getJson, post, serve } from '../support/conclave/dashboards.js';
 import { campaign } from '../support/conclave/electors.js';
 import { openSession } from '../support/conclave/sessions.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const PATH = '/elections/a';
 
-async function setUp() {
-  const zookeeper = await EmbeddedZooKeeper.start({ logger: SILENT });
-  onTestFinished(() => zookeeper.stop());
-  const { connectString: connect } = zookeeper;
+async function setUp(options: DashboardOptions = {}) {
+  const { connectString: connect } = await startEmbedded();
   const elector = await campaign(await openSession({}, connect), PATH, { id: 'one' });
   onTestFinished(() => elector.stop());
-  const handler = dashboard({ connect, root: '/elections', logger: SILENT, authorize: () => 'act' });
+  const handler = dashboard({
+    connect,
+    root: '/elections',
+    logger: SILENT,
+    authorize: () => 'act',
+    ...options,
+  });
   onTestFinished(() => handler.close());
   return { handler, elector };
 }
@@ -101,15 +105,7 @@ describe('behind a proxy that changes paths, the dashboard', () => {
   });
 
   it('takes actions if the proxy passes on the host that its page has', async () => {
-    const zookeeper = await EmbeddedZooKeeper.start({ logger: SILENT });
-    onTestFinished(() => zookeeper.stop());
-    const elector = await campaign(await openSession({}, zookeeper.connectString), PATH, { id: 'one' });
-    onTestFinished(() => elector.stop());
-    const handler = dashboard({
-      ...{ connect: zookeeper.connectString, root: '/elections', logger: SILENT },
-      ...{ authorize: () => 'act', hosts: ['ops.example.com'] },
-    });
-    onTestFinished(() => handler.close());
+    const { handler } = await setUp({ hosts: ['ops.example.com'] });
     const inner = new URL(await listen(nodeHttp(handler)));
     const url = `${await serve(rewritingProxy('/tools/zk/', inner, 'ops.example.com'))}tools/zk/`;
     const resign = async (headers: Readonly<Record<string, string>>) =>

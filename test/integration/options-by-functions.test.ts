@@ -22,15 +22,16 @@ const alice = (password = 'secret'): Alice => ({ scheme: 'digest', credentials: 
 const pending = () => new Promise<never>(ignore);
 const sealed = () => Promise.reject(new Error('the vault is sealed'));
 
-/** A session with a function that gives its credentials, which `giveFromNowOn` replaces. */
-async function start(options: SessionOptions = {}) {
+/** A session with a function that gives its credentials, which `giveFromNowOn` replaces. `others` are servers that are not there. */
+async function start({ others = '', ...options }: SessionOptions & { readonly others?: string } = {}) {
   const world = await startWithTestClock();
   let [give, calls] = [(): Alice | Promise<Alice> => alice(), 0];
   const auth = () => {
     calls++;
     return give();
   };
-  const session = await world.open({ auth, ...options });
+  const environment = { ...world.clock.environment, random: () => 1 - 1e-9 }; // The servers in their order.
+  const session = await world.open({ auth, environment, ...options }, world.server.connectString + others);
   const errors: Error[] = [];
   session.on('error', (error) => errors.push(error));
   return {
@@ -60,41 +61,23 @@ describe('a function that gives an option', () => {
   });
 
   it('is called before each round of servers in an outage, about once a second', async () => {
-    const world = await startWithTestClock();
-    let calls = 0;
-    const auth = () => {
-      calls++;
-      return alice();
-    };
-    const environment = { ...world.clock.environment, random: () => 1 - 1e-9 };
-    const session = await Session.connect(world.server.connectString, { auth, environment, logger: SILENT });
-    onTestFinished(() => world.clock.advanceUntil(session.close()));
-    world.server.refuse();
-    world.server.dropConnections();
-    await world.clock.advance(10_000);
-    const before = calls;
-    await world.clock.advance(60_000);
-    expect(calls - before).toBeGreaterThan(50);
-    expect(calls - before).toBeLessThanOrEqual(60);
-    world.server.admit();
+    const { clock, server, calls, cutOff } = await start();
+    cutOff();
+    await clock.advance(10_000);
+    const before = calls();
+    await clock.advance(60_000);
+    expect(calls() - before).toBeGreaterThan(50);
+    expect(calls() - before).toBeLessThanOrEqual(60);
+    server.admit();
   });
 
   it('gives one value for all servers of a round', async () => {
-    const { clock, server } = await startWithTestClock();
-    let calls = 0;
-    const auth = () => {
-      calls++;
-      return alice();
-    };
-    const environment = { ...clock.environment, random: () => 1 - 1e-9 }; // The servers in their order.
-    const connect = `${server.connectString},127.0.0.1:1,127.0.0.1:2`;
-    const session = await Session.connect(connect, { auth, environment, logger: SILENT });
-    onTestFinished(() => clock.advanceUntil(session.close()));
+    const { clock, server, session, calls } = await start({ others: ',127.0.0.1:1,127.0.0.1:2' });
     await clock.advance(3000); // After that, a connection that is lost doesn't belong to its round any more.
     const resumed = recordEvents(session, 'resumed');
     server.dropConnections();
     await clock.advanceUntil(() => resumed.length === 1);
-    expect(calls).toBe(2);
+    expect(calls()).toBe(2);
   });
 
   it('is asked no second time while it has not answered, and the session says that it waits for it', async () => {
@@ -236,11 +219,9 @@ describe('a function that gives the servers', () => {
       calls++;
       return give();
     };
-    const { environment } = world.clock;
     const logged: [object, string][] = [];
     const logger = { ...SILENT, warn: (...line: [object, string]) => void logged.push(line) };
-    const session = await Session.connect(connect, { environment, logger });
-    onTestFinished(() => world.clock.advanceUntil(session.close()));
+    const session = await world.open({ logger }, connect);
     const giveFromNowOn = (next: typeof give) => {
       give = next;
     };

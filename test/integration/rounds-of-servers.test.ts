@@ -1,12 +1,11 @@
 /** Rounds of tries: when they end, which addresses they try, and how often names are looked up. */
 import { Socket } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AuthenticationError, ConnectTimeoutError } from '../../src/errors.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import type { Environment } from '../../src/platform/injected-environment.js';
 import { Session } from '../../src/session/session.js';
-import type { SessionOptions } from '../../src/session/session-options.js';
-import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
+import { type EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
 import { recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -31,43 +30,27 @@ function network(
   };
 }
 
-async function startServer(clock: TestClock, saslUsers: Record<string, string>): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT, saslUsers, requireAuth: ['sasl'] });
-  onTestFinished(() => server.stop());
-  return server;
-}
-
-async function connect(clock: TestClock, servers: string, options: SessionOptions): Promise<Session> {
-  const session = await clock.advanceUntil(Session.connect(servers, { logger: SILENT, ...options }));
-  onTestFinished(() => clock.advanceUntil(session.close()));
-  return session;
-}
+const demanding = (saslUsers: Record<string, string>) =>
+  startWithTestClock({ saslUsers, requireAuth: ['sasl'] });
 
 describe('a round of servers', () => {
   it('never ended when a refusal took longer than 2 s: connect() rejected with a time-out instead of the refusal', async () => {
-    const clock = new TestClock();
-    const server = await startServer(clock, { worker: 'right' });
+    const { clock, server, open } = await demanding({ worker: 'right' });
     server.delay(1200, { only: 'sasl' }); // Two answers.
-    const { environment } = clock;
     const sasl = { username: 'worker', password: 'wrong' };
-    const opening = Session.connect(server.connectString, {
-      ...{ environment, sasl, sessionTimeoutMs: 10_000, connectTimeoutMs: 12_000, logger: SILENT },
-    });
+    const opening = open({ sasl, sessionTimeoutMs: 10_000, connectTimeoutMs: 12_000 });
     await expect(clock.advanceUntil(opening)).rejects.toBeInstanceOf(AuthenticationError);
     expect(clock.now()).toBeLessThan(3000);
   });
 
   it('never ended when a refusal took longer than 2 s: a password that had changed meanwhile was not asked for again', async () => {
-    const clock = new TestClock();
-    const server = await startServer(clock, { worker: 'A' });
+    const { clock, server, open } = await demanding({ worker: 'A' });
     let [password, calls] = ['A', 0];
-    const session = await connect(clock, server.connectString, {
-      ...{ environment: clock.environment, sessionTimeoutMs: 10_000 },
-      sasl: () => {
-        calls++;
-        return { username: 'worker', password };
-      },
-    });
+    const sasl = () => {
+      calls++;
+      return { username: 'worker', password };
+    };
+    const session = await open({ sessionTimeoutMs: 10_000, sasl });
     await clock.advance(3000);
     const resumed = recordEvents(session, 'resumed');
     server.setSaslUsers({ worker: 'B' });
@@ -80,7 +63,7 @@ describe('a round of servers', () => {
   });
 
   it('never ended when a mechanism of SASL took longer than 2 s to fail: no function was asked again', async () => {
-    const { clock, server } = await startWithTestClock({ saslUsers: {} });
+    const { clock, server, open } = await startWithTestClock({ saslUsers: {} });
     let [lists, steps] = [0, 0];
     const step = async (): Promise<never> => {
       steps++;
@@ -91,19 +74,15 @@ describe('a round of servers', () => {
       lists++;
       return server.connectString;
     };
-    const { environment } = clock;
-    const opening = Session.connect(list, {
-      ...{ environment, sessionTimeoutMs: 10_000, connectTimeoutMs: 20_000, logger: SILENT },
-      sasl: { begin: () => ({ step }) },
-    });
+    const sasl = { begin: () => ({ step }) };
+    const opening = open({ sasl, sessionTimeoutMs: 10_000, connectTimeoutMs: 20_000 }, list);
     await expect(clock.advanceUntil(opening)).rejects.toBeInstanceOf(ConnectTimeoutError);
     expect(steps).toBeGreaterThan(5);
     expect(lists).toBe(steps);
   });
 
   it('tries all addresses of a name: the first one that refused was final', async () => {
-    const clock = new TestClock();
-    const server = await startServer(clock, {});
+    const { clock, server, open } = await demanding({});
     const passwords = new Map([
       ['10.0.0.1', 'A'],
       ['10.0.0.2', 'B'],
@@ -115,23 +94,23 @@ describe('a round of servers', () => {
     const environment = network(clock, serverAt, async () => [...passwords.keys()]);
     for (const password of ['A', 'B']) {
       const sasl = { username: 'w', password };
-      const session = await connect(clock, 'zookeeper', { environment, sasl });
+      const session = await clock.advanceUntil(open({ environment, sasl }, 'zookeeper'));
       expect(session.state.name).toBe('connected');
     }
     const sasl = { username: 'w', password: 'C' };
-    const refused = Session.connect('zookeeper', { environment, sasl, logger: SILENT });
+    const refused = open({ environment, sasl }, 'zookeeper');
     await expect(clock.advanceUntil(refused)).rejects.toBeInstanceOf(AuthenticationError);
   });
 
   it('looks a name up again after each address that was silent: a lease was lost when three were outdated', async () => {
-    const { clock, server } = await startWithTestClock();
+    const { clock, server, open } = await startWithTestClock();
     let lookups = 0;
     const serverAt = (address: string) => (address === '10.0.0.1' ? server : undefined);
     const environment = network(clock, serverAt, async () => {
       lookups++;
       return lookups === 2 ? ['10.0.9.1', '10.0.9.2', '10.0.9.3'] : ['10.0.0.1'];
     });
-    const session = await connect(clock, 'zookeeper', { environment });
+    const session = await clock.advanceUntil(open({ environment }, 'zookeeper'));
     await clock.advance(5000);
     const resumed = recordEvents(session, 'resumed');
     server.dropConnections();
@@ -142,14 +121,14 @@ describe('a round of servers', () => {
   });
 
   it('goes on with the addresses of a name that a silent resolver has told before', async () => {
-    const { clock, server } = await startWithTestClock();
+    const { clock, server, open } = await startWithTestClock();
     let lookups = 0;
     const serverAt = (address: string) => (address === '10.0.0.2' ? server : undefined);
     const environment = network(clock, serverAt, () => {
       lookups++;
       return lookups === 1 ? Promise.resolve(['10.0.0.1', '10.0.0.2']) : new Promise(ignore);
     });
-    const session = await connect(clock, 'zookeeper', { environment });
+    const session = await clock.advanceUntil(open({ environment }, 'zookeeper'));
     expect(session.state.name).toBe('connected');
   });
 
@@ -174,20 +153,21 @@ describe('a round of servers', () => {
     expect(underWay.sort()).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('ends when each address was tried, and the next one looks the name up again', async () => {
-    const { clock, server } = await startWithTestClock();
-    const lookups: number[] = [];
+  it('ends when the name is unknown, or each address was tried, and the next one looks the name up again', async () => {
+    const { clock, server, open } = await startWithTestClock();
+    let lookups = 0;
     const serverAt = (address: string) => (address === '10.0.0.5' ? server : undefined);
     const environment = network(clock, serverAt, async () => {
-      lookups.push(clock.now());
-      return lookups.length < 5 ? ['10.0.0.1', '10.0.0.2'] : ['10.0.0.5'];
+      lookups++;
+      if (lookups === 1) throw new Error('no such name');
+      return lookups < 6 ? ['10.0.0.1', '10.0.0.2'] : ['10.0.0.5'];
     });
     const tried: string[] = [];
     const openSocket: Environment['openSocket'] = (at, reader) => {
       tried.push(at.host);
       return environment.openSocket(at, reader);
     };
-    await connect(clock, 'zookeeper', { environment: { ...environment, openSocket } });
+    await clock.advanceUntil(open({ environment: { ...environment, openSocket } }, 'zookeeper'));
     expect(tried).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.1', '10.0.0.5']);
   });
 });

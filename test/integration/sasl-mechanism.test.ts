@@ -1,6 +1,6 @@
 /** Mechanisms of SASL on the embedded server: when they are asked, and what follows from each of their answers. */
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   AuthenticationError,
   ConnectTimeoutError,
@@ -11,11 +11,9 @@ import { kerberos } from '../../src/kerberos/index.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { digestMd5 } from '../../src/session/sasl/digest-md5-exchange.js';
 import type { SaslMechanism } from '../../src/session/sasl/sasl-mechanism.js';
-import { Session } from '../../src/session/session.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import type { Session } from '../../src/session/session.js';
 import { recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
-import { SILENT } from '../support/silent-logger.mjs';
 import { FakeKerberos } from '../unit/kerberos/fake-module.js';
 
 const saslUsers = { worker: 'worker-secret' };
@@ -54,8 +52,8 @@ describe('a mechanism of SASL', () => {
     ],
     ['a step', mechanism(() => Promise.reject(new Error('no ticket')))],
   ])('that fails in %s is a failed try, and the cause of the time-out', async (_, sasl) => {
-    const { clock, open: openAt } = await start();
-    const opening = openAt({ sasl, connectTimeoutMs: 3000 });
+    const { clock, open } = await start();
+    const opening = open({ sasl, connectTimeoutMs: 3000 });
     opening.catch(ignore);
     await clock.advance(3500);
     await expect(opening).rejects.toBeInstanceOf(ConnectTimeoutError);
@@ -68,8 +66,8 @@ describe('a mechanism of SASL', () => {
     ['session.sasl.step()', mechanism(() => 'a token')],
     ['session.sasl.step()', mechanism(() => null)],
   ])('whose %s gives something else is a wrong option', async (option, sasl) => {
-    const { open: openAt } = await start();
-    const opening = openAt({ sasl: sasl as SaslMechanism });
+    const { open } = await start();
+    const opening = open({ sasl: sasl as SaslMechanism });
     await expect(opening).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(opening).rejects.toMatchObject({ option, value: expect.anything() });
   });
@@ -84,9 +82,9 @@ describe('a mechanism of SASL', () => {
   ])(
     'that is %s is told what to check when a server refuses it, and not to check a password',
     async (_, make, advice) => {
-      const { server, open: openAt } = await start();
+      const { server, open } = await start();
       server.failWith('AUTH_FAILED', { operation: 'sasl' });
-      const opening = openAt({ sasl: make() });
+      const opening = open({ sasl: make() });
       await expect(opening).rejects.toBeInstanceOf(AuthenticationError);
       await expect(opening).rejects.toThrow(`a server refused session.sasl (AUTH_FAILED, -115): ${advice}`);
       await expect(opening).rejects.toHaveProperty(
@@ -98,13 +96,13 @@ describe('a mechanism of SASL', () => {
   );
 
   it('that fails later, in its beginning, is a failed try: the session goes on without a server until it works again', async () => {
-    const { clock, server, open: openAt } = await start();
+    const { clock, server, open } = await start();
     let fails = false;
     const begin = async () => {
       if (fails) throw new Error('no ticket');
       return digestMd5(WORKER, randomUUID).begin();
     };
-    const session = await openAt({ sasl: { begin } });
+    const session = await open({ sasl: { begin } });
     const errors = errorsOf(session);
     const resumed = recordEvents(session, 'resumed');
     fails = true;
@@ -122,16 +120,10 @@ describe('a mechanism of SASL', () => {
       [false, 'the servers require authentication'],
     ] as const) {
       const requireAuth = isShown ? undefined : (['sasl'] as const);
-      const {
-        clock,
-        server,
-        open: openAt,
-      } = await startWithTestClock({
-        ...{ saslUsers, maxSessionTimeoutMs: 100_000 },
-        ...(requireAuth && { requireAuth }),
-      });
+      const settings = { saslUsers, maxSessionTimeoutMs: 100_000, ...(requireAuth && { requireAuth }) };
+      const { clock, server, open } = await startWithTestClock(settings);
       let next: SaslMechanism | typeof WORKER = WORKER;
-      const session = await openAt({ sasl: () => next, sessionTimeoutMs: 100_000 }); // After which it would be given up.
+      const session = await open({ sasl: () => next, sessionTimeoutMs: 100_000 }); // After which it would be given up.
       const errors = errorsOf(session);
       const resumed = recordEvents(session, 'resumed');
       next = isShown ? WRONG : mechanism(ignore); // The latter shows nothing.
@@ -151,13 +143,13 @@ describe('a mechanism of SASL', () => {
   });
 
   it('whose connection is lost within a step is not waited for: the next connection begins again', async () => {
-    const { clock, server, open: openAt } = await start();
+    const { clock, server, open } = await start();
     let [exchanges, isStuck] = [0, true];
     const begin = () => {
       exchanges++;
       return isStuck ? { step: () => new Promise<undefined>(ignore) } : digestMd5(WORKER, randomUUID).begin();
     };
-    const opening = openAt({ sasl: { begin } });
+    const opening = open({ sasl: { begin } });
     await clock.advanceUntil(() => exchanges === 1);
     isStuck = false;
     const lostAt = clock.now();
@@ -168,13 +160,13 @@ describe('a mechanism of SASL', () => {
   });
 
   it('whose step does not end is left with its connection, after a third of the session timeout', async () => {
-    const { clock, open: openAt, server } = await start();
+    const { clock, open, server } = await start();
     let steps = 0;
     const sasl = mechanism(() => {
       steps++;
       return new Promise(ignore);
     });
-    const opening = openAt({ sasl, connectTimeoutMs: 5000 });
+    const opening = open({ sasl, connectTimeoutMs: 5000 });
     opening.catch(ignore);
     await clock.advance(1900);
     expect(steps).toBe(1);
@@ -186,20 +178,18 @@ describe('a mechanism of SASL', () => {
   });
 
   it('that does not come to its end is refused after ten tokens', async () => {
-    const { open: openAt } = await startWithTestClock(); // Without users, it answers each token with none.
+    const { open } = await startWithTestClock(); // Without users, it answers each token with none.
     let steps = 0;
     const sasl = mechanism(() => {
       steps++;
       return Buffer.alloc(1);
     });
-    await expect(openAt({ sasl })).rejects.toBeInstanceOf(AuthenticationError);
+    await expect(open({ sasl })).rejects.toBeInstanceOf(AuthenticationError);
     expect(steps).toBe(11);
   });
 
   it('is told which server it talks to, and whether that has sent a token', async () => {
-    const { clock } = await start();
-    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT }); // Without users: it sends none.
-    onTestFinished(() => server.stop());
+    const { server, open } = await startWithTestClock(); // Without users, it sends none.
     const [servers, tokens]: [unknown[], unknown[]] = [[], []];
     const sasl: SaslMechanism = {
       begin: (given) => {
@@ -212,12 +202,7 @@ describe('a mechanism of SASL', () => {
         };
       },
     };
-    const session = await Session.connect(server.connectString, {
-      sasl,
-      environment: clock.environment,
-      logger: SILENT,
-    });
-    onTestFinished(() => clock.advanceUntil(session.close()));
+    await open({ sasl });
     expect(servers).toEqual([{ host: '127.0.0.1', port: server.port }]);
     expect(tokens).toEqual([undefined, null]);
   });

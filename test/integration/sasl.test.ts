@@ -8,12 +8,12 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { forARealServer, forEachServer, type TestServer } from '../conformance/support/servers.js';
 import { leadingCommand, RunningCommand } from '../support/conclave/running-command.js';
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
@@ -118,13 +118,6 @@ describe('servers with SASL', () => {
         user = WORKER;
         await resumed;
         expect(session.owns((await session.getData(path)).stat)).toBe(true);
-      });
-
-      it('serve a supervisor, whose term outlives its connection', async () => {
-        const { proxy, supervisor, term } = await startSupervisor(server);
-        const session = await supervisor.session();
-        await eventAfter(session, 'resumed', () => proxy.dropConnections());
-        expect(term.isHeld()).toBe(true);
       });
 
       it('serve a session that shows credentials of the scheme digest, too', async () => {
@@ -240,8 +233,7 @@ describe('servers with a JAAS configuration, but without authProvider.sasl', () 
 });
 
 it('servers that know the identity of a session no longer are an error of the supervisor, which leads when they know it again', async () => {
-  const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
-  onTestFinished(() => server.stop());
+  const server = await startEmbedded({ saslUsers });
   const options = {
     path: uniquePath('election'),
     session: { sasl: WORKER },
@@ -260,8 +252,7 @@ it('servers that know the identity of a session no longer are an error of the su
 
 describe('a round of servers', () => {
   it('of which one refuses the password and another takes it is no refusal', async () => {
-    const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
-    onTestFinished(() => server.stop());
+    const server = await startEmbedded({ saslUsers });
     const proxy = await startProxy(server.connectString);
     server.failWith('AUTH_FAILED', { operation: 'sasl', times: 1 });
     const options = { sasl: WORKER, environment: inOrder, logger: SILENT };
@@ -271,8 +262,7 @@ describe('a round of servers', () => {
   });
 
   it('of which one refuses the password and another is not there is a refusal', async () => {
-    const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
-    onTestFinished(() => server.stop());
+    const server = await startEmbedded({ saslUsers });
     for (const servers of [
       [server.connectString, '127.0.0.1:1'],
       ['127.0.0.1:1', server.connectString],
@@ -313,11 +303,7 @@ it('a leader whom the servers refuse later leads to the end of its lease, and it
 });
 
 describe('conclave run --sasl', () => {
-  const start = async () => {
-    const server = await EmbeddedZooKeeper.start({ saslUsers, requireAuth: ['sasl'], logger: SILENT });
-    onTestFinished(() => server.stop());
-    return server;
-  };
+  const start = () => startEmbedded({ saslUsers, requireAuth: ['sasl'] });
 
   it('runs the command, and exits with 77 and the reason if the password is wrong', async () => {
     const connect = (await start()).connectString;
@@ -342,8 +328,7 @@ describe('conclave run --sasl', () => {
 });
 
 it('the log names the schemes by which a session has authenticated, and nothing else of it', async () => {
-  const server = await EmbeddedZooKeeper.start({ saslUsers, logger: SILENT });
-  onTestFinished(() => server.stop());
+  const server = await startEmbedded({ saslUsers });
   const lines: [object, string][] = [];
   const note = (fields: object, message: string) => void lines.push([fields, message]);
   const logger = { debug: note, info: note, warn: note, error: note };

@@ -1,25 +1,21 @@
 /** Sessions that the client gives up: before a caller has them, and when the servers know them but refuse to serve them. */
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { digestMd5 } from '../../src/session/sasl/digest-md5-exchange.js';
-import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
-import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
 import { recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
-import { SILENT } from '../support/silent-logger.mjs';
 
 const SESSION_MS = 4000;
 
 describe('a session that is being opened', () => {
   async function begin(chroot: string, phase: 'ping' | 'create') {
-    const { clock, server } = await startWithTestClock();
+    const { clock, server, open } = await startWithTestClock();
     server.delay(60_000, { only: phase });
-    const { environment } = clock;
-    const options = { environment, sessionTimeoutMs: SESSION_MS, connectTimeoutMs: 20_000, logger: SILENT };
-    const opening = Session.connect(`${server.connectString}${chroot}`, options);
+    const options = { sessionTimeoutMs: SESSION_MS, connectTimeoutMs: 20_000 };
+    const opening = open(options, `${server.connectString}${chroot}`);
     opening.catch(ignore);
     await clock.advanceUntil(() => server.count(phase) > 0);
     return { clock, server, opening };
@@ -39,7 +35,6 @@ describe('a session that is being opened', () => {
       server.clearFaults();
       server.admit();
       const session = await clock.advanceUntil(opening);
-      onTestFinished(() => clock.advanceUntil(session.close()));
       expect(session.state.name).toBe('connected');
       expect(server.sessions().map(({ id }) => id)).toEqual([session.credentials.id]);
       await session.create('/node');
@@ -50,19 +45,12 @@ describe('a session that is being opened', () => {
 
 describe('a session that the servers know and refuse to serve', () => {
   /** A holder of a lock, whose servers start again with another password, and another session that waits for the lock. */
-  async function hold(sasl: SessionOptions['sasl']) {
-    const clock = new TestClock();
+  async function hold(sasl: NonNullable<SessionOptions['sasl']>) {
     const saslUsers = { holder: 'A', other: 'B' };
-    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT, saslUsers, requireAuth: ['sasl'] });
-    onTestFinished(() => server.stop());
-    const open = async (given: SessionOptions['sasl']) => {
-      const { environment } = clock;
-      const options = {
-        ...{ environment, sessionTimeoutMs: SESSION_MS, logger: SILENT, access: 'world' as const },
-        ...(given !== undefined && { sasl: given }),
-      };
-      const session = await clock.advanceUntil(Session.connect(server.connectString, options));
-      onTestFinished(() => clock.advanceUntil(session.close()));
+    const world = await startWithTestClock({ saslUsers, requireAuth: ['sasl'] });
+    const { clock, server } = world;
+    const open = async (given: NonNullable<SessionOptions['sasl']>) => {
+      const session = await world.open({ sessionTimeoutMs: SESSION_MS, access: 'world', sasl: given });
       session.on('error', ignore);
       return session;
     };

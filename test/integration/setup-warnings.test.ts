@@ -1,19 +1,17 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
-import type { Logger } from '../../src/platform/logging/logger.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 /** A logger, and its warnings about how things are set up. */
 function warnings() {
   const said: string[] = [];
-  const ignore = () => undefined;
   const warn = (_: object, message: string) => {
     if (!message.startsWith('any client')) said.push(message);
   };
-  const logger: Logger = { debug: ignore, info: ignore, warn, error: ignore };
-  return { said, logger };
+  return { said, logger: { ...SILENT, warn } };
 }
 
 const session = { leaseMs: 400 };

@@ -4,11 +4,10 @@ import { LeaderElector } from '../../src/election/leader-elector.js';
 import { ElectionObserver } from '../../src/election/observer/election-observer.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import type { StartOptions } from '../../src/platform/async/start-with-signal.js';
-import { Session } from '../../src/session/session.js';
 import type { EventSource } from '../../src/testing/controls/wait-for-events.js';
-import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
+import { openSession } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { until } from '../support/waiting.mjs';
 
 const NOWHERE = '127.0.0.1:1';
@@ -19,28 +18,19 @@ interface Startable extends EventSource {
   stop(): Promise<void>;
 }
 
-async function startServer(): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
-  onTestFinished(() => server.stop());
-  return server;
-}
+const supervisorOf = (connect: string) => new ElectionSupervisor({ connect, path: '/election' });
+const observerOf = (connect: string) => new ElectionObserver(connect, '/election');
 
-async function openSession({ connectString }: EmbeddedZooKeeper): Promise<Session> {
-  const session = await Session.connect(connectString);
-  onTestFinished(() => session.close());
-  return session;
-}
-
-const kinds: [string, (server: EmbeddedZooKeeper) => Startable | Promise<Startable>][] = [
-  ['a supervisor', ({ connectString: connect }) => new ElectionSupervisor({ connect, path: '/election' })],
-  ['an elector', async (server) => new LeaderElector(await openSession(server), '/election')],
-  ['an observer', ({ connectString }) => new ElectionObserver(connectString, '/election')],
+const kinds: [string, (connect: string) => Startable | Promise<Startable>][] = [
+  ['a supervisor', supervisorOf],
+  ['an elector', async (connect) => new LeaderElector(await openSession({}, connect), '/election')],
+  ['an observer', observerOf],
 ];
 
 describe.each(kinds)('start({ signal }) of %s', (_, make) => {
   async function setUp() {
-    const server = await startServer();
-    const startable = await make(server);
+    const server = await startEmbedded();
+    const startable = await make(server.connectString);
     onTestFinished(() => startable.stop());
     return { server, startable };
   }
@@ -112,8 +102,8 @@ describe.each(kinds)('start({ signal }) of %s', (_, make) => {
 
 describe('without a server', () => {
   it.each<[string, () => Startable]>([
-    ['a supervisor', () => new ElectionSupervisor({ connect: NOWHERE, path: '/election' })],
-    ['an observer', () => new ElectionObserver(NOWHERE, '/election')],
+    ['a supervisor', () => supervisorOf(NOWHERE)],
+    ['an observer', () => observerOf(NOWHERE)],
   ])('%s says so at once, with where and why, and can be given up by a signal', async (_, make) => {
     const startable = make();
     const reported = nextEvent<[Error]>(startable, 'error');
@@ -126,39 +116,27 @@ describe('without a server', () => {
     await expect(starting).rejects.toBe(reason);
   });
 
-  it.each<[string, (server: EmbeddedZooKeeper) => Promise<Startable | Session>]>([
-    ['a session', openSession],
-    [
-      'a supervisor',
-      async ({ connectString: connect }) => {
-        const supervisor = new ElectionSupervisor({ connect, path: '/election' });
-        onTestFinished(() => supervisor.stop());
-        await supervisor.start();
-        return supervisor;
-      },
-    ],
-    [
-      'an observer',
-      async ({ connectString }) => {
-        const observer = new ElectionObserver(connectString, '/election');
-        onTestFinished(() => observer.stop());
-        await observer.start();
-        return observer;
-      },
-    ],
+  const started = async (startable: Startable) => {
+    onTestFinished(() => startable.stop());
+    await startable.start();
+    return startable;
+  };
+  it.each<[string, (connect: string) => Promise<EventSource>]>([
+    ['a session', (connect) => openSession({}, connect)],
+    ['a supervisor', (connect) => started(supervisorOf(connect))],
+    ['an observer', (connect) => started(observerOf(connect))],
   ])('%s that had one says so too (that was silent)', async (_, make) => {
-    const server = await startServer();
-    const source = await make(server);
+    const server = await startEmbedded();
+    const source = await make(server.connectString);
     const [error] = await eventAfter<[Error]>(source, 'error', () => server.crash());
     expect(error).toMatchObject({ code: 'NO_SERVER', address: server.connectString });
     await server.restart();
   });
 
   it('a session whose server takes it, and lets go of it at its credentials, says so too (that was silent)', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const auth = { scheme: 'digest', credentials: 'user:secret-word' };
-    const session = await Session.connect(server.connectString, { sessionTimeoutMs: 1000, auth });
-    onTestFinished(() => session.close());
+    const session = await openSession({ sessionTimeoutMs: 1000, auth }, server.connectString);
     const reported = nextEvent<[Error]>(session, 'error');
     server.swallowReply('auth', { times: 1000 });
     server.dropConnections();

@@ -9,6 +9,7 @@ import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -40,9 +41,8 @@ function parsed(text: string): AccessEntry {
 
 function warnings() {
   const messages: string[] = [];
-  const nothing = () => undefined;
   const warn = (_: object, message: string) => void messages.push(message);
-  return { messages, logger: { debug: nothing, info: nothing, warn, error: nothing } };
+  return { messages, logger: { ...SILENT, warn } };
 }
 
 const openAlice = (options: SessionOptions = {}, connect = connectString()) =>

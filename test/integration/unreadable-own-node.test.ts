@@ -1,13 +1,13 @@
 /** An operator takes from a session the right to read its own node. Nothing can prove any more that the node exists. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/leader-elector.js';
+import { describe, expect, it } from 'vitest';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
+import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
@@ -26,6 +26,14 @@ async function openWatched() {
   const errors: Error[] = [];
   session.on('error', (error) => void errors.push(error));
   return { session, errors, events: recordEvents(session, 'suspended', 'resumed', 'expired') };
+}
+
+/** A leader with a session of its own, in an election of its own. */
+async function leadWatched() {
+  const watched = await openWatched();
+  const path = uniquePath('election');
+  const [elector, term] = await lead(watched.session, path);
+  return { ...watched, path, elector, term, demoted: nextEvent<[Term, string]>(elector, 'demoted') };
 }
 
 describe('a session that may not read its own node any more', () => {
@@ -52,12 +60,7 @@ describe('a session that may not read its own node any more', () => {
   });
 
   it('leads again on a new node, with another term', async () => {
-    const { session, errors, events } = await openWatched();
-    const path = uniquePath('election');
-    const elector = new LeaderElector(session, path);
-    onTestFinished(() => elector.stop());
-    const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
-    const demoted = nextEvent<[Term, string]>(elector, 'demoted');
+    const { elector, term, demoted, errors, events } = await leadWatched();
     const next = nextEvent<[Term]>(elector, 'elected');
     await (await openAdminClient()).setAcl(elector.claim?.node as string, [ALL_BUT_READ]);
     expect((await demoted)[1]).toBe('refused');
@@ -72,12 +75,7 @@ describe('a session that may not read its own node any more', () => {
   ])(
     'said that its node had been deleted, when it leads and may not %s: it names the refusal',
     async (_, find, entry) => {
-      const { session, errors } = await openWatched();
-      const path = uniquePath('election');
-      const elector = new LeaderElector(session, path);
-      onTestFinished(() => elector.stop());
-      const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
-      const demoted = nextEvent<[Term, string]>(elector, 'demoted');
+      const { session, path, term, demoted, errors } = await leadWatched();
       await (await openAdminClient()).setAcl(await find(path, session), [entry]);
       expect((await demoted)[1]).toBe('refused');
       expect(term.signal.reason).toMatchObject({ reason: 'refused', cause: { cause: { code: 'NO_AUTH' } } });

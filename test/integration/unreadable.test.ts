@@ -8,12 +8,10 @@ import { deferred } from '../../src/platform/async/promises.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
-import { SILENT } from '../support/silent-logger.mjs';
-import { onTestFinished } from '../support/vitest/test-end.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -27,16 +25,10 @@ const readable: AccessEntry[] = [all('auth', ''), ...world(1)];
 
 const ignore = () => undefined;
 
-async function embeddedAs39(): Promise<string> {
-  const server = await EmbeddedZooKeeper.start({ dialect: '3.9', logger: SILENT });
-  onTestFinished(() => server.stop());
-  return server.connectString;
-}
-
 /** The shared server, whichever release it is, and a server where `exists` needs the right to read. */
 const SERVERS: Record<string, () => Promise<string>> = {
   'the shared server': async () => connectString(),
-  'the embedded server as 3.9': embeddedAs39,
+  'the embedded server as 3.9': async () => (await startEmbedded({ dialect: '3.9' })).connectString,
 };
 
 describe.each(Object.entries(SERVERS))('with %s', (_, start) => {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
-import { SILENT } from '../support/silent-logger.mjs';
-import { onTestFinished } from '../support/vitest/test-end.js';
+import { startEmbedded } from '../support/servers/embedded.js';
+import { deferred } from '../support/waiting.mjs';
 
 /** A proxy in front of the server that all tests share, or of an embedded server. */
 const SERVERS: Record<string, () => Promise<TcpProxy>> = {
@@ -14,9 +13,7 @@ const SERVERS: Record<string, () => Promise<TcpProxy>> = {
 };
 
 async function beforeEmbedded(dialect: '3.8' | '3.9'): Promise<TcpProxy> {
-  const server = await EmbeddedZooKeeper.start({ dialect, logger: SILENT });
-  onTestFinished(() => server.stop());
-  return startProxy(server.port);
+  return startProxy((await startEmbedded({ dialect })).port);
 }
 
 describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
@@ -30,26 +27,21 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
     await writer.create(path);
     await writer.create(`${path}/child`);
     const heard: string[] = [];
-    const notified = Promise.all(
-      [`${path}/child`, path].map(
-        (each) =>
-          new Promise<void>((resolve, reject) => {
-            const onChange = (change: string) => {
-              heard.push(`${change} ${each}`);
-              resolve();
-            };
-            watcher.getData(each, { onChange }).catch(reject);
-          }),
-      ),
-    );
-    await watcher.exists(path); // Both watches are set.
+    const both = deferred();
+    for (const each of [`${path}/child`, path]) {
+      const onChange = (change: string) => {
+        heard.push(`${change} ${each}`);
+        if (heard.length === 2) both.resolve();
+      };
+      await watcher.getData(each, { onChange });
+    }
     const cut = proxy.endBehindEvent(`${path}/child`);
     await writer.commit([
       { kind: 'delete', path: `${path}/child` },
       { kind: 'set', path, data: Buffer.from('x') },
     ]);
     await cut;
-    await notified;
+    await both.promise;
     expect(heard).toEqual([`deleted ${path}/child`, `changed ${path}`]);
   });
 
@@ -63,26 +55,22 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
     for (const path of [changed, same]) await writer.create(path);
     const heard: string[] = [];
     const listAndWatch = async (path: string) => {
-      let onChange!: () => void;
-      const notified = new Promise<void>((resolve) => {
-        onChange = resolve;
-      });
+      const notified = deferred();
       const changedTo = (change: string) => {
         heard.push(`${change} ${path}`);
-        onChange();
+        notified.resolve();
       };
       await watcher.listAndWatch(path, { changed: changedTo });
       return notified;
     };
-    const notified = [listAndWatch(changed), listAndWatch(same)];
-    await watcher.exists(same); // Both watches are set.
+    const notified = [await listAndWatch(changed), await listAndWatch(same)] as const;
     const cut = proxy.endBehindEvent(changed);
     await writer.create(`${changed}/child`);
     await cut;
-    await notified[0];
+    await notified[0].promise;
     await watcher.whenConnected();
     await writer.create(`${same}/child`);
-    await notified[1];
+    await notified[1].promise;
     await writer.create(`${same}/other`); // Each watch fires once.
     await watcher.exists(same);
     expect(heard).toEqual([`changed ${changed}`, `changed ${same}`]);
