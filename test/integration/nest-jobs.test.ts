@@ -9,7 +9,7 @@ import { jobsToken } from '../../src/nestjs/injection-tokens.js';
 import { LeaderJob } from '../../src/nestjs/leader-job.js';
 import { application, decorate } from '../support/conclave/nest.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { eventAfter, nextEvent } from '../support/events.js';
+import { eventAfter } from '../support/events.js';
 import { deferred } from '../support/waiting.mjs';
 
 /** A date as the first argument is the time of the firing. */
@@ -158,32 +158,6 @@ describe('@LeaderJob()', () => {
     await eventAfter(supervisor, 'elected', () => app.init());
     const service = app.get(Service) as unknown as { work(): Promise<unknown> };
     expect(await service.work()).toBe(supervisor.term);
-  });
-
-  it('counts as the work of the leader: no other replica leads before it has settled', async () => {
-    const [begun, write] = [deferred(), deferred()];
-    const steps: string[] = [];
-    class Service {
-      async work() {
-        begun.resolve();
-        await write.promise;
-        steps.push('written');
-      }
-    }
-    decorate(Service.prototype, 'work', LeaderJob());
-    const path = uniquePath('nest');
-    const [first, second] = [await replica(path, Service), await replica(path, Service)];
-    await eventAfter(first.supervisor, 'elected', () => first.app.init());
-    await eventAfter(second.supervisor, 'waiting', () => second.app.init());
-    const work = first.app.get(Service).work();
-    await begun.promise;
-    const elected = nextEvent(second.supervisor, 'elected').then(() => steps.push('elected'));
-    const demoted = nextEvent(first.supervisor, 'demoted');
-    const closed = first.app.close();
-    await demoted;
-    write.resolve();
-    await Promise.all([work, closed, elected]);
-    expect(steps).toEqual(['written', 'elected']);
   });
 
   it('refuses wrong options and two jobs of one name, with their names', async () => {

@@ -3,15 +3,26 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderJobs } from '../../src/jobs/leader-jobs.js';
 import { currentTerm } from '../../src/lease/current-term.js';
-import { ConclaveModule, type ConclaveOptionsFactory } from '../../src/nestjs/conclave-module.js';
+import {
+  ConclaveModule,
+  type ConclaveModuleOptions,
+  type ConclaveOptionsFactory,
+} from '../../src/nestjs/conclave-module.js';
 import { InjectSupervisor, supervisorToken } from '../../src/nestjs/injection-tokens.js';
 import { LeaderOnly, type LeaderOnlyDecorator } from '../../src/nestjs/leader-only.js';
-import { application, decorate } from '../support/conclave/nest.js';
+import { application, decorate, type Parts } from '../support/conclave/nest.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { deferred, until } from '../support/waiting.mjs';
 
 const connect = () => connectString();
+
+/** An application with the module of one election. */
+const applicationOf = (options: Partial<ConclaveModuleOptions> = {}, parts: Parts = {}) =>
+  application({
+    imports: [ConclaveModule.forRoot({ connect: connect(), path: uniquePath('nest'), ...options })],
+    ...parts,
+  });
 
 /** A logger for Nest, and the errors that it got. */
 function recordingLogger() {
@@ -25,7 +36,7 @@ function recordingLogger() {
 describe('ConclaveModule', () => {
   it('starts the supervisor with the application, and gives the term back when that closes', async () => {
     const path = uniquePath('nest');
-    const app = await application({ imports: [ConclaveModule.forRoot({ connect: connect(), path })] });
+    const app = await applicationOf({ path });
     const supervisor = app.get(ElectionSupervisor);
     expect(supervisor.health().reasons).toEqual(['not started']);
     await eventAfter(supervisor, 'elected', () => app.init());
@@ -38,35 +49,16 @@ describe('ConclaveModule', () => {
   });
 
   it('begins and closes without a server', async () => {
-    const app = await application({
-      imports: [ConclaveModule.forRoot({ connect: '127.0.0.1:1', path: '/nest' })],
-    });
+    const app = await applicationOf({ connect: '127.0.0.1:1' });
     await app.init();
     expect(app.get(ElectionSupervisor).health()).toMatchObject({ live: true, ready: false });
     await app.close();
   });
 
   it('closes although it has never begun', async () => {
-    const app = await application({
-      imports: [ConclaveModule.forRoot({ connect: connect(), path: '/nest' })],
-    });
+    const app = await applicationOf();
     await app.close();
     expect(app.get(ElectionSupervisor).health().reasons).toEqual(['stopped']);
-  });
-
-  it('takes the options from a function that Nest injects into', async () => {
-    const path = uniquePath('nest');
-    class Settings {}
-    Module({})(Settings);
-    const settings = {
-      module: Settings,
-      providers: [{ provide: 'path', useValue: path }],
-      exports: ['path'],
-    };
-    const useFactory = async (given: string) => ({ connect: connect(), path: given });
-    const imports = [ConclaveModule.forRootAsync({ imports: [settings], inject: ['path'], useFactory })];
-    const app = await application({ imports });
-    expect(app.get(ElectionSupervisor).path).toBe(path);
   });
 
   it('has several elections, by their names', async () => {
@@ -116,10 +108,7 @@ describe('ConclaveModule', () => {
     const lead = async () => {
       throw new Error('of the work');
     };
-    const app = await application({
-      imports: [ConclaveModule.forRoot({ connect: connect(), path: uniquePath('nest'), lead })],
-      logger,
-    });
+    const app = await applicationOf({ lead }, { logger });
     await eventAfter(app.get(ElectionSupervisor), 'error', () => app.init());
     expect(lines).toEqual([
       expect.stringMatching(/^something went wrong .*Error: of the work.*, by ConclaveModule$/s),
@@ -128,14 +117,8 @@ describe('ConclaveModule', () => {
 
   it('waits for the work of the leader for so long, and then tells Nest what still runs', async () => {
     const work = deferred();
-    const options = {
-      connect: connect(),
-      path: uniquePath('nest'),
-      lead: () => work.promise,
-      stopWithinMs: 50,
-    };
     const { lines, logger } = recordingLogger();
-    const app = await application({ imports: [ConclaveModule.forRoot(options)], logger });
+    const app = await applicationOf({ lead: () => work.promise, stopWithinMs: 50 }, { logger });
     await eventAfter(app.get(ElectionSupervisor), 'elected', () => app.init());
     await app.close();
     expect(lines).toEqual([
@@ -147,10 +130,7 @@ describe('ConclaveModule', () => {
 
   it('logged past the logger of Nest, also of a job for which no call waits', async () => {
     const { lines, logger } = recordingLogger();
-    const app = await application({
-      imports: [ConclaveModule.forRoot({ connect: connect(), path: uniquePath('nest') })],
-      logger,
-    });
+    const app = await applicationOf({}, { logger });
     const job = app.get(LeaderJobs).job('late', () => Promise.reject(new Error('of the job')));
     await job(); // Nobody leads, so it is remembered.
     await app.init();
@@ -173,7 +153,7 @@ describe('ConclaveModule', () => {
     await app.close();
   });
 
-  it('takes the options from a class, and from a provider of another module', async () => {
+  it('takes the options from a function that Nest injects into, from a class, and from a provider of another module', async () => {
     const path = uniquePath('nest');
     class Settings implements ConclaveOptionsFactory<string> {
       createConclaveOptions() {
@@ -185,9 +165,15 @@ describe('ConclaveModule', () => {
         };
       }
     }
-    const settings = { module: class {}, providers: [Settings], exports: [Settings] };
+    const settings = {
+      module: class {},
+      providers: [Settings, { provide: 'path', useValue: path }],
+      exports: [Settings, 'path'],
+    };
     Module({})(settings.module);
+    const useFactory = async (given: string) => ({ connect: connect(), path: given });
     for (const module of [
+      ConclaveModule.forRootAsync({ imports: [settings], inject: ['path'], useFactory }),
       ConclaveModule.forRootAsync({ useClass: Settings }),
       ConclaveModule.forRootAsync({ imports: [settings], useExisting: Settings }),
     ]) {
@@ -243,10 +229,7 @@ describe('@LeaderOnly()', () => {
     }
     decorate(Reports.prototype, 'write', LeaderOnly());
     const replica = async () => {
-      const app = await application({
-        imports: [ConclaveModule.forRoot({ connect: connect(), path })],
-        providers: [Reports],
-      });
+      const app = await applicationOf({ path }, { providers: [Reports] });
       return { app, supervisor: app.get(ElectionSupervisor), reports: app.get(Reports) };
     };
     const [first, second] = [await replica(), await replica()];
@@ -285,8 +268,7 @@ describe('@LeaderOnly()', () => {
     };
     expect(typed).toBeTypeOf('function');
     decorate(Reports.prototype, 'write', LeaderOnly({ otherwise: '503' }));
-    const module = ConclaveModule.forRoot({ connect: '127.0.0.1:1', path: '/nest' });
-    const app = await application({ imports: [module], providers: [Reports] });
+    const app = await applicationOf({ connect: '127.0.0.1:1' }, { providers: [Reports] });
     await expect(app.get(Reports).write()).rejects.toMatchObject({ status: 503 });
     expect(() => LeaderOnly({ otherwise: 503 as never })).toThrow('otherwise is 503');
   });

@@ -8,13 +8,13 @@ import { parseRecord, serializeRecord } from '../../src/election/record/election
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
-import { Semaphore } from '../../src/lock/semaphore.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { campaign, lead as leadWith } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
 const PRIORITY_255 = '01234567-89ab-81ff-8123-07d00000cdef';
@@ -22,21 +22,23 @@ const PRIORITY_255 = '01234567-89ab-81ff-8123-07d00000cdef';
 const nameOf = (number: number, id = `01234567-89ab-cdef-0123-${String(number).padStart(12, '0')}`) =>
   `_c_${id}-lock-${String(number).padStart(10, '0')}`;
 
-function collected() {
-  const warnings: { path?: string; message: string }[] = [];
-  const warn = (details: object, message: string) => void warnings.push({ ...details, message });
-  const logger = { debug: () => undefined, info: () => undefined, warn, error: () => undefined };
-  return { warnings, logger };
-}
-
 /** Opens a session that has nothing to warn of, except for ownerless nodes. */
 async function openQuiet(options: SessionOptions = {}) {
-  const { warnings, logger } = collected();
-  const session = await openSession({ ...options, logger });
+  const warnings: { path?: string; message: string }[] = [];
+  const warn = (details: object, message: string) => void warnings.push({ ...details, message });
+  const session = await openSession({ ...options, logger: { ...SILENT, warn } });
   return {
     session,
     ignored: () => warnings.filter(({ message }) => message.includes('belongs to no session')),
   };
+}
+
+/** Leaves a node behind as another client, at a path that no contender has used. */
+async function leaveNode(node = nameOf(0), path = uniquePath('queue')) {
+  const stranger = await openSession();
+  await stranger.create(path);
+  await stranger.create(`${path}/${node}`);
+  return { stranger, path, node: `${path}/${node}` };
 }
 
 async function lead(path: string, options = {}): Promise<{ elector: LeaderElector; term: Term }> {
@@ -63,11 +65,7 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 
   it('is warned about once, by name, with what to do', async () => {
-    const stranger = await openSession();
-    const path = uniquePath('queue');
-    await stranger.create(path);
-    const node = `${path}/${nameOf(0)}`;
-    await stranger.create(node);
+    const { path, node } = await leaveNode();
     const { session, ignored } = await openQuiet();
     const lock = new DistributedLock(session, path);
     for (let count = 0; count < 3; count++) await (await lock.acquire()).release();
@@ -98,10 +96,7 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 
   it('is not waited for by readers', async () => {
-    const stranger = await openSession();
-    const path = uniquePath('queue');
-    await stranger.create(path);
-    await stranger.create(`${path}/_c_01234567-89ab-cdef-0123-456789abcdef-__WRIT__0000000000`);
+    const { path } = await leaveNode('_c_01234567-89ab-cdef-0123-456789abcdef-__WRIT__0000000000');
     const lock = new ReadWriteLock(await openSession(), path);
     const hold = await lock.readLock.acquire({ timeoutMs: 5000 });
     expect(await lock.writeLock.tryAcquire()).toBeUndefined();
@@ -109,25 +104,8 @@ describe('a node of a contender’s name that goes with no session', () => {
     await (await lock.writeLock.acquire({ timeoutMs: 5000 })).release();
   });
 
-  it('takes no seat of a semaphore', async () => {
-    const path = uniquePath('queue');
-    const semaphore = new Semaphore(await openSession(), path, 2);
-    await semaphore.seats();
-    const stranger = await openSession();
-    for (const number of [0, 1, 2]) await stranger.create(`${path}/${nameOf(number)}`);
-    const holds = [
-      await semaphore.acquire({ timeoutMs: 5000 }),
-      await semaphore.acquire({ timeoutMs: 5000 }),
-    ];
-    expect(await semaphore.tryAcquire()).toBeUndefined();
-    for (const hold of holds) await hold.release();
-  });
-
   it('is not asked to give up the lock', async () => {
-    const path = uniquePath('queue');
-    const stranger = await openSession();
-    await stranger.create(path);
-    await stranger.create(`${path}/${nameOf(0)}`);
+    const { stranger, path } = await leaveNode();
     const session = await openSession();
     const lock = new DistributedLock(session, path, { onRevoke: (hold) => hold.release() });
     const hold = await lock.acquire({ timeoutMs: 5000 });
@@ -137,10 +115,7 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 
   it('keeps no candidate from being elected, and leads nothing', async () => {
-    const stranger = await openSession();
-    const path = uniquePath('election');
-    await stranger.create(path);
-    await stranger.create(`${path}/${nameOf(0)}`);
+    const { path } = await leaveNode();
     const { elector } = await lead(path);
     const candidates = await elector.candidates();
     expect(candidates.map(({ node }) => node)).toEqual([(await elector.leader())?.node]);
@@ -175,9 +150,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     electors.push(await campaign(await open(), path));
     onTestFinished(async () => void (await Promise.all(electors.map((each) => each.stop()))));
     const [next, last] = electors as [LeaderElector, LeaderElector];
-    const leads = nextEvent(leader, 'elected');
-    await first.stop();
-    await leads; // The leader lists the queue behind it.
+    await eventAfter(leader, 'elected', () => first.stop()); // The leader lists the queue behind it.
     const elected = nextEvent<[Term]>(next, 'elected');
     const stoppedAt = performance.now();
     await leader.stop();
@@ -212,11 +185,8 @@ describe('a node of a contender’s name that goes with no session', () => {
 });
 
 it('a node of no session whose name extraLockPatterns matches holds the lock, as a lock of kazoo that is not ephemeral, until it is deleted', async () => {
-  const kazoo = await openSession();
-  const path = uniquePath('queue');
-  const node = `${path}/${randomUUID().replaceAll('-', '')}__lock__0000000000`;
-  await kazoo.create(path);
-  await kazoo.create(node);
+  const name = `${randomUUID().replaceAll('-', '')}__lock__0000000000`;
+  const { stranger: kazoo, path, node } = await leaveNode(name);
   const { session, ignored } = await openQuiet();
   const lock = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] });
   expect(await lock.tryAcquire()).toBeUndefined();

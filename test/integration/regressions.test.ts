@@ -22,7 +22,7 @@ import {
 } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
-import { until } from '../support/waiting.mjs';
+import { deferred, until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 /** Creates a node on which all clients have these permissions. Our own sessions never do that. */
@@ -36,6 +36,7 @@ function createWithPermissions(session: Session, path: string, permissions: numb
 /** Every bug that was found after its code had landed. The names of the tests say what went wrong. */
 
 const AUTH = 100;
+const asAlice = { auth: { scheme: 'digest', credentials: 'alice:a' } } as const;
 
 describe('an elector', () => {
   it('could not be stopped while the outcome of its claim was unknown and no server in reach', async () => {
@@ -86,7 +87,6 @@ describe('an elector', () => {
     proxy.restore();
     await Promise.all([older, newer]);
     expect((await elector.candidates())[0]?.data).toBe('newer');
-    await elector.stop();
   });
 
   it('notified its listeners of demoted before elected when the first of them resigned', async () => {
@@ -97,20 +97,18 @@ describe('an elector', () => {
     await elector.start();
     await until(() => heard.length >= 3);
     expect(heard.slice(0, 3)).toEqual(['elected', 'demoted', 'elected']);
-    await elector.stop();
   });
 
   it('did not wait for its release when a listener of elected stopped it', async () => {
     const { session, path } = await openWithPath('bug');
     const elector = new LeaderElector(session, path);
-    const stopped = new Promise<void>((resolve) => {
-      elector.on('elected', async () => {
-        await elector.stop();
-        resolve();
-      });
+    const stopped = deferred();
+    elector.on('elected', async () => {
+      await elector.stop();
+      stopped.resolve();
     });
     await elector.start();
-    await stopped;
+    await stopped.promise;
     expect(elector.state.name).toBe('stopped');
     expect(await session.getChildren(path)).toEqual([]);
   });
@@ -122,7 +120,6 @@ describe('an elector', () => {
     await outside.remove(chroot);
     const elector = new LeaderElector(session, '/election');
     await eventAfter(elector, 'elected', () => elector.start());
-    await elector.stop();
   });
 
   it('collected a listener at each change of a node that it watched', async () => {
@@ -142,7 +139,7 @@ describe('an elector', () => {
 
   it('left its node behind without a word when the servers refused to delete it', async () => {
     const path = uniquePath('bug');
-    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+    const alice = await openSession(asAlice);
     const session = await openSession();
     const [READ, WRITE, CREATE] = [1, 2, 4];
     await createWithPermissions(alice, path, READ | WRITE | CREATE);
@@ -161,15 +158,13 @@ describe("the leader's work", () => {
       const path = uniquePath('bug');
       const elector = new LeaderElector(await openSession(), path);
       const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
-      const done = new Promise<void>((resolve) => {
-        term.waitUntil(async () => {
-          await elector[method]();
-          expect(term.signal.aborted).toBe(true);
-          resolve();
-        });
+      const done = deferred();
+      term.waitUntil(async () => {
+        await elector[method]();
+        expect(term.signal.aborted).toBe(true);
+        done.resolve();
       });
-      await done;
-      await elector.stop();
+      await done.promise;
     },
   );
 });
@@ -184,7 +179,6 @@ describe('an advertisement', () => {
     expect((await elector.candidates())[0]?.data).toEqual(new Uint8Array([1]));
     await elector.advertise(bytes);
     expect((await elector.candidates())[0]?.data).toEqual(new Uint8Array([2]));
-    await elector.stop();
   });
 
   it('was taken without a word after the end', async () => {
@@ -204,20 +198,17 @@ describe('stopping an elector', () => {
     const path = uniquePath('bug');
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000, leaseMs: 400 });
     let settledAt = 0;
-    let begin: () => void = () => undefined;
-    const working = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
+    const working = deferred();
     const elector = new LeaderElector(session, path, {
       lead: async ({ signal }) => {
-        begin();
+        working.resolve();
         await aborted(signal);
         await new Promise((resolve) => setTimeout(resolve, session.leaseMs * 2));
         settledAt = performance.now();
       },
     });
     await elector.start();
-    await working;
+    await working.promise;
     void proxy.partitionFrom('multi', { text: '"state":"vacant"' }); // Without an answer it waits for as long as it ever does.
     await elector.stop();
     expect(performance.now() - settledAt).toBeGreaterThan(session.leaseMs * 0.9);
@@ -241,7 +232,7 @@ describe('stopping an elector', () => {
 describe('a session', () => {
   it('could not use a chroot that it could not have created', async () => {
     const locked = uniquePath('locked');
-    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+    const alice = await openSession(asAlice);
     await alice.create(locked);
     await createWithPermissions(alice, `${locked}/app`, 31);
     const session = await openSession({}, `${connectString()}${locked}/app`);
@@ -267,7 +258,7 @@ describe('a session', () => {
       answer: () => ({ code: 0, body: Buffer.alloc(68) }),
     });
     const session = await openSession(
-      { sessionTimeoutMs: 3000, environment: inOrder, auth: { scheme: 'digest', credentials: 'alice:a' } },
+      { sessionTimeoutMs: 3000, environment: inOrder, ...asAlice },
       `${silent.connectString},${talking.connectString}`,
     );
     expect(session.state.name).toBe('connected');
@@ -304,7 +295,7 @@ describe('a supervisor', () => {
     const supervisor = new ElectionSupervisor({
       connect: server.connectString,
       path: '/election',
-      session: { auth: { scheme: 'digest', credentials: 'alice:a' } },
+      session: asAlice,
     });
     const events = recordEvents(supervisor, 'restarting', 'error', 'stopped');
     const stopped = nextEvent(supervisor, 'stopped');
@@ -315,7 +306,7 @@ describe('a supervisor', () => {
 
   it('reported nothing but a refusal by the server that it tried again after', async () => {
     const path = uniquePath('bug');
-    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+    const alice = await openSession(asAlice);
     await alice.ensurePath(path);
     const supervisor = new ElectionSupervisor({ connect: connectString(), path, retry: { minTimeout: 10 } });
     const reported = nextEvent<[Error]>(supervisor, 'error');

@@ -11,7 +11,6 @@ import { SessionGuardian } from '../../src/cluster/dead-children/session-guardia
 import { readProcess } from '../../src/cluster/run-command/read-processes.js';
 import { serializeRecord } from '../../src/election/record/election-record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { campaign, candidateNodes, DEAD } from '../support/conclave/electors.js';
 import {
   ActivityLog,
@@ -24,7 +23,7 @@ import {
 } from '../support/conclave/running-command.js';
 import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { until } from '../support/waiting.mjs';
 
 // So long that no command loses its lease, unless the test is about that.
@@ -59,8 +58,28 @@ function copyWithoutKeeper(): string {
 
 /** A shell script as a command. `run` itself starts no shell. */
 const script = (text: string) => ['sh', '-c', text];
+/** A command that prints its process id, and ends at any signal. */
+const SLEEPING = script('echo $$; exec sleep 60');
 const printed = (runner: RunningCommand, text: string) =>
   until(() => runner.stdout.includes(text), `'${text}'`);
+const waits = (runner: RunningCommand) =>
+  until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+
+/** Starts `conclave run`, and waits until its command has printed a line. */
+async function runUntilPrinted(command: readonly string[], given: Run = {}): Promise<RunningCommand> {
+  const runner = run(command, given);
+  await printed(runner, '\n');
+  return runner;
+}
+
+/** Starts `conclave run` behind a leader, and waits until it has a place in the queue. */
+async function runBehindLeader(command: readonly string[], { options = [], ...rest }: Run = {}) {
+  const path = uniquePath('run');
+  const leader = await campaign(await openSession(), path);
+  const runner = run(command, { path, options: ['-v', ...options], ...rest });
+  await waits(runner);
+  return { path, leader, runner };
+}
 
 async function queue(path: string): Promise<string[]> {
   return await candidateNodes(await openSession(), path).catch(() => []);
@@ -136,11 +155,11 @@ describe('conclave run', () => {
 
   it('ends what the command leaves behind in its group before it gives leadership back', async () => {
     const path = uniquePath('run');
-    const runner = run(script('trap "" TERM; sleep 60 & echo $!; exit 3'), {
+    const options = ['--grace', '1s'];
+    const runner = await runUntilPrinted(script('trap "" TERM; sleep 60 & echo $!; exit 3'), {
       path,
-      options: ['--grace', '300ms'],
+      options,
     });
-    await printed(runner, '\n');
     const left = Number(runner.stdout);
     expect(isAlive(left)).toBe(true);
     await until(async () => (await queue(path)).length === 0, 'the end of its term');
@@ -149,8 +168,7 @@ describe('conclave run', () => {
   });
 
   it('ends what has made process groups of its own, as timeout does and a shell with job control', async () => {
-    const runner = run(script('timeout 60 sh -c "echo \\$\\$; sleep 50; :"; echo after'));
-    await printed(runner, '\n');
+    const runner = await runUntilPrinted(script('timeout 60 sh -c "echo \\$\\$; sleep 50; :"; echo after'));
     const inner = Number(runner.stdout);
     expect(readProcess(inner)?.group).not.toBe(readProcess(inner)?.session);
     runner.signal('SIGTERM');
@@ -162,10 +180,8 @@ describe('conclave run', () => {
   it('leaves the pipes that it shares with the command as programs expect them: blocking', async () => {
     const path = uniquePath('run');
     const show = 'grep flags /proc/self/fdinfo/1 /proc/self/fdinfo/2';
-    const runner = run(script(`trap '${show}; exit' TERM; echo ready; while :; do sleep 0.05; done`), {
-      path,
-    });
-    await printed(runner, 'ready');
+    const trap = `trap '${show}; exit' TERM; echo ready; while :; do sleep 0.05; done`;
+    const runner = await runUntilPrinted(script(trap), { path });
     await revokeLeader(await openSession(), path); // The runner reports it on standard error.
     expect(await runner.exit()).toBe(76);
     const flags = [...runner.stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal = '']) =>
@@ -177,20 +193,12 @@ describe('conclave run', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
     'sends %s on to the whole group, and ends with it',
     async (name) => {
-      const runner = run(script('sh -c "echo ready; exec sleep 60"; echo after'));
-      await printed(runner, 'ready');
+      const runner = await runUntilPrinted(script('sh -c "echo ready; exec sleep 60"; echo after'));
       runner.signal(name);
       expect(await runner.exit()).toBe({ SIGTERM: 143, SIGINT: 130, SIGQUIT: 131 }[name]);
       expect(runner.stdout).toBe('ready\n');
     },
   );
-
-  it('ends with the code that the command chooses at SIGTERM', async () => {
-    const runner = run(script('trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'));
-    await printed(runner, 'ready');
-    runner.signal('SIGTERM');
-    expect(await runner.exit()).toBe(9);
-  });
 
   it('kills the whole group when the grace is over', async () => {
     const log = new ActivityLog();
@@ -205,8 +213,7 @@ describe('conclave run', () => {
 
   it('sends on what is for the command alone, and goes on', async () => {
     const traps = 'for s in HUP USR1 USR2 WINCH; do trap "echo got $s" $s; done';
-    const runner = run(script(`${traps}; echo ready; while :; do sleep 0.05; done`));
-    await printed(runner, 'ready');
+    const runner = await runUntilPrinted(script(`${traps}; echo ready; while :; do sleep 0.05; done`));
     for (const name of ['HUP', 'USR1', 'USR2', 'WINCH'] as const) {
       runner.signal(`SIG${name}`);
       await printed(runner, `got ${name}`);
@@ -216,8 +223,7 @@ describe('conclave run', () => {
   });
 
   it('can end a command that is stopped', async () => {
-    const runner = run(script('echo $$; kill -STOP $$'));
-    await printed(runner, '\n');
+    const runner = await runUntilPrinted(script('echo $$; kill -STOP $$'));
     runner.signal('SIGTERM');
     expect(await runner.exit()).toBe(143);
   });
@@ -228,10 +234,7 @@ describe('conclave run', () => {
     ['SIGHUP', 129],
     ['SIGQUIT', 131],
   ])('leaves the queue at %s, and never starts the command', async (name, code) => {
-    const path = uniquePath('run');
-    const leader = await campaign(await openSession(), path);
-    const runner = run(script('echo runs'), { path, options: ['-v'] });
-    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    const { path, leader, runner } = await runBehindLeader(script('echo runs'));
     runner.signal('SIGUSR1'); // This signal is for the command, so the runner goes on.
     runner.signal(name);
     expect(await runner.exit()).toBe(code);
@@ -256,7 +259,7 @@ describe('conclave run', () => {
       return start();
     };
     const runner = await start();
-    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    await waits(runner);
     const keeper = runner.keeperPid as number;
     await leader.stop();
     await until(() => runner.stderr.includes('elected'), 'its election');
@@ -267,11 +270,8 @@ describe('conclave run', () => {
   });
 
   it('starts no command if its keeper is so late that the lease is over', async () => {
-    const path = uniquePath('run');
-    const leader = await campaign(await openSession(), path);
-    const options = ['-v', '--session-timeout', String(SHORT_SESSION_MS)];
-    const runner = run(script('echo runs; sleep 60'), { path, options });
-    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    const options = ['--session-timeout', String(SHORT_SESSION_MS)];
+    const { leader, runner } = await runBehindLeader(script('echo runs; sleep 60'), { options });
     const keeper = runner.keeperPid as number;
     // The keeper may have become ready, so the runner may send it the start.
     process.kill(keeper, 'SIGSTOP');
@@ -288,8 +288,8 @@ describe('conclave run', () => {
 
   it('exits with 76 when leadership was lost, whatever the command exits with', async () => {
     const path = uniquePath('run');
-    const runner = run(script('trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done'), { path });
-    await printed(runner, 'ready');
+    const trap = 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done';
+    const runner = await runUntilPrinted(script(trap), { path });
     await revokeLeader(await openSession(), path);
     expect(await runner.exit()).toBe(76);
     expect(runner.stderr).toContain(
@@ -299,8 +299,7 @@ describe('conclave run', () => {
 
   it('loses leadership with its node, and ends the command within the lease', async () => {
     const path = uniquePath('run');
-    const runner = run(script('echo $$; exec sleep 60'), { path });
-    await printed(runner, '\n');
+    const runner = await runUntilPrinted(SLEEPING, { path });
     const session = await openSession();
     const [node] = await candidateNodes(session, path);
     await session.remove(`${path}/${node}`);
@@ -339,17 +338,13 @@ describe('conclave run', () => {
   });
 
   it('ends when its time to wait is over, also while its server hangs; its keeper then closes the session', async () => {
-    const path = uniquePath('run');
-    await campaign(await openSession(), path);
     const proxy = await startProxy();
-    const runner = run(script('echo runs'), {
-      path,
+    const { path, runner } = await runBehindLeader(script('echo runs'), {
       connect: proxy.connectString,
-      options: ['-v', '--session-timeout', '30s', '--wait-timeout', '3s'],
+      options: ['--session-timeout', '30s', '--wait-timeout', '3s'],
     });
     const exited = once(runner.process, 'exit');
     const closed = once(runner.process, 'close');
-    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     proxy.partition();
     await until(() => runner.stderr.includes('not elected in time'), 'the end of its time');
     const lateAt = performance.now();
@@ -373,15 +368,11 @@ describe('conclave run', () => {
   });
 
   it('waits for servers that go away while it is in the queue', async () => {
-    const path = uniquePath('run');
-    const leader = await campaign(await openSession(), path);
     const proxy = await startProxy();
-    const runner = run(script('echo runs'), {
-      path,
+    const { path, leader, runner } = await runBehindLeader(script('echo runs'), {
       connect: proxy.connectString,
-      options: ['-v', '--session-timeout', String(SHORT_SESSION_MS), '--connect-timeout', '2s'],
+      options: ['--session-timeout', String(SHORT_SESSION_MS), '--connect-timeout', '2s'],
     });
-    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     proxy.cut();
     await until(async () => (await queue(path)).length === 1, 'the end of its session');
     proxy.restore();
@@ -405,10 +396,7 @@ describe('conclave run', () => {
   });
 
   it('goes on when its keeper is killed while it waits, and ends its command when it is killed then', async () => {
-    const path = uniquePath('run');
-    const leader = await campaign(await openSession(), path);
-    const runner = run(script('echo $$; exec sleep 60'), { path, options: ['-v'] });
-    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    const { leader, runner } = await runBehindLeader(SLEEPING);
     process.kill(runner.keeperPid as number, 'SIGKILL');
     await until(() => runner.keeperPid === undefined, 'its end');
     await leader.stop();
@@ -419,8 +407,7 @@ describe('conclave run', () => {
   });
 
   it('ends a command whose keeper is stopped', { timeout: 60_000 }, async () => {
-    const runner = run(script('echo $$; exec sleep 60'), { options: ['--grace', '100ms'] });
-    await printed(runner, '\n');
+    const runner = await runUntilPrinted(SLEEPING, { options: ['--grace', '100ms'] });
     process.kill(runner.keeperPid as number, 'SIGSTOP');
     runner.signal('SIGTERM');
     expect(await runner.exit()).toBe(137);
@@ -442,18 +429,9 @@ describe('conclave run', () => {
 
   it('left the command of another conclave run below it running when its own lease was over', async () => {
     const log = new ActivityLog();
-    const inner = [
-      PROGRAM,
-      'run',
-      uniquePath('run'),
-      '--grace',
-      '1h',
-      '--',
-      process.execPath,
-      STUBBORN,
-      log.file,
-    ];
-    const runner = run([process.execPath, ...inner], { options: ['--grace', '100ms'] });
+    const stubborn = [process.execPath, STUBBORN, log.file];
+    const inner = [process.execPath, PROGRAM, 'run', uniquePath('run'), '--grace', '1h', '--', ...stubborn];
+    const runner = run(inner, { options: ['--grace', '100ms'] });
     await until(() => log.newest().length > 0, 'the command');
     runner.signal('SIGTERM');
     await until(() => !log.newest().some(({ pid }) => isAlive(pid)), 'the end of the command');
@@ -468,10 +446,9 @@ describe('conclave run', () => {
 
   it('leaves nothing behind when it is killed, running or waiting', async () => {
     const path = uniquePath('run');
-    const runner = run(script('echo $$; exec sleep 60'), { path });
-    await printed(runner, '\n');
+    const runner = await runUntilPrinted(SLEEPING, { path });
     const waiting = run(script('echo runs'), { path, options: ['-v'] });
-    await until(() => waiting.stderr.includes('waiting'), 'a place in the queue');
+    await waits(waiting);
     const [first, second] = [runner.keeperPid as number, waiting.keeperPid as number];
     waiting.signal('SIGKILL');
     expect(await waiting.exit()).toBe('SIGKILL');
@@ -482,8 +459,7 @@ describe('conclave run', () => {
   });
 
   it('leaves the command to the kernel when it is killed together with its keeper', async () => {
-    const runner = run(script('echo $$; exec sleep 60'));
-    await printed(runner, '\n');
+    const runner = await runUntilPrinted(SLEEPING);
     const keeper = runner.keeperPid as number;
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const)
       for (const pid of [keeper, runner.pid]) process.kill(pid, signal);
@@ -494,15 +470,11 @@ describe('conclave run', () => {
   it('is followed at once when it was killed: its keeper closes the session that was left behind', async () => {
     const path = uniquePath('run');
     const [lasting, auth] = [['--session-timeout', '60s'], { CONCLAVE_AUTH: 'digest:ada:secret' }];
-    const first = run(script('echo $$; exec sleep 60'), { path, options: lasting, env: auth });
-    await printed(first, '\n');
-    const second = run(script('echo second'), { path, options: [...lasting, '-v'], env: auth });
-    await until(() => second.stderr.includes('waiting'), 'a place in the queue');
-    const third = run(script('echo third; exit $CONCLAVE_TERM'), {
-      path,
-      options: [...lasting, '-v'],
-      env: auth,
-    });
+    const first = await runUntilPrinted(SLEEPING, { path, options: lasting, env: auth });
+    const behind = { path, options: [...lasting, '-v'], env: auth };
+    const second = run(script('echo second'), behind);
+    await waits(second);
+    const third = run(script('echo third; exit $CONCLAVE_TERM'), behind);
     await until(() => third.stderr.includes('waiting, with 2'), 'a place in the queue');
     second.signal('SIGKILL'); // Kills only a waiting runner, whose node would be in the way.
     await second.exit();
@@ -548,10 +520,7 @@ describe('conclave run', () => {
   });
 
   it('ends at once at SIGTERM, also while its keeper is stopped', async () => {
-    const path = uniquePath('run');
-    await campaign(await openSession(), path);
-    const runner = run(['true'], { path, options: ['-v'] });
-    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    const { runner } = await runBehindLeader(['true']);
     const keeper = runner.keeperPid as number;
     process.kill(keeper, 'SIGSTOP');
     onTestFinished(() => void process.kill(keeper, 'SIGCONT')); // Also if the test fails, because the keeper would stay stopped.
@@ -560,11 +529,9 @@ describe('conclave run', () => {
     expect((await exited)[0]).toBe(143);
   });
 
-  it('has a keeper that ignores what a service manager sends to all processes', async () => {
-    const runner = run(
-      script('trap "sleep 0.3; echo cleaned; exit 4" TERM; echo ready; while :; do sleep 0.05; done'),
-    );
-    await printed(runner, 'ready');
+  it('ends with the code that the command chooses at SIGTERM, and its keeper ignores what a service manager sends to all processes', async () => {
+    const trap = 'trap "sleep 0.3; echo cleaned; exit 4" TERM; echo ready; while :; do sleep 0.05; done';
+    const runner = await runUntilPrinted(script(trap));
     const keeper = runner.keeperPid as number;
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(keeper, name);
     runner.signal('SIGTERM');
@@ -587,8 +554,7 @@ describe('conclave run', () => {
     symlinkSync('/bin/sh', join(folder, 'sh'));
     symlinkSync('/bin/sleep', join(folder, 'sleep'));
     const env = { PATH: folder };
-    const runner = run(script('sleep 60 & echo $!; wait'), { env });
-    await printed(runner, '\n');
+    const runner = await runUntilPrinted(script('sleep 60 & echo $!; wait'), { env });
     process.kill(runner.keeperPid as number, 'SIGKILL');
     expect(await runner.exit()).toBe(137);
     expect(isAlive(Number(runner.stdout))).toBe(false);
@@ -631,13 +597,10 @@ describe('conclave run', () => {
   });
 
   it('passes its own credentials on to neither the command’s nor the keeper’s environment', async () => {
-    const server = await EmbeddedZooKeeper.start({ saslUsers: { ada: 'secret' }, logger: SILENT });
-    onTestFinished(() => server.stop());
+    const server = await startEmbedded({ saslUsers: { ada: 'secret' } });
     const env = { CONCLAVE_AUTH: 'digest:ada:secret', CONCLAVE_SASL: 'ada:secret', OWN: 'mine' };
-    const runner = run(script('echo "$OWN, auth=$CONCLAVE_AUTH$CONCLAVE_SASL"; read line'), {
-      ...{ env, stdin: 'pipe', connect: server.connectString },
-    });
-    await printed(runner, '\n');
+    const show = script('echo "$OWN, auth=$CONCLAVE_AUTH$CONCLAVE_SASL"; read line');
+    const runner = await runUntilPrinted(show, { env, stdin: 'pipe', connect: server.connectString });
     expect(runner.stdout).toBe('mine, auth=\n');
     const ofKeeper = readFileSync(`/proc/${runner.keeperPid}/environ`, 'utf8').split('\0');
     expect(ofKeeper).toContain('OWN=mine');
