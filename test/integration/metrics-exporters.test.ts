@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { SpanStatusCode } from '@opentelemetry/api';
 import {
   AggregationTemporality,
@@ -24,6 +23,7 @@ import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js
 import { lead } from '../support/conclave/electors.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
+import { listening } from '../support/listening.js';
 import { lookUp, parseText } from '../support/metrics.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -301,10 +301,7 @@ it('an endpoint for Prometheus is a few lines of the application', async () => {
     response.setHeader('content-type', measured.contentType);
     response.end(await measured.text());
   });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+  const response = await fetch(`http://127.0.0.1:${await listening(server)}/metrics`);
   expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect(await response.text()).toContain(`conclave_leader{election="${path}",id="one"} 1\n`);
 });

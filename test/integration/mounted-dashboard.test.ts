@@ -1,5 +1,4 @@
 import { type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type DashboardHandler, type DashboardOptions, dashboard } from 'conclave/dashboard';
 import { describe, expect, it } from 'vitest';
 import { withExpress } from '../../examples/dashboard/express.js';
@@ -10,6 +9,7 @@ import { nodeHttp } from '../../examples/dashboard/node-http.js';
 import { follow, getJson, post, serve } from '../support/conclave/dashboards.js';
 import { campaign } from '../support/conclave/electors.js';
 import { openSession } from '../support/conclave/sessions.js';
+import { listening } from '../support/listening.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
@@ -32,14 +32,7 @@ async function setUp(options: DashboardOptions = {}) {
   return { handler, elector };
 }
 
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => void server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/admin/conclave/`;
-}
+const listen = async (server: Server) => `http://127.0.0.1:${await listening(server)}/admin/conclave/`;
 
 const SERVERS: Record<string, (handler: DashboardHandler) => Server | Promise<Server>> = {
   'node:http': nodeHttp,

@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { execa } from 'execa';
@@ -24,6 +23,7 @@ import {
 import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { startEmbedded } from '../support/servers/embedded.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/waiting.mjs';
 
 // So long that no command loses its lease, unless the test is about that.
@@ -46,8 +46,7 @@ function run(
 
 /** The built command, without the keeper’s program: Node can’t find it, as in an archive of Yarn’s Plug’n’Play. */
 function copyWithoutKeeper(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-copy-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const root = join(import.meta.dirname, '../..');
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
@@ -383,8 +382,7 @@ describe('conclave run', () => {
   });
 
   it('refuses a command that can not be run before it joins the queue, with the exit codes of a shell', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const file = join(folder, 'program');
     writeFileSync(file, '#!/nowhere\n');
     const path = uniquePath('run');
@@ -549,8 +547,7 @@ describe('conclave run', () => {
   });
 
   it('needs no setpriv: without it, the runner alone kills the command of a keeper that was killed', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     symlinkSync('/bin/sh', join(folder, 'sh'));
     symlinkSync('/bin/sleep', join(folder, 'sleep'));
     const env = { PATH: folder };

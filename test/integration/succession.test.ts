@@ -7,6 +7,7 @@ import { parseRecord } from '../../src/election/record/election-record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join-queue.js';
+import type { SessionOptions } from '../../src/session/session-options.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
@@ -17,13 +18,13 @@ import { deferred, until } from '../support/waiting.mjs';
  * Starts candidates 'c0' to 'c<n-1>' in this order, each with a session of its own. The first one leads. Records which candidates
  * are elected.
  */
-async function queueOf(count: number, path: string) {
+async function queueOf(count: number, path: string, options: SessionOptions = {}) {
   const elected: string[] = [];
   const overlaps: string[] = [];
   const electors: LeaderElector[] = [];
   let acting: Term | undefined;
   for (let index = 0; index < count; index++) {
-    const elector = new LeaderElector(await openSession(), path, { id: `c${index}` });
+    const elector = new LeaderElector(await openSession(options), path, { id: `c${index}` });
     elector.on('elected', (term) => {
       if (acting?.isHeld()) overlaps.push(`${elector.id} while term ${acting.number} was held`);
       acting = term;
@@ -136,7 +137,7 @@ describe('a planned handover', () => {
 
   it('is not lost when the candidate advertises at the same moment', async () => {
     const path = uniquePath('handover');
-    const { electors, elected } = await queueOf(3, path);
+    const { electors, elected } = await queueOf(3, path, { sessionTimeoutMs: 30_000 });
     const [leader, , successor] = electors as [LeaderElector, LeaderElector, LeaderElector];
     const taken = nextEvent(successor, 'elected');
     // For shorter than a lease. If it went on, the queue would decide in the end.
