@@ -1,66 +1,34 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { firstSuccessor, markedSuccessor, type Successor } from '../../src/election/candidates/successor.js';
-import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord } from '../../src/election/record/election-record.js';
 import { handoverOf } from '../../src/election/term/claim-and-release-writes.js';
 import { BadVersionError, NoNodeError } from '../../src/errors.js';
 import { joinQueue } from '../../src/queue/join-queue.js';
-import { heartbeatNodeOf, parseEntry, type QueueEntry } from '../../src/queue/names-and-order.js';
+import { heartbeatPathOf, parseEntry, type QueueEntry } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
 import { partsOf } from '../../src/session/versioned-records.js';
-import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+import { startElection } from '../support/conclave/elections-in-test-time.js';
 
 const PATH = '/election';
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 
-/** Starts an election whose candidates have sessions of their own. They are in the order in which they join. */
-async function setUp() {
-  const { clock, server, open } = await startWithTestClock();
-  const elected: string[] = [];
-  const join = async (id: string, options: LeaderElectorOptions = {}, given?: Session) => {
-    const session = given ?? (await open(TIMES));
-    const elector = new LeaderElector(session, PATH, { ...options, id });
-    elector.on('elected', ({ number }) => elected.push(`${id} ${number}`));
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await clock.advanceUntil(elector.start());
-    return elector;
-  };
-  const lead = async (id: string) => {
-    const elector = await join(id);
-    await clock.advanceUntil(() => elector.term);
-    return elector;
-  };
-  const record = () => parseRecord(server.data(PATH) as Buffer, 1);
-  return { clock, server, open, join, lead, elected, record };
-}
+const setUp = () => startElection(PATH, TIMES);
 
-/** The name of the candidate's node. */
-async function nodeOf(elector: LeaderElector): Promise<string> {
-  const found = (await elector.candidates()).find(({ id }) => id === elector.id);
-  if (found === undefined) throw new Error(`${elector.id} is no candidate`);
-  return found.node;
-}
-
-/** The candidate as a successor, as a leader knows it. */
-async function successorOf(session: Session, elector: LeaderElector, isFirst: boolean): Promise<Successor> {
-  const node = await nodeOf(elector);
-  const entry = parseEntry(node) as QueueEntry;
-  const found = isFirst
-    ? firstSuccessor(entry)
-    : markedSuccessor(entry, await session.getData(`${PATH}/${node}`));
+/** The candidate with that node as a successor, as a leader knows it. */
+async function successorOf(session: Session, path: string, isFirst: boolean): Promise<Successor> {
+  const entry = parseEntry(path.slice(PATH.length + 1)) as QueueEntry;
+  const found = isFirst ? firstSuccessor(entry) : markedSuccessor(entry, await session.getData(path));
   if (found === undefined) throw new Error('it is no candidate');
   return found;
 }
 
 /** Starts a leader that knows the next candidate, and hands over to it after that candidate has done something. */
 async function setUpSuccessor(isFirst: boolean) {
-  const { clock, open, lead, join, record } = await setUp();
+  const { clock, open, lead, join, pathOf, record } = await setUp();
   const leader = await lead('leader');
   const elector = await join('next');
   const session = await open(TIMES);
   const hand = async (meanwhile: () => Promise<void>) => {
-    const successor = await clock.advanceUntil(successorOf(session, elector, isFirst));
+    const successor = await clock.advanceUntil(successorOf(session, pathOf(elector), isFirst));
     await clock.advanceUntil(meanwhile());
     const parts = partsOf([handoverOf({ path: PATH, version: 1, connection: 1 }, successor, 2, [])]);
     await clock.advanceUntil(session.commit(parts));
@@ -74,7 +42,7 @@ async function setUpSuccessor(isFirst: boolean) {
 
 describe('a handover', () => {
   it('is one write and one notification, and the next one leads by a proof, without a claim', async () => {
-    const { clock, lead, join, elected, record, server } = await setUp();
+    const { clock, lead, join, nodeOf, elected, record, server } = await setUp();
     const leader = await lead('leader');
     const next = await join('next');
     await clock.advance(2 * TIMES.sessionTimeoutMs);
@@ -82,7 +50,7 @@ describe('a handover', () => {
     await clock.advanceUntil(leader.stop());
     await clock.advanceUntil(() => next.term);
     expect(elected).toEqual(['leader 1', 'next 2']);
-    const node = await clock.advanceUntil(nodeOf(next));
+    const node = nodeOf(next);
     expect(record()).toMatchObject({ state: 'held', term: 2, node, leaseMs: 2000 });
     const writes = server.requests
       .filter(({ paths }) => paths.includes(PATH))
@@ -93,26 +61,24 @@ describe('a handover', () => {
   });
 
   it('leaves out a candidate whose node another client has made too large for a mark', async () => {
-    const { clock, open, lead, join, elected } = await setUp();
+    const { clock, open, lead, join, pathOf, elected } = await setUp();
     const leader = await lead('leader');
     await join('next');
     const preferred = await join('preferred', { priority: 5 });
-    const node = await clock.advanceUntil(nodeOf(preferred));
     const other = await open(TIMES);
     const data = Buffer.from(JSON.stringify({ id: 'preferred', data: 'x'.repeat(1_043_540) }));
-    await clock.advanceUntil(other.setData(`${PATH}/${node}`, data));
+    await clock.advanceUntil(other.setData(pathOf(preferred), data));
     await clock.advance(2 * TIMES.sessionTimeoutMs);
     await clock.advanceUntil(leader.stop());
     expect(elected).toEqual(['leader 1', 'next 2']);
   });
 
   it('to the first in the queue takes no read of its node, by a leader that gives its term back at once', async () => {
-    const { clock, server, join, elected, record } = await setUp();
-    const before = await join('before');
-    await clock.advanceUntil(() => before.term);
+    const { clock, server, lead, join, nodeOf, elected, record } = await setUp();
+    const before = await lead('before');
     const brief = await join('brief');
     const next = await join('next');
-    const node = await clock.advanceUntil(nodeOf(next));
+    const node = nodeOf(next);
     await clock.advance(2 * TIMES.sessionTimeoutMs);
     server.resetCounts();
     brief.once('elected', () => void brief.stop());
@@ -132,11 +98,11 @@ describe('a handover', () => {
   });
 
   it('to a candidate that learns of it as all ahead are gone is taken up by the read, which goes out with the listing', async () => {
-    const { clock, server, lead, join, elected, record } = await setUp();
+    const { clock, server, lead, join, nodeOf, elected, record } = await setUp();
     const leader = await lead('leader');
     const middle = await join('middle');
     const brief = await join('brief');
-    const node = await clock.advanceUntil(nodeOf(brief));
+    const node = nodeOf(brief);
     await clock.advance(2 * TIMES.sessionTimeoutMs);
     server.delay(100, { only: 'exists', path: '/held', times: 1 });
     const held = brief.session.exists('/held'); // Its notifications come after the answer to this.
@@ -160,7 +126,7 @@ describe('a handover', () => {
     ]);
     expect(asked[1]?.atMs).toBe(asked[0]?.atMs); // Neither has waited for the answer to the other.
     expect(elected).toEqual(['leader 1', 'brief 2', 'next 3']);
-    expect(record()).toMatchObject({ term: 3, node: await clock.advanceUntil(nodeOf(next)) });
+    expect(record()).toMatchObject({ term: 3, node: nodeOf(next) });
   });
 
   it('leaves the record vacant if the next in the queue is another client’s, whose name says no lease', async () => {
@@ -175,15 +141,14 @@ describe('a handover', () => {
   });
 
   it('by a record whose lease is shorter than the successor’s begins no term: the successor claims the next one', async () => {
-    const { clock, open, lead, join, elected, record } = await setUp();
+    const { clock, open, lead, join, pathOf, elected, record } = await setUp();
     const leader = await lead('leader');
     const next = await join('next');
     const session = await open(TIMES);
-    const successor = await clock.advanceUntil(successorOf(session, next, true));
+    const successor = await clock.advanceUntil(successorOf(session, pathOf(next), true));
     const short = { ...successor, leaseMs: TIMES.leaseMs - 1 };
     const parts = partsOf([handoverOf({ path: PATH, version: 1, connection: 1 }, short, 2, [])]);
-    const [own] = [await clock.advanceUntil(nodeOf(leader))];
-    await clock.advanceUntil(session.commit([...parts, { kind: 'delete', path: `${PATH}/${own}` }]));
+    await clock.advanceUntil(session.commit([...parts, { kind: 'delete', path: pathOf(leader) }]));
     const term = await clock.advanceUntil(() => next.term);
     expect(term?.number).toBe(3);
     expect(elected).not.toContain('next 2');
@@ -206,7 +171,7 @@ describe('a handover', () => {
   });
 
   it('to a candidate that stops in the same moment is given on by that one, and nobody waits out a lease', async () => {
-    const { clock, server, lead, join, elected, record } = await setUp();
+    const { clock, server, lead, join, nodeOf, elected, record } = await setUp();
     const leader = await lead('leader');
     const next = await join('next');
     const last = await join('last');
@@ -220,7 +185,7 @@ describe('a handover', () => {
     expect(clock.now() - before).toBeLessThan(TIMES.leaseMs / 2);
     await clock.advanceUntil(stopping);
     expect(elected).toEqual(['leader 1', 'last 3']);
-    expect(record()).toMatchObject({ state: 'held', term: 3, node: await clock.advanceUntil(nodeOf(last)) });
+    expect(record()).toMatchObject({ state: 'held', term: 3, node: nodeOf(last) });
   });
 
   it('to a candidate that is leaving, and has read the record before it, is noticed and given on', async () => {
@@ -242,13 +207,12 @@ describe('a handover', () => {
   });
 
   it('to a candidate that was not the next in line begins its lease with a proof, which raises its heartbeat node', async () => {
-    const { clock, lead, join } = await setUp();
+    const { clock, lead, join, pathOf } = await setUp();
     const leader = await lead('leader');
     await join('next');
     const named = await join('named');
     await clock.advance(2 * TIMES.leaseMs);
-    const { node } = (await clock.advanceUntil(named.candidates())).at(-1) as { node: string };
-    const heartbeatPath = `${PATH}/${heartbeatNodeOf(node)}`;
+    const heartbeatPath = heartbeatPathOf(pathOf(named));
     const version = async () => (await clock.advanceUntil(named.session.exists(heartbeatPath)))?.version;
     expect(await version()).toBe(0);
     await clock.advanceUntil(leader.handOver('named'));

@@ -1,31 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { candidateUuid } from '../../src/election/candidates/candidate-uuid.js';
-import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record/election-record.js';
+import type { LeaderElector } from '../../src/election/leader-elector.js';
+import { serializeRecord } from '../../src/election/record/election-record.js';
 import { joinQueue } from '../../src/queue/join-queue.js';
 import { heartbeatPathOf, parseEntry } from '../../src/queue/names-and-order.js';
-import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+import { startElection } from '../support/conclave/elections-in-test-time.js';
 
 const PATH = '/elections/one';
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 
 /** Makes an election that has no candidates. */
 async function setUp() {
-  const { clock, server, open } = await startWithTestClock();
-  const operator = await open(TIMES);
+  const election = await startElection(PATH, TIMES);
+  const { clock, server } = election;
+  const operator = await election.open(TIMES);
   await clock.advanceUntil(operator.ensurePath(PATH));
-  const elected: string[] = [];
-  const make = async (id: string, options: LeaderElectorOptions = {}) => {
-    const elector = new LeaderElector(await open(TIMES), PATH, { ...options, id });
-    elector.on('elected', ({ number }) => elected.push(`${id} ${number}`));
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    return elector;
-  };
-  const record = () => parseRecord(server.data(PATH) as Buffer, 1);
   const nodes = () => server.paths(PATH).filter((path) => path.includes('/_c_'));
-  return { clock, server, operator, make, elected, record, nodes };
+  return { ...election, operator, nodes };
 }
 
 describe('a candidate that finds the election vacant and without candidates', () => {
@@ -72,28 +64,6 @@ describe('a candidate that finds the election vacant and without candidates', ()
     expect(record()).toMatchObject({ state: 'held', term: 2, node: entry.node });
   });
 
-  it('watches its node when it leads', async () => {
-    const { clock, operator, make, nodes } = await setUp();
-    const elector = await make('one');
-    await clock.advanceUntil(elector.start());
-    await clock.advanceUntil(() => elector.term);
-    const demoted = new Promise((resolve) => elector.once('demoted', (_, reason) => resolve(reason)));
-    await clock.advanceUntil(operator.remove(nodes()[0] as string));
-    expect(await clock.advanceUntil(demoted)).toBe('node-deleted');
-  });
-
-  it('has its lease from that write on, and heartbeats that raise a version', async () => {
-    const { clock, server, operator, make } = await setUp();
-    const elector = await make('one');
-    await clock.advanceUntil(elector.start());
-    const term = await clock.advanceUntil(() => elector.term);
-    await clock.advance(3 * TIMES.leaseMs);
-    expect(term?.isHeld()).toBe(true);
-    const heartbeat = server.paths(PATH).find((path) => path.includes('/_h_')) as string;
-    const stat = await clock.advanceUntil(operator.exists(heartbeat));
-    expect(stat?.version).toBeGreaterThan(8);
-  });
-
   it('leads alone, and the other one stands behind it, if two do so at once', async () => {
     const { clock, make, elected, nodes } = await setUp();
     const both = await Promise.all([make('one'), make('two')]);
@@ -138,11 +108,9 @@ describe('a candidate that finds the election vacant and without candidates', ()
 
 describe('a candidate whose claim is not answered', () => {
   it('finds out whether it leads, and has one place in the queue', async () => {
-    const { clock, server, make, elected, nodes, record } = await setUp();
-    const elector = await make('one');
+    const { clock, server, lead, elected, nodes, record } = await setUp();
     const lost = server.swallowReply('multi', { path: PATH });
-    await clock.advanceUntil(elector.start());
-    await clock.advanceUntil(() => elector.term);
+    const elector = await lead('one');
     expect([lost.hits, elected, nodes().length]).toEqual([1, ['one 1'], 1]);
     expect(record()).toMatchObject({ state: 'held', term: 1 });
     await clock.advance(3 * TIMES.leaseMs);
@@ -150,11 +118,9 @@ describe('a candidate whose claim is not answered', () => {
   });
 
   it('claims again, and leads, if the claim was not carried out', async () => {
-    const { clock, server, make, elected, nodes } = await setUp();
-    const elector = await make('one');
+    const { server, lead, elected, nodes } = await setUp();
     const lost = server.failWith('CONNECTION_LOSS', { operation: 'multi', path: PATH, times: 1 });
-    await clock.advanceUntil(elector.start());
-    await clock.advanceUntil(() => elector.term);
+    await lead('one');
     expect([lost.hits, elected, nodes().length]).toEqual([1, ['one 1'], 1]);
   });
 

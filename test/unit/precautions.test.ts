@@ -6,12 +6,14 @@ import type { Term } from '../../src/election/term/term.js';
 import { NodeLostError, SessionClosedError, SessionExpiredError } from '../../src/errors.js';
 import { LockNode } from '../../src/lease/own-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { ignore } from '../../src/platform/async/promises.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { joinQueue } from '../../src/queue/join-queue.js';
 import { Session } from '../../src/session/session.js';
-import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
+import { nextEvent, recordEvents } from '../../src/testing/index.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { aborted } from '../support/events.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
@@ -20,18 +22,10 @@ import { startFakeServer } from '../support/wire/start-fake-server.js';
 const SESSION_TIMEOUT_MS = 6000;
 const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 const UUID = '01234567-89ab-4def-8123-456789abcdef';
-const ignore = () => undefined;
 
 async function startServer() {
-  const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
-  onTestFinished(() => server.stop());
-  const open = async () => {
-    const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment: clock.environment };
-    const session = await Session.connect(server.connectString, options);
-    onTestFinished(() => clock.advanceUntil(session.close()));
-    return session;
-  };
+  const { clock, server, open: openWith } = await startWithTestClock();
+  const open = () => openWith({ sessionTimeoutMs: SESSION_TIMEOUT_MS });
   const join = async (session: Session, options: LeaderElectorOptions = {}) => {
     const elector = new LeaderElector(session, '/election', options);
     onTestFinished(() => clock.advanceUntil(elector.stop()));
@@ -153,6 +147,11 @@ describe('a leader whose node the servers have given away', () => {
 });
 
 describe('a token', () => {
+  const expectRising = ([one, two, three]: readonly bigint[]) => {
+    expect(two).toBeGreaterThan(one as bigint);
+    expect(three).toBeGreaterThan(two as bigint);
+  };
+
   it('rises from hold to hold, also when the lock was deleted in between', async () => {
     const { clock, open } = await startServer();
     const session = await open();
@@ -163,8 +162,7 @@ describe('a token', () => {
       await clock.advanceUntil(hold.release());
       await session.remove('/lock');
     }
-    expect(tokens[1]).toBeGreaterThan(tokens[0] as bigint);
-    expect(tokens[2]).toBeGreaterThan(tokens[1] as bigint);
+    expectRising(tokens);
   });
 
   it('rises from term to term, also when the election was deleted in between', async () => {
@@ -177,8 +175,7 @@ describe('a token', () => {
       await clock.advanceUntil(elector.stop());
       await session.remove('/election');
     }
-    expect(tokens[1]).toBeGreaterThan(tokens[0] as bigint);
-    expect(tokens[2]).toBeGreaterThan(tokens[1] as bigint);
+    expectRising(tokens);
   });
 });
 

@@ -1,12 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LeaderElector } from '../../src/election/leader-elector.js';
-import { parseRecord } from '../../src/election/record/election-record.js';
 import { takeoverParts } from '../../src/election/term/claim-and-release-writes.js';
-import type { Term } from '../../src/election/term/term.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { NodeWithHeartbeat } from '../../src/lease/node-with-heartbeat.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
+import { startElection } from '../support/conclave/elections-in-test-time.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -25,31 +23,6 @@ async function setUpNode() {
   const node = NodeWithHeartbeat.of(session, OWN, HEARTBEAT_PATH);
   const version = async () => (await clock.advanceUntil(session.exists(HEARTBEAT_PATH)))?.version;
   return { clock, server, session, node, version };
-}
-
-async function setUpLeader() {
-  const { clock, server, open } = await startWithTestClock();
-  const elector = new LeaderElector(await open(TIMES), PATH);
-  onTestFinished(() => clock.advanceUntil(elector.stop()));
-  await clock.advanceUntil(elector.start());
-  const term = (await clock.advanceUntil(() => elector.term as Term)) as Term;
-  return { clock, server, other: await open(TIMES), term };
-}
-
-/** Starts a leader, and two candidates behind it. The result has the second of the two. */
-async function setUpQueue() {
-  const { clock, server, open } = await startWithTestClock();
-  const join = async () => {
-    const elector = new LeaderElector(await open(TIMES), PATH);
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await clock.advanceUntil(elector.start());
-    return elector;
-  };
-  const leader = await join();
-  await clock.advanceUntil(() => leader.term);
-  await join();
-  const candidate = await join();
-  return { clock, server, operator: await open(TIMES), candidate };
 }
 
 describe('the lease of a candidate with a heartbeat node', () => {
@@ -113,12 +86,20 @@ describe('the lease of a candidate with a heartbeat node', () => {
   });
 });
 
+/** A leader, and two candidates behind it. */
+async function setUpQueue() {
+  const election = await startElection(PATH, TIMES);
+  const leader = await election.lead('leader');
+  const [middle, candidate] = [await election.join('middle'), await election.join('last')];
+  return { ...election, leader, middle, candidate, operator: await election.open(TIMES) };
+}
+
 describe('the record that a candidate reads before it knows that its turn has come', () => {
   it('is read anew when a lease has been waited out: one that was mended meanwhile is waited for and claimed', async () => {
-    const { clock, server, operator, candidate } = await setUpQueue();
+    const { clock, server, atServer, leader, middle, operator, candidate } = await setUpQueue();
     const record = server.data(PATH) as Buffer;
     await clock.advanceUntil(operator.setData(PATH, Buffer.from('unreadable')));
-    for (const session of server.sessions().slice(0, 2)) session.expire(); // The sessions of the two candidates ahead.
+    for (const each of [leader, middle]) atServer(each).expire();
     await clock.advance(DELAY_MS - 10);
     await clock.advanceUntil(operator.setData(PATH, record));
     await clock.advance(DELAY_MS);
@@ -128,13 +109,13 @@ describe('the record that a candidate reads before it knows that its turn has co
   });
 
   it('is heard of no more when the candidate stops meanwhile', async () => {
-    const { clock, server, candidate } = await setUpQueue();
+    const { clock, server, atServer, middle, candidate } = await setUpQueue();
     await clock.advance(2 * TIMES.leaseMs); // From now on the candidate looks at the leader's heartbeat node.
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     onTestFinished(() => void process.off('unhandledRejection', unhandled));
     const late = server.delay(100, { only: 'getData', path: PATH });
-    server.sessions()[1]?.expire(); // The session of the candidate between the two.
+    atServer(middle).expire();
     await clock.advanceUntil(() => late.hits === 1);
     await clock.advanceUntil(candidate.stop());
     expect(unhandled).not.toHaveBeenCalled();
@@ -143,17 +124,15 @@ describe('the record that a candidate reads before it knows that its turn has co
 
 describe('what a claim by takeover deletes', () => {
   it('stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen', async () => {
-    const { clock, server, other, term } = await setUpLeader();
+    const { clock, server, open, lead, nodeOf, pathOf } = await startElection(PATH, TIMES);
+    const [leader, other] = [await lead('leader'), await open(TIMES)];
     await clock.advance(10_000);
-    const record = parseRecord(server.data(PATH) as Buffer, 1);
-    if (record.state !== 'held') throw new Error('it is led');
-    const node = `${PATH}/${record.node}`;
-    const heartbeatVersion = (await clock.advanceUntil(other.exists(heartbeatPathOf(node))))
-      ?.version as number;
+    const [node, path] = [nodeOf(leader), pathOf(leader)];
+    const heartbeat = await clock.advanceUntil(other.exists(heartbeatPathOf(path)));
     await clock.advance(BEAT_MS);
-    const claiming = other.commit(takeoverParts(PATH, record.node, { version: heartbeatVersion }));
+    const claiming = other.commit(takeoverParts(PATH, node, { version: heartbeat?.version as number }));
     await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(BadVersionError);
-    expect(server.paths(PATH)).toContain(node);
-    expect(term.isHeld()).toBe(true);
+    expect(server.paths(PATH)).toContain(path);
+    expect(leader.term?.isHeld()).toBe(true);
   });
 });

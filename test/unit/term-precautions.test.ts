@@ -1,34 +1,23 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { LeaderElector } from '../../src/election/leader-elector.js';
+import { describe, expect, it, vi } from 'vitest';
 import { BadVersionError, type DemotionReason } from '../../src/errors.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
 import { NodeWithHeartbeat, RecordLostError } from '../../src/lease/node-with-heartbeat.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
-import type { Session } from '../../src/session/session.js';
-import { candidateNodes } from '../support/conclave/electors.js';
-import { sessionAt, startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+import { startElection } from '../support/conclave/elections-in-test-time.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 const BEAT_MS = TIMES.leaseMs / 4;
 const UNREADABLE = Buffer.from('x');
 
-/** Starts an election whose candidates have sessions of their own. They are in the order in which they join. */
+/** An election with a leader, and another client. */
 async function setUp() {
-  const { clock, server, open } = await startWithTestClock();
-  const elected: string[] = [];
+  const election = await startElection(PATH, TIMES);
+  const first = await election.lead('A');
   const ends: DemotionReason[] = [];
-  const join = async (id: string, options: LeaderElectorOptions = {}, given?: Session) => {
-    const elector = new LeaderElector(given ?? (await open(TIMES)), PATH, { ...options, id });
-    elector.on('elected', () => elected.push(id)).on('demoted', (_, reason) => ends.push(reason));
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await clock.advanceUntil(elector.start());
-    return elector;
-  };
-  const first = await join('A');
-  await clock.advanceUntil(() => first.term);
-  return { clock, server, open, join, first, elected, ends, stranger: await open(TIMES) };
+  first.on('demoted', (_, reason) => ends.push(reason));
+  return { ...election, first, ends, stranger: await election.open(TIMES) };
 }
 
 describe('the lease of a term', () => {
@@ -116,23 +105,23 @@ describe('a leader whose record another client overwrites', () => {
     await clock.advance(3 * TIMES.sessionTimeoutMs);
     await clock.advanceUntil(stranger.setData(PATH, UNREADABLE));
     await clock.advance(takeoverDelayMs(TIMES.leaseMs) - 1);
-    expect(elected).toEqual(['A']);
+    expect(elected).toEqual(['A 1']);
     await clock.advance(BEAT_MS + 100);
-    expect(elected).toEqual(['A', 'B']);
+    expect(elected).toEqual(['A 1', expect.stringMatching(/^B /)]);
   });
 });
 
 describe('after a leader that was chosen out of turn', () => {
   it('the next in line takes over, and not a candidate behind the leader', async () => {
     for (let run = 0; run < 4; run++) {
-      const { clock, server, join, first, elected } = await setUp();
+      const { clock, join, first, elected, atServer } = await setUp();
       await join('B', { priority: 5 });
       const preferred = await join('C', { priority: 10 });
       await clock.advanceUntil(first.resign()); // It joins again behind C.
       await clock.advance(3 * TIMES.sessionTimeoutMs + 100 * run);
-      sessionAt(server, preferred.session).partition();
+      atServer(preferred).partition();
       await clock.advance(2 * takeoverDelayMs(TIMES.leaseMs));
-      expect(elected).toEqual(['A', 'C', 'B']);
+      expect(elected).toEqual(['A 1', 'C 2', 'B 3']);
     }
   });
 
@@ -148,18 +137,18 @@ describe('after a leader that was chosen out of turn', () => {
 
 describe('a candidate', () => {
   it('that was handed a term begins none if the record is overwritten before its first proof', async () => {
-    const { clock, server, join, first, stranger, elected } = await setUp();
+    const { clock, server, join, first, stranger, elected, atServer } = await setUp();
     const second = await join('B');
     await clock.advance(3 * TIMES.sessionTimeoutMs);
-    const target = { session: sessionAt(server, second.session), path: PATH, times: 1 };
+    const target = { session: atServer(second), path: PATH, times: 1 };
     server.delay(100, { ...target, only: 'getData' }); // It is carried out before, and shows the handover.
     await clock.advanceUntil(first.stop());
     await clock.advance(50);
     await clock.advanceUntil(stranger.setData(PATH, UNREADABLE));
     await clock.advance(takeoverDelayMs(TIMES.leaseMs));
-    expect([elected, second.state.name]).toEqual([['A'], 'claiming']);
+    expect([elected, second.state.name]).toEqual([['A 1'], 'claiming']);
     await clock.advance(200);
-    expect(elected).toEqual(['A', 'B']);
+    expect(elected).toEqual(['A 1', expect.stringMatching(/^B /)]);
   });
 
   it('that waits sends no heartbeats', async () => {
@@ -173,38 +162,30 @@ describe('a candidate', () => {
   });
 
   it('with a short lease waits out the longest one that it has seen when the whole election is deleted', async () => {
-    const { clock, server, open } = await startWithTestClock();
-    const [leading, waiting, operator] = [
-      await open({ sessionTimeoutMs: 12_000, leaseMs: 4000 }),
-      await open({ sessionTimeoutMs: 12_000, leaseMs: 500 }),
-      await open(),
-    ];
-    const [leader, next] = [leading, waiting].map((session) => new LeaderElector(session, PATH)) as [
-      LeaderElector,
-      LeaderElector,
-    ];
-    onTestFinished(() => clock.advanceUntil(Promise.all([leader.stop(), next.stop()]).then(() => undefined)));
-    await clock.advanceUntil(leader.start());
-    const term = await clock.advanceUntil(() => leader.term);
-    await clock.advanceUntil(next.start());
+    const { clock, lead, join, leads, atServer, pathOf, open } = await startElection(PATH, {
+      sessionTimeoutMs: 12_000,
+    });
+    const leader = await lead('leader', {}, { leaseMs: 4000 });
+    const { term } = leader;
+    const next = await join('next', {}, { leaseMs: 500 });
+    const operator = await open();
     await clock.advance(10_000);
-    sessionAt(server, leading).partition();
-    const nodes = await clock.advanceUntil(candidateNodes(operator, PATH));
-    const all = nodes.flatMap((node) => [`${PATH}/${node}`, heartbeatPathOf(`${PATH}/${node}`)]);
+    const nodes = [leader, next].map(pathOf).flatMap((each) => [each, heartbeatPathOf(each)]);
+    atServer(leader).partition();
     await clock.advanceUntil(
-      operator.commit([...all, PATH].map((path) => ({ kind: 'delete' as const, path }))),
+      operator.commit([...nodes, PATH].map((path) => ({ kind: 'delete' as const, path }))),
     );
-    await clock.advanceUntil(() => next.term);
+    await leads(next);
     expect(term?.isHeld()).toBe(false);
   });
 
   it('whose connection ends again and again while it waits out a lease goes on with its wait', async () => {
-    const { clock, server, join, stranger, elected } = await setUp();
+    const { clock, join, stranger, elected, atServer } = await setUp();
     const second = await join('B');
     await clock.advance(TIMES.sessionTimeoutMs);
     await clock.advanceUntil(stranger.setData(PATH, UNREADABLE));
     for (let ms = 0; ms < 2500; ms += 50) {
-      sessionAt(server, second.session).dropConnection();
+      atServer(second).dropConnection();
       await clock.advance(50);
     }
     await clock.advance(takeoverDelayMs(TIMES.leaseMs) + TIMES.sessionTimeoutMs);

@@ -5,7 +5,7 @@ import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { deferred, ignore } from '../../../src/platform/async/promises.js';
-import type { Session } from '../../../src/session/session.js';
+import { startElection } from '../../support/conclave/elections-in-test-time.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 
@@ -14,7 +14,6 @@ const WAIT_MS = 60_000;
 
 /** A leader whose successor prepares until the test lets it go, unless options say otherwise. */
 async function setUp(leaderOptions: LeaderElectorOptions = {}, nextOptions?: LeaderElectorOptions) {
-  const { clock, server, open } = await startWithTestClock();
   const warnings: object[] = [];
   const logger = {
     ...SILENT,
@@ -25,24 +24,18 @@ async function setUp(leaderOptions: LeaderElectorOptions = {}, nextOptions?: Lea
   const loaded = deferred<undefined>();
   const waiting = { prepare: () => loaded.promise, lead: (term: Term) => term.ended };
   const errors: Error[] = [];
-  const join = async (id: string, options: LeaderElectorOptions = {}, session?: Session) => {
-    const elector = new LeaderElector(session ?? (await clock.advanceUntil(open())), PATH, {
-      id,
-      logger,
-      ...options,
-    });
+  const election = await startElection(PATH);
+  const { clock } = election;
+  const join = async (id: string, options: LeaderElectorOptions = {}) => {
+    const elector = await election.join(id, { logger, ...options });
     elector.on('error', (error) => void errors.push(error));
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await clock.advanceUntil(elector.start());
     return elector;
   };
   const leader = await join('leader', { waitForPreparedMs: WAIT_MS, ...leaderOptions });
-  await clock.advanceUntil(() => leader.isLeader);
+  const term = await election.leads(leader);
   const next = await join('next', nextOptions ?? waiting);
   await clock.advance(1000);
-  const term = leader.term as Term;
-  const leads = (elector: LeaderElector) => clock.advanceUntil(() => elector.isLeader);
-  return { clock, server, open, join, leader, next, term, warnings, errors, loaded, waiting, leads };
+  return { ...election, join, leader, next, term, warnings, errors, loaded, waiting };
 }
 
 type World = Awaited<ReturnType<typeof setUp>>;
@@ -211,10 +204,10 @@ describe('a leader that waits for its successor to be prepared', () => {
 });
 
 describe('a supervisor that waits for its successor to be prepared', () => {
-  async function supervise(waitForPreparedMs: number) {
+  async function supervise() {
     const { clock, server, open } = await startWithTestClock();
     const supervisor = new ElectionSupervisor({
-      ...{ connect: server.connectString, path: PATH, waitForPreparedMs, logger: SILENT },
+      ...{ connect: server.connectString, path: PATH, waitForPreparedMs: WAIT_MS, logger: SILENT },
       session: { environment: clock.environment },
     });
     const errors: Error[] = [];
@@ -233,7 +226,7 @@ describe('a supervisor that waits for its successor to be prepared', () => {
   }
 
   it('goes on leading, and is live and leading, until it stops', async () => {
-    const { clock, supervisor, next, loaded, term, errors } = await supervise(WAIT_MS);
+    const { clock, supervisor, next, loaded, term, errors } = await supervise();
     const stopped = supervisor.stop();
     await clock.advance(30_000);
     expect(term.isHeld()).toBe(true);
@@ -244,18 +237,11 @@ describe('a supervisor that waits for its successor to be prepared', () => {
     expect(errors).toEqual([]);
   });
 
-  it('ends its term at once without the option', async () => {
-    const { clock, supervisor, term } = await supervise(0);
-    const stopped = supervisor.stop();
-    expect(term.signal.aborted).toBe(true);
-    await clock.advanceUntil(stopped);
-  });
-
   it.each([
     ['exits when the successor is prepared', 1000, 0, ''],
     ['gives up at the deadline', 8000, 124, 'the candidate that leads next still prepares'],
   ] as const)('%s, after a signal', async (_, ms, code, message) => {
-    const { clock, supervisor, loaded, term } = await supervise(WAIT_MS);
+    const { clock, supervisor, loaded, term } = await supervise();
     const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as never);
     const printed = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
     onTestFinished(() => {

@@ -8,9 +8,12 @@ import { deferred } from '../../../src/platform/async/promises.js';
 import type { AccessEntry } from '../../../src/session/protocol/acl.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../../../src/testing/index.js';
+import { startElection } from '../../support/conclave/elections-in-test-time.js';
+import { candidateNodes } from '../../support/conclave/electors.js';
 import { A_WHILE_MS, TIMES } from '../../support/conclave/group-members.js';
 import { eventAfter } from '../../support/events.js';
-import { sessionAt, startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { SILENT } from '../../support/silent-logger.mjs';
 
 const PATH = '/elections/scheduler';
 const ALL_BUT_READ: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 2 | 4 | 8 | 16 };
@@ -78,9 +81,7 @@ it('an elector whose node is deleted as soon as it has one joins more and more r
   let joins = 0;
   elector.on('waiting', async () => {
     joins++;
-    const [, own] = await first
-      .getChildren(PATH)
-      .then((nodes) => nodes.filter((node) => node.includes('-lock-')).sort(bySequence));
+    const [, own] = await candidateNodes(first, PATH);
     if (own !== undefined) await first.remove(`${PATH}/${own}`);
   });
   await clock.advanceUntil(elector.start());
@@ -95,12 +96,8 @@ describe('work that blocks the event loop past the lease', () => {
     const { clock, server, first, electing } = await setUp();
     const go = deferred();
     const warned: unknown[][] = [];
-    const ignore = () => undefined;
     const { elector, errors } = electing(first, {
-      logger: {
-        ...{ debug: ignore, info: ignore, error: ignore },
-        warn: (...line: unknown[]) => void warned.push(line),
-      },
+      logger: { ...SILENT, warn: (...line: unknown[]) => void warned.push(line) },
       lead: async (term) => {
         await go.promise;
         if (term.number === 1) clock.jump(blockedMs);
@@ -174,16 +171,8 @@ describe('work that goes on after its term has ended', () => {
     const work = deferred();
     const { elector, errors } = electing(first, { lead: () => work.promise, ...options });
     await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
-    return {
-      clock,
-      server,
-      operator: await clock.advanceUntil(open()),
-      elector,
-      errors,
-      exit,
-      work,
-      leaseMs: first.leaseMs,
-    };
+    const operator = await clock.advanceUntil(open());
+    return { clock, server, operator, elector, errors, exit, work, leaseMs: first.leaseMs };
   }
 
   it('ends the process by onOverrun when the lease is over, and not when the grace of a revocation is', async () => {
@@ -220,10 +209,14 @@ describe('work that goes on after its term has ended', () => {
 });
 
 describe("a term's `ended`", () => {
+  async function leading() {
+    const { clock, leads, join } = await startElection(PATH);
+    const elector = await join('leader');
+    return { clock, elector, term: await leads(elector) };
+  }
+
   it('resolves when the term has ended, after the abort of its signal, and never rejects', async () => {
-    const { clock, first, electing } = await setUp();
-    const { elector } = electing(first);
-    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
+    const { clock, elector, term } = await leading();
     const steps: string[] = [];
     const before = term.ended.then(() => steps.push('ended'));
     expect(term.ended).toBe(term.ended);
@@ -237,46 +230,35 @@ describe("a term's `ended`", () => {
   });
 
   it('resolves at once when it is asked for after the end', async () => {
-    const { clock, first, electing } = await setUp();
-    const { elector } = electing(first);
-    const [term] = await clock.advanceUntil(eventAfter<[Term]>(elector, 'elected', () => elector.start()));
+    const { clock, elector, term } = await leading();
     await clock.advanceUntil(elector.stop());
     await expect(term.ended).resolves.toBeUndefined();
   });
 });
 
-function bySequence(a: string, b: string): number {
-  return Number(a.slice(-10)) - Number(b.slice(-10));
-}
-
 type Line = Record<string, unknown> & { readonly message: string };
 
-/** Starts candidates on a clock that only the test moves, and records what each of them logs at `info`. */
-async function startElection() {
-  const { clock, server, open } = await startWithTestClock();
-  const logger = () => {
-    const lines: Line[] = [];
-    const ignore = () => undefined;
-    const info = (details: object, message: string) => void lines.push({ ...details, message });
-    return { lines, logger: { debug: ignore, info, warn: ignore, error: ignore } };
-  };
+function recordingLogger() {
+  const lines: Line[] = [];
+  const info = (details: object, message: string) => void lines.push({ ...details, message });
+  return { lines, logger: { ...SILENT, info } };
+}
+
+/** Starts an election that records what each candidate logs at `info`. */
+async function startLoggedElection() {
+  const election = await startElection(PATH, TIMES);
   const join = async (id: string) => {
-    const session = await open(TIMES);
-    const { lines, logger: given } = logger();
-    const elector = new LeaderElector(session, PATH, { id, logger: given });
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await clock.advanceUntil(elector.start());
-    const atServer = sessionAt(server, session);
-    return { elector, lines, session, atServer };
+    const { lines, logger } = recordingLogger();
+    return { elector: await election.join(id, { logger }), lines };
   };
-  return { clock, server, join, logger };
+  return { ...election, join };
 }
 
 const messages = (lines: readonly Line[]) => lines.map(({ message }) => message);
 
 describe('what is logged of an elector', () => {
   it('is a line for each transition, with who and where, the term and its token, and none for a heartbeat', async () => {
-    const { clock, join } = await startElection();
+    const { clock, join } = await startLoggedElection();
     const first = await join('a');
     const second = await join('b');
     await clock.advance(A_WHILE_MS);
@@ -303,12 +285,12 @@ describe('what is logged of an elector', () => {
   });
 
   it('says how long a leader was silent, and how long the failover took', async () => {
-    const { clock, join } = await startElection();
+    const { clock, join, atServer } = await startLoggedElection();
     const first = await join('a');
     const second = await join('b');
     await clock.advance(A_WHILE_MS);
     const elected = nextEvent(second.elector, 'elected');
-    first.atServer.partition();
+    atServer(first.elector).partition();
     await clock.advanceUntil(elected);
     expect(messages(second.lines)).toEqual([
       'waiting',
@@ -319,16 +301,15 @@ describe('what is logged of an elector', () => {
     expect(takeover).toMatchObject({ election: PATH, id: 'b', term: 1, formerLeader: 'a' });
     expect(led).toMatchObject({ term: 2, reason: 'failover', failoverMs: takeover?.silentMs });
     expect(led?.failoverMs).toBeGreaterThan(TIMES.leaseMs);
-    first.atServer.heal();
   });
 });
 
 describe('what is logged of a supervisor', () => {
   it('is a line for each transition of its sessions, its elector and itself', async () => {
-    const { clock, server, logger } = await startElection();
-    const { lines, logger: given } = logger();
+    const { clock, server } = await startWithTestClock();
+    const { lines, logger } = recordingLogger();
     const supervisor = new ElectionSupervisor({
-      ...{ connect: server.connectString, path: PATH, id: 'a', logger: given },
+      ...{ connect: server.connectString, path: PATH, id: 'a', logger },
       session: { ...TIMES, environment: clock.environment },
       cleanup: () => undefined,
     });

@@ -1,10 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
-import { LeaderElector } from '../../../src/election/leader-elector.js';
+import type { LeaderElector } from '../../../src/election/leader-elector.js';
 import { LostTermBackoff } from '../../../src/election/lost-term-backoff.js';
-import { parseRecord } from '../../../src/election/record/election-record.js';
 import type { DemotionReason } from '../../../src/errors.js';
-import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
+import type { SessionOptions } from '../../../src/session/session-options.js';
+import { TestClock } from '../../../src/testing/index.js';
+import { startElection } from '../../support/conclave/elections-in-test-time.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 
@@ -105,23 +106,16 @@ describe('a candidate whose terms were lost by the network or another client', (
   });
 });
 
-/**
- * Starts this many candidates in virtual time, each with a session of its own. `terms` is the number of terms so far, with those
- * that the application never heard of.
- */
+/** Starts this many candidates. `terms` is the number of terms so far, with those that the application never heard of. */
 async function campaign(candidates: number, { leaseMs, commitMs }: { leaseMs: number; commitMs: number }) {
-  const { clock, server, open } = await startWithTestClock();
+  const { clock, server, make, record } = await startElection(PATH, { leaseMs });
   for (const only of ['create', 'multi', 'delete', 'setData'] as const) server.delay(commitMs, { only });
   const electors: LeaderElector[] = [];
-  for (let index = 0; index < candidates; index++) {
-    const elector = new LeaderElector(await clock.advanceUntil(open({ leaseMs })), PATH);
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    electors.push(elector);
-  }
+  for (let index = 0; index < candidates; index++) electors.push(await make(`${index}`));
   for (const elector of electors) await clock.advanceUntil(elector.start());
   const terms = () => {
-    const record = parseRecord(server.data(PATH) as Buffer, 0);
-    return 'term' in record ? record.term : 0;
+    const read = record();
+    return 'term' in read ? read.term : 0;
   };
   return { clock, server, electors, terms };
 }
@@ -160,17 +154,18 @@ describe('an election whose leases replies can not keep', () => {
 });
 
 describe('a supervisor', () => {
-  it('with default options leads again within 10 s when its server restarts three times, each time soon after it was elected', async () => {
-    const clock = new TestClock();
-    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
-    onTestFinished(() => server.stop());
+  async function setUpSupervisor(session: SessionOptions = {}, random?: () => number) {
+    const { clock, server } = await startWithTestClock();
     const supervisor = new ElectionSupervisor({
-      connect: server.connectString,
-      path: PATH,
-      session: { environment: clock.environment },
-      logger: SILENT,
+      ...{ connect: server.connectString, path: PATH, logger: SILENT },
+      session: { ...session, environment: { ...clock.environment, ...(random && { random }) } },
     });
     onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    return { clock, server, supervisor };
+  }
+
+  it('with default options leads again within 10 s when its server restarts three times, each time soon after it was elected', async () => {
+    const { clock, server, supervisor } = await setUpSupervisor();
     const reasons: string[] = [];
     supervisor.on('demoted', (_, reason) => void reasons.push(reason));
     await clock.advanceUntil(supervisor.start());
@@ -187,17 +182,8 @@ describe('a supervisor', () => {
   });
 
   it('that stays out of the election says so in its health', async () => {
-    const clock = new TestClock();
-    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
-    onTestFinished(() => server.stop());
+    const { clock, server, supervisor } = await setUpSupervisor({ leaseMs: 500 }, () => 0);
     server.delay(400, { only: 'multi' });
-    const supervisor = new ElectionSupervisor({
-      connect: server.connectString,
-      path: PATH,
-      session: { leaseMs: 500, environment: { ...clock.environment, random: () => 0 } },
-      logger: SILENT,
-    });
-    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
     const electedAt: number[] = [];
     supervisor.on('elected', () => void electedAt.push(clock.now()));
     await clock.advanceUntil(supervisor.start());

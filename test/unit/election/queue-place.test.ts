@@ -1,15 +1,12 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
-import { LeaderElector } from '../../../src/election/leader-elector.js';
-import { parseRecord } from '../../../src/election/record/election-record.js';
+import { describe, expect, it, vi } from 'vitest';
+import type { LeaderElector } from '../../../src/election/leader-elector.js';
 import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
 import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
-import type { SessionOptions } from '../../../src/session/session-options.js';
+import { startElection } from '../../support/conclave/elections-in-test-time.js';
 import { nextEvent } from '../../support/events.js';
-import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 
 const PATH = '/election';
@@ -18,240 +15,187 @@ const SESSION_TIMEOUT_MS = 10_000; // No takeover here waits for the end of a se
 const DELAY_MS = takeoverDelayMs(LEASE_MS);
 const POLL_MS = LEASE_MS / 4;
 
-/** A candidate with a session of its own. */
-interface Candidate {
-  readonly elector: LeaderElector;
-  /** The path of its node. */
-  readonly node: string;
-  silence(): void;
-  /** Lets the servers hear from it again. */
-  heal(): void;
-}
-
 async function setUp() {
-  const { clock, server, open } = await startWithTestClock();
-  const join = async (
-    options: LeaderElectorOptions = {},
-    session: SessionOptions = {},
-  ): Promise<Candidate> => {
-    const times = { sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs: LEASE_MS };
-    const elector = new LeaderElector(await open({ ...times, ...session }), PATH, options);
-    onTestFinished(async () => {
-      server.clearFaults();
-      server.heal();
-      for (const each of server.sessions()) each.heal();
-      await clock.advanceUntil(elector.stop());
-    });
-    const before = new Set(server.paths(PATH));
-    await clock.advanceUntil(elector.start());
-    const node = server.paths(PATH).find((path) => path.includes('-lock-') && !before.has(path)) as string;
-    const atServer = server.sessionOf(node);
-    return { elector, node, silence: () => atServer?.partition(), heal: () => atServer?.heal() };
-  };
-  const leading = async ({ elector }: Candidate): Promise<Term> => {
-    await clock.advanceUntil(() => elector.term);
-    return elector.term as Term;
-  };
+  const election = await startElection(PATH, { sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs: LEASE_MS });
+  const { clock } = election;
   /** Measures how long the candidate takes until it leads. */
-  const untilLeading = async (candidate: Candidate) => {
+  const untilLeading = async (candidate: LeaderElector) => {
     const beganAt = clock.now();
-    const term = await leading(candidate);
+    const term = await election.leads(candidate);
     return { term, tookMs: clock.now() - beganAt };
   };
-  const record = () => parseRecord(server.data(PATH) as Buffer, 1);
-  return { clock, server, open, join, leading, untilLeading, record };
+  const silence = (candidate: LeaderElector) => election.atServer(candidate).partition();
+  return { ...election, untilLeading, silence };
 }
 
 describe('a leader that is silent for longer than its lease', () => {
   it('is replaced by the next in line, with a token of its own, when the lease is surely over', async () => {
-    const { clock, server, join, leading, untilLeading, record } = await setUp();
-    const [first, next] = [await join(), await join()];
-    const former = await leading(first);
+    const { clock, server, join, leads, untilLeading, record, nodeOf, pathOf, silence } = await setUp();
+    const [first, next] = [await join('first'), await join('next')];
+    const former = await leads(first);
+    const path = pathOf(first);
     await clock.advance(10_000);
-    const demoted = nextEvent<[Term, DemotionReason]>(first.elector, 'demoted');
-    first.silence();
+    const demoted = nextEvent<[Term, DemotionReason]>(first, 'demoted');
+    silence(first);
     const { term, tookMs } = await untilLeading(next);
     expect(tookMs).toBeGreaterThan(DELAY_MS - POLL_MS - 10);
     expect(tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
     expect([term.number, term.token > former.token]).toEqual([2, true]);
     expect(former.isHeld()).toBe(false);
-    expect(record()).toMatchObject({ state: 'held', term: 2, node: next.node.slice(10) });
-    expect(server.paths(PATH)).not.toContain(first.node);
-    expect(server.paths(PATH)).not.toContain(heartbeatPathOf(first.node));
+    expect(record()).toMatchObject({ state: 'held', term: 2, node: nodeOf(next) });
+    expect(server.paths(PATH)).not.toContain(path);
+    expect(server.paths(PATH)).not.toContain(heartbeatPathOf(path));
     expect((await clock.advanceUntil(demoted))[1]).toBe('lease-expired');
   });
 
-  it('joins again at the end of the queue when it is heard of again: its session lives', async () => {
-    const { clock, server, join, leading } = await setUp();
-    const [first, next] = [await join(), await join()];
-    await leading(first);
-    await clock.advance(10_000);
-    const session = server.sessionOf(first.node);
-    session?.partition();
-    await leading(next);
-    session?.heal();
-    await clock.advanceUntil(() => first.elector.state.name === 'waiting');
-    expect(first.elector.session.state.name).toBe('connected');
-    expect(session?.isAlive).toBe(true);
-  });
-
   it('is replaced later where takeoverDelayMs is longer', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const [first, next] = [await join(), await join({ takeoverDelayMs: 7000 })];
-    await leading(first);
+    const { clock, lead, join, untilLeading, silence } = await setUp();
+    const [first, next] = [await lead('first'), await join('next', { takeoverDelayMs: 7000 })];
     await clock.advance(10_000);
-    first.silence();
+    silence(first);
     const { tookMs } = await untilLeading(next);
     expect(tookMs).toBeGreaterThan(7000 - POLL_MS - 10);
     expect(tookMs).toBeLessThan(7000 + POLL_MS + 10);
   });
 
   it('is replaced as soon while other clients ask it to step down', async () => {
-    const { clock, open, join, leading, untilLeading } = await setUp();
-    const [first, next] = [await join(), await join()];
-    await leading(first);
+    const { clock, lead, open, join, untilLeading, silence } = await setUp();
+    const [first, next] = [await lead('first'), await join('next')];
     await clock.advance(10_000);
     const other = await open();
-    first.silence();
+    silence(first);
     const timer = clock.environment.clock;
     const revoke = () => {
       void revokeLeader(other, PATH, { graceMs: 10_000 }).catch(() => undefined);
-      if (next.elector.term === undefined) timer.after(100, revoke);
+      if (next.term === undefined) timer.after(100, revoke);
     };
     revoke();
     const { tookMs } = await untilLeading(next);
     expect(tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
   });
 
-  it('is replaced by the third in line, a delay later, if the next one is silent too', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const [first, second, third] = [await join(), await join(), await join()];
-    await leading(first);
-    await clock.advance(10_000);
-    first.silence();
-    second.silence();
-    const { tookMs } = await untilLeading(third);
+  it('is replaced by the third in line a delay later, if the next one is silent too, also if it was further behind when it joined', async () => {
+    const { clock, lead, join, leads, untilLeading, silence } = await setUp();
+    const first = await lead('first');
+    const [second, third, fourth] = [await join('second'), await join('third'), await join('fourth')];
+    await clock.advanceUntil(first.resign());
+    await leads(second);
+    await clock.advance(60_000); // The fourth asks only now and then whether it has become the third.
+    silence(second);
+    silence(third);
+    const { tookMs } = await untilLeading(fourth);
     expect(tookMs).toBeGreaterThan(2 * DELAY_MS - POLL_MS - 10);
     expect(tookMs).toBeLessThan(2 * DELAY_MS + 2 * POLL_MS + 10);
   });
 
-  it('is replaced by the third in line also if that was further behind when it joined', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const first = await join();
-    await leading(first);
-    const [second, third, fourth] = [await join(), await join(), await join()];
-    await clock.advanceUntil(first.elector.resign());
-    await leading(second);
-    await clock.advance(60_000); // The fourth asks only now and then whether it has become the third.
-    second.silence();
-    third.silence();
-    expect((await untilLeading(fourth)).tookMs).toBeLessThan(2 * DELAY_MS + 2 * POLL_MS + 10);
-  });
-
   it('is replaced by the candidate with the highest priority', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const [first, next] = [await join(), await join()];
-    await leading(first);
-    const preferred = await join({ priority: 7 });
+    const { clock, lead, join, untilLeading, silence } = await setUp();
+    const [first, next] = [await lead('first'), await join('next')];
+    const preferred = await join('preferred', { priority: 7 });
     await clock.advance(30_000); // Its term has lasted: otherwise a candidate that joined in it is passed over.
-    first.silence();
+    silence(first);
     const { tookMs } = await untilLeading(preferred);
     expect(tookMs).toBeLessThan(DELAY_MS + POLL_MS + 50);
-    expect(next.elector.state.name).toBe('waiting');
+    expect(next.state.name).toBe('waiting');
   });
 
   it('is replaced by that one also if it was heard once more before it died, so that the first takeover was refused', async () => {
-    const { clock, server, open, join, leading } = await setUp();
-    const [first, next, operator] = [await join(), await join(), await open()];
-    await leading(first);
-    const preferred = await join({ priority: 7 });
+    const { clock, lead, open, join, leads, pathOf, atServer, silence } = await setUp();
+    const [first, next, operator] = [await lead('first'), await join('next'), await open()];
+    const preferred = await join('preferred', { priority: 7 });
     await clock.advance(60_000);
-    first.silence();
-    const { session } = next.elector;
+    silence(first);
+    const { session } = next;
     const list = session.listChildren.bind(session);
     const lookForPreferred = vi.spyOn(session, 'listChildren').mockImplementationOnce(async (path) => {
-      await operator.setData(first.node.replace(/_c_(.*)-lock-.*/, '_h_$1'), Buffer.alloc(0));
+      await operator.setData(heartbeatPathOf(pathOf(first)), Buffer.alloc(0));
       return await list(path);
     });
     await clock.advanceUntil(() => lookForPreferred.mock.calls.length === 1);
-    server.expireSession((each) => each.id === server.sessionOf(first.node)?.id);
-    await leading(preferred);
-    expect(next.elector.state.name).toBe('waiting');
+    atServer(first).expire();
+    await leads(preferred);
+    expect(next.state.name).toBe('waiting');
   });
 
   it('is replaced also if it was nominated, and the first in the queue waits for it', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const first = await join();
-    await leading(first);
-    const [second, third] = [await join(), await join({ id: 'third' })];
-    await clock.advanceUntil(first.elector.handOver('third'));
-    await leading(third);
+    const { clock, lead, join, leads, untilLeading, silence } = await setUp();
+    const first = await lead('first');
+    const [second, third] = [await join('second'), await join('third')];
+    await clock.advanceUntil(first.handOver('third'));
+    await leads(third);
     await clock.advance(10_000);
-    third.silence();
+    silence(third);
     expect((await untilLeading(second)).tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
   });
 
   it('is replaced also if it waited for long after the end of a leader without a release', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const first = await join();
+    const { clock, join, leads, untilLeading, silence } = await setUp();
+    const first = await join('first');
     // While the second waits, the third sees that it is the next in line, and that the record still names the first.
-    const [second, third] = [await join({ takeoverDelayMs: SESSION_TIMEOUT_MS }), await join()];
-    await leading(first);
+    const [second, third] = [
+      await join('second', { takeoverDelayMs: SESSION_TIMEOUT_MS }),
+      await join('third'),
+    ];
+    await leads(first);
     await clock.advance(10_000);
-    await clock.advanceUntil(first.elector.session.close());
-    await leading(second);
+    await clock.advanceUntil(first.session.close());
+    await leads(second);
     await clock.advance(10_000);
-    second.silence();
+    silence(second);
     expect((await untilLeading(third)).tookMs).toBeLessThan(DELAY_MS + POLL_MS + 10);
   });
 
   it('is not its own successor, though it has the highest priority', async () => {
-    const { clock, join, leading, untilLeading } = await setUp();
-    const first = await join();
-    await leading(first);
-    const [plain, high, middle] = [await join(), await join({ priority: 7 }), await join({ priority: 5 })];
-    await clock.advanceUntil(first.elector.stop());
-    await leading(high);
+    const { clock, lead, join, leads, untilLeading, silence } = await setUp();
+    const first = await lead('first');
+    const [plain, high, middle] = [
+      await join('plain'),
+      await join('high', { priority: 7 }),
+      await join('middle', { priority: 5 }),
+    ];
+    await clock.advanceUntil(first.stop());
+    await leads(high);
     await clock.advance(10_000);
-    high.silence();
+    silence(high);
     expect((await untilLeading(middle)).term.number).toBe(3);
-    expect(plain.elector.state.name).toBe('waiting');
+    expect(plain.state.name).toBe('waiting');
   });
 
   it('is followed by the candidate that it nominated, also when a takeover by that one was refused', async () => {
-    const { clock, server, join, leading } = await setUp();
+    const { clock, lead, server, join, leads, pathOf, atServer, silence } = await setUp();
     let settle: () => void = () => undefined;
     const work = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    const first = await join({ lead: () => work });
-    await leading(first);
-    const [second, third] = [await join(), await join({ id: 'third' })];
+    const first = await lead('first', { lead: () => work });
+    const [second, third] = [await join('second'), await join('third')];
     await clock.advance(10_000);
-    const handedOver = first.elector.handOver('third');
+    const handedOver = first.handOver('third');
     await clock.advance(100);
-    const refusal = server.failWith('BAD_VERSION', { operation: 'multi', path: heartbeatPathOf(first.node) });
-    first.silence();
+    const refusal = server.failWith('BAD_VERSION', {
+      operation: 'multi',
+      path: heartbeatPathOf(pathOf(first)),
+    });
+    silence(first);
     await clock.advance(2 * DELAY_MS + 4 * POLL_MS);
     expect(refusal.hits).toBeGreaterThan(1); // The servers refuse the claims of the next two in line.
     refusal.clear();
-    first.heal();
+    atServer(first).heal();
     await clock.advance(3000);
     settle();
-    expect((await leading(third)).number).toBe(2);
-    expect(second.elector.state.name).toBe('waiting');
+    expect((await leads(third)).number).toBe(2);
+    expect(second.state.name).toBe('waiting');
     await clock.advanceUntil(handedOver);
   });
 
   it('is waited for until its session has ended where the servers do not let others delete it', async () => {
-    const { clock, server, join, leading, untilLeading } = await setUp();
-    const [first, next] = [await join(), await join()];
-    await leading(first);
+    const { clock, lead, server, join, untilLeading, pathOf, silence } = await setUp();
+    const [first, next] = [await lead('first'), await join('next')];
     await clock.advance(10_000);
-    first.silence();
-    const fault = server.failWith('NO_AUTH', { operation: 'multi', path: heartbeatPathOf(first.node) });
+    silence(first);
+    const fault = server.failWith('NO_AUTH', { operation: 'multi', path: heartbeatPathOf(pathOf(first)) });
     await clock.advance(2 * DELAY_MS);
-    expect([fault.hits > 0, next.elector.state.name]).toEqual([true, 'waiting']);
+    expect([fault.hits > 0, next.state.name]).toEqual([true, 'waiting']);
     fault.clear();
     expect((await untilLeading(next)).tookMs).toBeGreaterThan(SESSION_TIMEOUT_MS - 3 * DELAY_MS);
   });
@@ -259,98 +203,66 @@ describe('a leader that is silent for longer than its lease', () => {
 
 describe('a leader that is heard of', () => {
   it('is replaced when its lease is over if its replies come too late: it leads on by no lease', async () => {
-    const { clock, server, join, leading, untilLeading } = await setUp();
-    const [first, next] = [await join(), await join()];
-    const former = await leading(first);
+    const { clock, server, join, leads, untilLeading, pathOf, atServer } = await setUp();
+    const [first, next] = [await join('first'), await join('next')];
+    const former = await leads(first);
     await clock.advance(10_000);
-    const demoted = nextEvent<[Term, DemotionReason]>(first.elector, 'demoted');
-    const session = server.sessionOf(first.node);
-    server.delay(LEASE_MS + POLL_MS, { only: 'multi', path: heartbeatPathOf(first.node) });
-    first.elector.once('demoted', () => server.clearFaults());
+    const demoted = nextEvent<[Term, DemotionReason]>(first, 'demoted');
+    const session = atServer(first);
+    server.delay(LEASE_MS + POLL_MS, { only: 'multi', path: heartbeatPathOf(pathOf(first)) });
+    first.once('demoted', () => server.clearFaults());
     const { term } = await untilLeading(next);
     expect((await demoted)[1]).toBe('lease-expired');
     expect([former.isHeld(), term.number]).toEqual([false, 2]);
-    expect(session?.isAlive).toBe(true);
+    expect(session.isAlive).toBe(true);
   });
 
   it('is not replaced however long it leads, also by leases of 300 ms', async () => {
-    const { clock, join, leading } = await setUp();
+    const { clock, join, leads } = await setUp();
     const short = { leaseMs: 300 };
-    const [first, next] = [await join({}, short), await join({}, short)];
-    const term = await leading(first);
+    const [first, next] = [await join('first', {}, short), await join('next', {}, short)];
+    const term = await leads(first);
     await clock.advance(60_000);
-    expect([term.isHeld(), next.elector.state.name]).toEqual([true, 'waiting']);
+    expect([term.isHeld(), next.state.name]).toEqual([true, 'waiting']);
   });
 
   it('loses its place when its heartbeat node is deleted, and never makes that again', async () => {
-    const { clock, server, open, join, leading } = await setUp();
-    const first = await join();
-    await leading(first);
-    const demoted = nextEvent<[Term, DemotionReason]>(first.elector, 'demoted');
-    await clock.advanceUntil((await open()).remove(heartbeatPathOf(first.node)));
+    const { clock, lead, server, open, pathOf } = await setUp();
+    const first = await lead('first');
+    const path = pathOf(first);
+    const demoted = nextEvent<[Term, DemotionReason]>(first, 'demoted');
+    await clock.advanceUntil((await open()).remove(heartbeatPathOf(path)));
     expect((await clock.advanceUntil(demoted))[1]).toBe('node-deleted');
-    await clock.advanceUntil(() => first.elector.term);
-    expect(server.paths(PATH)).not.toContain(first.node);
-    expect(server.paths(PATH)).not.toContain(heartbeatPathOf(first.node));
-  });
-
-  it('says so when it was superseded before it had looked at the clock', async () => {
-    const { clock, server, open, join, leading } = await setUp();
-    const first = await join();
-    await leading(first);
-    const demoted = nextEvent<[Term, DemotionReason]>(first.elector, 'demoted');
-    // Does what another candidate's claim would do. A real claim can't do it here, because both candidates use the same clock.
-    const other = await open();
-    const paths = [heartbeatPathOf(first.node), first.node];
-    const deletions = paths.map((path) => ({ kind: 'delete', path }) as const);
-    const data = server.data(PATH) as Buffer;
-    await clock.advanceUntil(other.commit([...deletions, { kind: 'set', path: PATH, data }]));
-    expect((await clock.advanceUntil(demoted))[1]).toBe('superseded');
+    await clock.advanceUntil(() => first.term);
+    expect(server.paths(PATH)).not.toContain(path);
+    expect(server.paths(PATH)).not.toContain(heartbeatPathOf(path));
   });
 });
 
 describe('a claim', () => {
-  it('that is not answered leads all the same, and its heartbeats go on', async () => {
-    const { clock, server, join, leading } = await setUp();
-    const before = await join();
-    await leading(before);
-    await clock.advanceUntil(before.elector.stop());
-    const fault = server.swallowReply('multi', { path: PATH });
-    const first = await join();
-    const term = await leading(first);
-    expect([term.number, fault.hits]).toEqual([2, 1]);
-    await clock.advance(3 * LEASE_MS);
-    expect(term.isHeld()).toBe(true);
-    expect(server.paths(PATH)).toContain(heartbeatPathOf(first.node));
-  });
-
   it.each([0, 20])('that is not answered keeps its place, where replies take %i ms', async (replyMs) => {
-    const { clock, server, join, leading } = await setUp();
-    const [first, next] = [await join(), await join()];
-    await leading(first);
+    const { clock, lead, server, join, leads, pathOf } = await setUp();
+    const [first, next] = [await lead('first'), await join('next')];
     await clock.advance(10_000);
     server.delay(replyMs, { only: 'multi' });
     server.swallowReply('multi', { path: PATH, times: 2 }); // The release, and the claim after it.
-    await clock.advanceUntil(first.elector.stop());
-    expect((await leading(next)).number).toBe(2);
-    expect(server.paths(PATH)).toContain(next.node);
+    await clock.advanceUntil(first.stop());
+    expect((await leads(next)).number).toBe(2);
+    expect(server.paths(PATH)).toContain(pathOf(next));
   });
 
   it('that the servers refuse is reported, is not sent again at once over the same record, and is as soon as a newer one is read', async () => {
-    const { clock, server, join, leading, open } = await setUp();
-    const former = await join();
-    await leading(former);
-    await clock.advanceUntil(former.elector.stop());
-    const times = { sessionTimeoutMs: SESSION_TIMEOUT_MS, leaseMs: LEASE_MS };
+    const { clock, server, make, lead, open } = await setUp();
+    const former = await lead('former');
+    await clock.advanceUntil(former.stop());
     const warnings: string[] = [];
     const logger = { ...SILENT, warn: (_: object, message: string) => void warnings.push(message) };
-    const session = await clock.advanceUntil(open({ ...times, logger }));
+    const elector = await make('late', {}, { logger });
+    const { session } = elector;
     const old = await clock.advanceUntil(session.getData(PATH));
-    const writer = await clock.advanceUntil(open());
+    const writer = await open();
     await clock.advanceUntil(writer.setData(PATH, old.data));
     vi.spyOn(session, 'getData').mockResolvedValue(old);
-    const elector = new LeaderElector(session, PATH);
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
     server.resetCounts();
     await clock.advanceUntil(elector.start());
     await clock.advance(POLL_MS - 10);

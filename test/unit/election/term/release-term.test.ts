@@ -1,27 +1,21 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { LeaderElector } from '../../../../src/election/leader-elector.js';
+import { describe, expect, it } from 'vitest';
+import type { LeaderElector } from '../../../../src/election/leader-elector.js';
 import { serializeRecord } from '../../../../src/election/record/election-record.js';
-import type { Claim, Term } from '../../../../src/election/term/term.js';
+import type { Claim } from '../../../../src/election/term/term.js';
 import type { Session } from '../../../../src/session/session.js';
+import { startElection } from '../../../support/conclave/elections-in-test-time.js';
 import { DEAD } from '../../../support/conclave/electors.js';
-import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { writeAtItsVersion } from '../../../support/servers/write-at-its-version.js';
 
 const PATH = '/election';
 const OTHER = serializeRecord({ ...DEAD, term: 7, id: 'other' });
 
-async function start() {
-  const { clock, server, open } = await startWithTestClock();
-  const join = async (session: Session) => {
-    const elector = new LeaderElector(session, PATH);
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await clock.advanceUntil(elector.start());
-    return elector;
-  };
+async function setUp() {
+  const election = await startElection(PATH);
+  const { clock, server } = election;
   const lead = async (): Promise<[LeaderElector, Claim]> => {
-    const elector = await join(await open());
-    const term = await clock.advanceUntil(() => elector.term as Term & { readonly claim: Claim });
-    return [elector, term.claim];
+    const elector = await election.lead('leader');
+    return [elector, elector.claim as Claim];
   };
   /** Writes the record at its version. Meanwhile no session without a connection gets one. */
   const restoreAndClaim = async ({ record }: Claim, operator: Session) => {
@@ -29,12 +23,12 @@ async function start() {
     await clock.advanceUntil(writeAtItsVersion(server, operator, record, OTHER));
     server.admit();
   };
-  return { clock, server, open, join, lead, restoreAndClaim };
+  return { ...election, lead, restoreAndClaim };
 }
 
 describe('a release', () => {
   it('goes out at once over the connection of its claim, without a look at the record', async () => {
-    const { clock, server, lead } = await start();
+    const { clock, server, lead } = await setUp();
     const [elector, { node }] = await lead();
     await clock.advance(100);
     server.resetCounts();
@@ -45,7 +39,7 @@ describe('a release', () => {
   });
 
   it('that is sent over another connection is carried out if the record is still as the claim left it', async () => {
-    const { clock, server, open, lead } = await start();
+    const { clock, server, open, lead } = await setUp();
     const [elector, { node, record }] = await lead();
     server.sessionOf(node)?.dropConnection();
     await clock.advanceUntil(elector.stop());
@@ -56,7 +50,7 @@ describe('a release', () => {
   });
 
   it('that was repeated after a lost reply made the record of a later leader vacant, in a restored backup', async () => {
-    const { clock, server, open, lead, restoreAndClaim } = await start();
+    const { clock, server, open, lead, restoreAndClaim } = await setUp();
     const [elector, claim] = await lead();
     const operator = await open();
     const own = server.sessionOf(claim.node);
@@ -72,7 +66,7 @@ describe('a release', () => {
   });
 
   it('that had waited for a connection made the record of a later leader vacant, in a restored backup', async () => {
-    const { clock, server, open, lead, restoreAndClaim } = await start();
+    const { clock, server, open, lead, restoreAndClaim } = await setUp();
     const [elector, claim] = await lead();
     const operator = await open();
     server.refuse();
@@ -87,15 +81,14 @@ describe('a release', () => {
 });
 
 it('a claim that had waited for a connection overwrote the record of a later leader, in a restored backup', async () => {
-  const { clock, server, open, join, lead, restoreAndClaim } = await start();
+  const { clock, server, open, join, lead, atServer, restoreAndClaim } = await setUp();
   const [, claim] = await lead();
   const operator = await open();
-  const next = await join(await open());
-  const { node } = (await clock.advanceUntil(next.candidates())).at(-1) as { node: string };
+  const next = await join('next');
   server.sessionOf(claim.node)?.expire();
   await clock.advance(100); // The elector waits until the lease is over.
   server.refuse();
-  server.sessionOf(`${PATH}/${node}`)?.dropConnection();
+  atServer(next).dropConnection();
   await clock.advance(3000); // It is over, and there is no connection.
   await restoreAndClaim(claim, operator);
   const looksAgain = server.failWith('CONNECTION_LOSS', {
