@@ -1,12 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
-import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { revokeLeader } from '../../../src/election/revoke-leader.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { deferred, ignore } from '../../../src/platform/async/promises.js';
 import { startElection } from '../../support/conclave/elections-in-test-time.js';
-import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 
 const PATH = '/election';
@@ -205,7 +203,7 @@ describe('a leader that waits for its successor to be prepared', () => {
 
 describe('a supervisor that waits for its successor to be prepared', () => {
   async function supervise() {
-    const { clock, server, open } = await startWithTestClock();
+    const { clock, server, join } = await startElection(PATH);
     const supervisor = new ElectionSupervisor({
       ...{ connect: server.connectString, path: PATH, waitForPreparedMs: WAIT_MS, logger: SILENT },
       session: { environment: clock.environment },
@@ -215,12 +213,7 @@ describe('a supervisor that waits for its successor to be prepared', () => {
     await clock.advanceUntil(supervisor.start());
     await clock.advanceUntil(() => supervisor.isLeader);
     const loaded = deferred<undefined>();
-    const next = new LeaderElector(await clock.advanceUntil(open()), PATH, {
-      prepare: () => loaded.promise,
-      lead: (term) => term.ended,
-    });
-    onTestFinished(() => clock.advanceUntil(next.stop()));
-    await clock.advanceUntil(next.start());
+    const next = await join('next', { prepare: () => loaded.promise, lead: (term) => term.ended });
     await clock.advance(1000);
     return { clock, supervisor, next, loaded, term: supervisor.term as Term, errors };
   }

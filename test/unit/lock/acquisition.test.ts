@@ -3,7 +3,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { MultiLock } from '../../../src/lock/multi-lock/multi-lock.js';
 import { Session } from '../../../src/session/session.js';
-import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
+import { EmbeddedZooKeeper } from '../../../src/testing/index.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 async function setUp() {
   const server = await EmbeddedZooKeeper.start();
@@ -57,16 +58,9 @@ describe('a call with a limit', () => {
 
   /** One lock is free and the other is held, on a server that a test lets hang. */
   async function twoLocks() {
-    const clock = new TestClock();
-    const server = await EmbeddedZooKeeper.start({ clock });
-    onTestFinished(() => server.stop());
-    const open = async () => {
-      const { environment } = clock;
-      const session = await Session.connect(server.connectString, { environment, sessionTimeoutMs: 30_000 });
-      onTestFinished(() => session.close());
-      return session;
-    };
-    const [holder, session] = [await open(), await open()];
+    const { clock, server, open } = await startWithTestClock();
+    const times = { sessionTimeoutMs: 30_000 };
+    const [holder, session] = [await open(times), await open(times)];
     onTestFinished(() => server.resume()); // Before the sessions are closed.
     const { path } = await new DistributedLock(holder, '/locks/held').acquire();
     const held = new DistributedLock(session, '/locks/held');
