@@ -52,9 +52,13 @@ describe('what is public', () => {
     for (const name of errorClasses) expect(errors).toContain(`\`${name}\``);
   });
 
-  it('is, of conclave/jobs, spoken of there too', () => {
-    expect(Object.keys(jobs)).toEqual(['LeaderJobs']);
-    expect(api).toContain("import { LeaderJobs } from 'conclave/jobs';");
+  it.each([
+    ['jobs', 'LeaderJobs', jobs],
+    ['metrics', 'metrics', metrics],
+    ['kerberos', 'kerberos', kerberos],
+  ])('is, of conclave/%s, spoken of there too', (entry, name, exported) => {
+    expect(Object.keys(exported)).toEqual([name]);
+    expect(api).toContain(`import { ${name} } from 'conclave/${entry}';`);
   });
 
   it('is, of conclave/fence, spoken of there too', () => {
@@ -82,16 +86,6 @@ describe('what is public', () => {
     expect(api).toContain('operations/dashboard.md');
   });
 
-  it('is, of conclave/metrics, spoken of there too', () => {
-    expect(Object.keys(metrics)).toEqual(['metrics']);
-    expect(api).toContain("import { metrics } from 'conclave/metrics';");
-  });
-
-  it('is, of conclave/kerberos, spoken of there too', () => {
-    expect(Object.keys(kerberos)).toEqual(['kerberos']);
-    expect(api).toContain("import { kerberos } from 'conclave/kerberos';");
-  });
-
   it('has errors that show what was wrong, whatever that is, and never at length', () => {
     const shown = (value: unknown) => new conclave.InvalidOptionError('x', value, 'something else').message;
     expect(shown('a')).toBe('x is "a": expected something else');
@@ -112,8 +106,9 @@ describe('what is public', () => {
     const alert = new Error('0A000410:SSL routines:ssl3_read_bytes:alert handshake failure\n');
     const { message } = new conclave.NoServerError('zk1:2281', 0, alert);
     expect(message).toMatch(/^no server accepted the session: .*handshake failure, from zk1:2281; .*$/);
-    const lines = new conclave.LeadError(1, new Error('one\r\n  two\u2028three')).message;
-    expect(lines).toBe('the work of term 1 failed: one two three');
+    const lines = 'one\r\n  two\u2028three';
+    for (const thrown of [lines, new Error(lines)])
+      expect(new conclave.LeadError(1, thrown).message).toBe('the work of term 1 failed: one two three');
   });
 
   it('has errors that can be written as JSON, with their message', () => {

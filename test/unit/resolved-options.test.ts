@@ -15,7 +15,14 @@ import { SILENT } from '../support/silent-logger.mjs';
 const logger = resolveLogger(undefined);
 const session = (options?: unknown) => resolveSessionOptions(options, logger);
 const ignore = () => undefined;
+const LEAST = { connect: 'zk1', path: '/election' };
 const ALICE = { scheme: 'digest', credentials: 'alice:secret' };
+
+/** Loggers that note which of them is used. */
+function notingLoggers() {
+  const said: string[] = [];
+  return { said, log: (name: string) => ({ ...console, info: () => void said.push(name) }) };
+}
 
 describe('what a session goes by', () => {
   it('is what the documentation says unless options say otherwise', () => {
@@ -94,19 +101,14 @@ describe('what a session goes by', () => {
     expect(() => session(wrong)).toThrow(expect.objectContaining({ option }));
   });
 
-  it('has no session timeout that was meant in seconds', () => {
-    const wrong =
-      'sessionTimeoutMs is 6: expected milliseconds, 100 or more; did you mean 6000, which is 6 s?';
-    expect(() => session({ sessionTimeoutMs: 6 })).toThrow(wrong);
-    expect(() => session({ sessionTimeoutMs: 99 })).toThrow(InvalidOptionError);
-    expect(session({ sessionTimeoutMs: 100 }).sessionTimeoutMs).toBe(100);
-  });
-
-  it('has no lease that was meant in seconds, and none that heartbeats can not keep', () => {
-    const wrong = 'leaseMs is 2: expected milliseconds, 100 or more; did you mean 2000, which is 2 s?';
-    expect(() => session({ leaseMs: 2 })).toThrow(wrong);
-    expect(() => session({ leaseMs: 99.9 })).toThrow(InvalidOptionError);
-    expect(session({ leaseMs: 100 }).leaseMs).toBe(100);
+  it.each([
+    ['sessionTimeoutMs', 6],
+    ['leaseMs', 2],
+  ])('has no %s that was meant in seconds, and none that heartbeats can not keep', (option, given) => {
+    const wrong = `${option} is ${given}: expected milliseconds, 100 or more; did you mean ${given}000, which is ${given} s?`;
+    expect(() => session({ [option]: given })).toThrow(wrong);
+    expect(() => session({ [option]: 99.9 })).toThrow(InvalidOptionError);
+    expect(session({ [option]: 100 })).toMatchObject({ [option]: 100 });
   });
 
   it('lets no other client touch its nodes when it has credentials, unless its access option says otherwise', () => {
@@ -271,14 +273,12 @@ describe('what a candidate goes by', () => {
 });
 
 describe('what a supervisor goes by', () => {
-  const least = { connect: 'zk1', path: '/election' };
-
   it('is what the documentation says unless options say otherwise', () => {
-    const { connect, ...resolved } = resolveSupervisorOptions(least);
+    const { connect, ...resolved } = resolveSupervisorOptions(LEAST);
     expect(connect.value).toEqual({ servers: [{ host: 'zk1', port: 2181 }], chroot: '' });
     const retry = { minTimeout: 100, maxTimeout: 5000 };
     expect(resolved).toEqual({
-      path: least.path,
+      path: LEAST.path,
       id: expect.stringMatching(/^.+-\d+-[0-9a-f]{8}$/),
       environment: systemEnvironment,
       sessionOptions: { logger: resolved.logger },
@@ -300,7 +300,7 @@ describe('what a supervisor goes by', () => {
   it('is what the options say, for its sessions too', () => {
     const given = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5, guardian: false };
     const resolved = resolveSupervisorOptions({
-      ...least,
+      ...LEAST,
       ...given,
       session: { leaseMs: 500 },
       retry: { retries: 2 },
@@ -314,20 +314,11 @@ describe('what a supervisor goes by', () => {
     expect([resolved.retry.retries, resolved.cleanupRetry.retries]).toEqual([2, 2]);
   });
 
-  it('has its own logger, or else that of its sessions', () => {
-    const said: string[] = [];
-    const log = (name: string) => ({ ...console, info: () => void said.push(name) });
-    const session = { logger: log('session') };
-    for (const options of [{ session }, { session, logger: log('own') }])
-      resolveSupervisorOptions({ ...least, ...options }).logger.info({}, 'a word');
-    expect(said).toEqual(['session', 'own']);
-  });
-
   it('with its own logger has no need of the level that the environment names', () => {
     vi.stubEnv('CONCLAVE_LOG_LEVEL', 'loud');
     onTestFinished(() => void vi.unstubAllEnvs());
-    expect(() => resolveSupervisorOptions({ ...least, logger: console })).not.toThrow();
-    expect(() => resolveSupervisorOptions(least)).toThrow('CONCLAVE_LOG_LEVEL is "loud"');
+    expect(() => resolveSupervisorOptions({ ...LEAST, logger: console })).not.toThrow();
+    expect(() => resolveSupervisorOptions(LEAST)).toThrow('CONCLAVE_LOG_LEVEL is "loud"');
   });
 
   it('needs the path of its election', () => {
@@ -356,8 +347,7 @@ describe('what an observer goes by', () => {
   });
 
   it("is a session, with that session's logger unless it has its own, and nothing to close", async () => {
-    const said: string[] = [];
-    const log = (name: string) => ({ ...console, info: () => void said.push(name) });
+    const { said, log } = notingLoggers();
     const given: Session = Object.create(Session.prototype, { logger: { value: log('session') } });
     for (const options of [{}, { logger: log('own') }]) {
       const { source, logger, close } = resolveObserverOptions(given, options, ignore);
@@ -381,13 +371,15 @@ describe('what an observer goes by', () => {
     await close();
     expect(session.state.name).toBe('closed');
   });
+});
 
-  it('has its own logger, or else that of its sessions', () => {
-    const said: string[] = [];
-    const log = (name: string) => ({ ...console, info: () => void said.push(name) });
-    const session = { logger: log('session') };
-    for (const options of [{ session }, { session, logger: log('own') }])
-      resolveObserverOptions('zk1', options, ignore).logger.info({}, 'a word');
-    expect(said).toEqual(['session', 'own']);
-  });
+it.each([
+  ['a supervisor', (options: object) => resolveSupervisorOptions({ ...LEAST, ...options })],
+  ['an observer', (options: object) => resolveObserverOptions('zk1', options, ignore)],
+])('%s has its own logger, or else that of its sessions', (_, resolve) => {
+  const { said, log } = notingLoggers();
+  const session = { logger: log('session') };
+  for (const options of [{ session }, { session, logger: log('own') }])
+    resolve(options).logger.info({}, 'a word');
+  expect(said).toEqual(['session', 'own']);
 });

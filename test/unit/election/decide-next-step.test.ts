@@ -5,12 +5,7 @@ import type { ElectionRecord, ReadRecord, SeenRecord } from '../../../src/electi
 import { type Beating, type Sign, UNSEEN } from '../../../src/lease/failure-detector.js';
 
 const nodeOf = (number: number) => `_c_01234567-89ab-cdef-0123-456789abcdef-lock-000000000${number}`;
-const [FIRST, SECOND, OWN, LAST] = [nodeOf(1), nodeOf(2), nodeOf(3), nodeOf(4)] as [
-  string,
-  string,
-  string,
-  string,
-];
+const [FIRST, SECOND, OWN, LAST] = [nodeOf(1), nodeOf(2), nodeOf(3), nodeOf(4)];
 const LEASE_MS = 2000;
 const DELAY_MS = 2110;
 const NOW = 10_000;

@@ -57,13 +57,6 @@ describe('the cell of a term', () => {
     expect(reader().reason).toBe('lease-expired');
   });
 
-  it('says how much of the lease is left, exactly to a microsecond', () => {
-    const { clock, extend, reader } = machine();
-    extend(1000);
-    clock.monotonicMs += 400.25;
-    expect(reader().remainingMs()).toBeCloseTo(599.75, 3);
-  });
-
   it('stays over when a late reply comes after the machine was suspended, though no thread has asked meanwhile', () => {
     const { clock, lease, extend, reader } = machine();
     extend(1000);
@@ -77,17 +70,6 @@ describe('the cell of a term', () => {
     const { clock, extend, reader } = machine();
     extend(1000);
     clock.suspendedMs += 1001 + TOLERANCE_MS;
-    expect(reader().isHeld()).toBe(false);
-  });
-
-  it('ends earlier in all threads as soon as a lease lasts less long, also one that is under way', () => {
-    const { clock, lease, extend, reader } = machine();
-    extend(1000);
-    const other = reader();
-    clock.monotonicMs += 400;
-    lease.lasts(300);
-    expect(other.isHeld()).toBe(false);
-    extend(1000); // By a proof that was sent before, and whose reply comes now.
     expect(reader().isHeld()).toBe(false);
   });
 
@@ -167,7 +149,7 @@ describe('the cell of a term', () => {
   });
 
   const step = fc.oneof(
-    fc.record({ runMs: fc.nat(900) }),
+    fc.record({ runMs: fc.nat(3600).map((quarters) => quarters / 4) }),
     fc.record({ suspendMs: fc.nat(900) }),
     fc.record({ extendMs: fc.nat(1500) }),
     fc.record({ shortenMs: fc.nat(300) }),

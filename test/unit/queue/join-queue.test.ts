@@ -60,19 +60,4 @@ describe('a contender that joins a queue', () => {
     contender.node.lose(reason);
     await expect(untilTurn(contender)).rejects.toBe(reason);
   });
-
-  it('waits for its turn behind another contender', async () => {
-    const { session } = await setUp();
-    const first = await joinQueue(session, '/queue');
-    const second = await joinQueue(session, '/queue');
-    const order: string[] = [];
-    const turn = untilTurn(second, { onWaiting: ({ ahead }) => order.push(ahead) }).then(() =>
-      order.push('turn'),
-    );
-    await vi.waitUntil(() => order.length > 0);
-    expect(order).toEqual([first.entry.node]);
-    await first.leave();
-    await turn;
-    expect(order).toEqual([first.entry.node, 'turn']);
-  });
 });

@@ -4,13 +4,9 @@ import { parseEntry } from '../../../src/queue/names-and-order.js';
 import { inCreationOrder } from '../../../src/queue/order-after-overflow.js';
 import type { Session } from '../../../src/session/session.js';
 
-const UUIDS = 'abcdef'.split('').map((digit) => `01234567-89ab-cdef-0123-45678${digit.repeat(7)}`);
-const [A, B, C, D] = UUIDS.map((uuid) => (number: string) => `_c_${uuid}-lock-${number}`) as [
-  (number: string) => string,
-  (number: string) => string,
-  (number: string) => string,
-  (number: string) => string,
-];
+const uuidOf = (digit: string) => `01234567-89ab-cdef-0123-45678${digit.repeat(7)}`;
+const namesOf = (digit: string) => (number: string) => `_c_${uuidOf(digit)}-lock-${number}`;
+const [A, B, C, D] = [namesOf('a'), namesOf('b'), namesOf('c'), namesOf('d')];
 const LAST = '2147483647';
 
 /** A session that knows when each node was created, and counts the requests. */
@@ -49,8 +45,7 @@ describe('the order of creation', () => {
   });
 
   it('is that of the transactions which created the nodes where one number does not show it', async () => {
-    const nodes = [A(LAST), B(LAST), C('2147483646'), D('-2147483648')];
-    const [a, b, c, d] = nodes as [string, string, string, string];
+    const [a, b, c, d] = [A(LAST), B(LAST), C('2147483646'), D('-2147483648')];
     const { asked, order } = setUp({
       [`/queue/${a}`]: 5n,
       [`/queue/${b}`]: 3n,
@@ -86,7 +81,7 @@ describe('the order of creation', () => {
         const ordered = await order(children, A(nameOf(own)));
         const ahead = ordered.slice(0, ordered.indexOf(A(nameOf(own))));
         const expected = numbers.filter((number) => number < own).sort((a, b) => a - b);
-        expect(ahead.filter((node) => node.includes(UUIDS[0] as string))).toEqual(
+        expect(ahead.filter((node) => node.includes(uuidOf('a')))).toEqual(
           expected.map((number) => A(nameOf(number))),
         );
       }),

@@ -17,8 +17,8 @@ import { childNames } from '../../../support/conclave/child-names.js';
 
 const LEASE_MS = 2000;
 const VERSION_4 = '8a7b6c5d-1234-4fff-89ab-0123456789ab';
-/** The groups are the parts of a candidate's uuid that carry data. In a random uuid these digits are random. */
-const CARRIED = /^xxxxxxxx-xxxx-81([0-9a-f]{2})-[89ab]xxx-([0-9a-f]{4})xxxxxxxx$/;
+/** Where a candidate's uuid has its version, its format, the priority and the lease. In a random uuid these digits are random. */
+const CARRYING = new Set([14, 15, 16, 17, 24, 25, 26, 27]);
 
 const entryOf = (uuid: string) => parseEntry(`${entryPrefix(uuid)}0000000007`) as QueueEntry;
 const passes = (name: string) => childNames([name]).strings(mayHavePriority).length === 1;
@@ -56,14 +56,8 @@ describe("a candidate's uuid", () => {
     fc.assert(
       fc.property(random, priority, leaseMs, (uuid, given, ms) => {
         const made = candidateUuid(uuid, given, ms);
-        const kept = [...made]
-          .map((digit, at) => (digit !== '-' && digit === uuid[at] ? 'x' : digit))
-          .join('');
-        const masked = [...made]
-          .map((digit, at) => (digit === '-' || CARRYING.has(at) ? digit : kept[at]))
-          .join('');
-        expect(masked).toMatch(CARRIED);
-        expect(made[19]).toBe(uuid[19]); // The variant's digit has two random bits.
+        const others = [...made].map((_, at) => at).filter((at) => !CARRYING.has(at));
+        expect(others.map((at) => made[at])).toEqual(others.map((at) => uuid[at]));
       }),
     );
   });
@@ -109,8 +103,6 @@ describe("a candidate's uuid", () => {
     expect(leaseOf(entryOf(candidateUuid(VERSION_4, 0, LEASE_MS).toUpperCase()))).toBe(LEASE_MS);
   });
 });
-
-const CARRYING = new Set([14, 15, 16, 17, 19, 24, 25, 26, 27]);
 
 describe('a name that is no candidate’s of this library', () => {
   it.each([
@@ -162,18 +154,10 @@ describe('the test of a name for a priority', () => {
     fc.assert(
       fc.property(random, priority, leaseMs, (uuid, given, ms) => {
         const { node } = entryOf(candidateUuid(uuid, given, ms));
-        expect(passes(node)).toBe(given > 0);
+        expect([passes(node), passes(heartbeatNodeOf(node))]).toEqual([given > 0, false]);
       }),
     );
   });
-
-  it.each([1, 15, 16, 240, 255])(
-    'passes priority %i, and not the heartbeat node of that candidate',
-    (given) => {
-      const { node } = entryOf(candidateUuid(VERSION_4, given, LEASE_MS));
-      expect([passes(node), passes(heartbeatNodeOf(node))]).toEqual([true, false]);
-    },
-  );
 
   it('reads nothing behind the end of a short name', () => {
     const { node } = entryOf(candidateUuid(VERSION_4, 255, LEASE_MS));
