@@ -19,12 +19,6 @@ function afterReceiving(...messages: ChildMessage[]): GuardedProcess {
 }
 
 describe('what a guardian knows of a process', () => {
-  it('is nothing at first', () => {
-    const known = new GuardedProcess();
-    expect(known.role).toBe('none');
-    expect(known.openSessions()).toEqual([]);
-  });
-
   it('is each session, and what is led with it', () => {
     const known = afterReceiving(opened, waits, leads);
     expect(known.role).toBe('leading');

@@ -16,54 +16,35 @@ const held = { isHeld: () => true } as Term;
 const connected: SessionState = { name: 'connected' };
 const suspended: SessionState = { name: 'suspended', sinceMs: NOW - 700 };
 
-function campaigning(
-  state: ElectorState,
+/** Of its elector no more than this is looked at. */
+const participating = (
+  elector: Partial<LeaderElector>,
   session: SessionState = connected,
-  isWedged = false,
-  isOverdue = false,
-): SupervisorState {
-  return {
-    name: 'participating',
-    participation: {
-      elector: { state, isWedged, isOverdue } as LeaderElector,
-      session: { state: session } as Session,
-    },
-  };
-}
+): SupervisorState => ({
+  name: 'participating',
+  participation: { elector: elector as LeaderElector, session: { state: session } as Session },
+});
+
+const campaigning = (state: ElectorState, session?: SessionState) => participating({ state }, session);
 
 const ending = (reason: DemotionReason, isWedged: boolean, session: SessionState = connected) =>
-  campaigning({ name: 'ending', term: held, reason }, session, isWedged);
+  participating({ state: { name: 'ending', term: held, reason }, isWedged }, session);
 
 /** A state whose lease is over, which the elector hasn't noticed yet. The question ends the term, and work may go on. */
 function pastItsLease(isWedged: boolean): SupervisorState {
-  const elector = { isWedged: false, isOverdue: false } as {
-    state: ElectorState;
-    isWedged: boolean;
-    isOverdue: boolean;
-  };
+  const elector: { state?: ElectorState; isWedged?: boolean } = {};
   const isHeld = () => {
     elector.state = { name: 'ending', term: held, reason: 'lease-expired' };
     elector.isWedged = isWedged;
     return false;
   };
   elector.state = { name: 'leading', term: { isHeld } as unknown as Term };
-  return {
-    name: 'participating',
-    participation: {
-      elector: elector as unknown as LeaderElector,
-      session: { state: connected } as Session,
-    },
-  };
+  return participating(elector);
 }
 
 it('names a prepare for which the work of the term waits (a leader that did nothing was all well)', () => {
-  const state = { name: 'leading', term: held } as ElectorState;
-  const elector = { state, preparingMs: 15_000 } as LeaderElector;
-  const health = healthOf(
-    { name: 'participating', participation: { elector, session: { state: connected } as Session } },
-    { now: NOW, coolUntil: 0 },
-  );
-  expect(health).toMatchObject({
+  const state = participating({ state: { name: 'leading', term: held }, preparingMs: 15_000 });
+  expect(healthOf(state, { now: NOW, coolUntil: 0 })).toMatchObject({
     leading: true,
     reasons: ['lead has waited for prepare for 15000 ms in the term'],
   });
@@ -141,7 +122,7 @@ describe('health', () => {
     ],
     [
       'was asked to stop a lease ago, and works on',
-      campaigning({ name: 'ending', term: held, reason: 'stopped' }, connected, false, true),
+      participating({ state: { name: 'ending', term: held, reason: 'stopped' }, isOverdue: true }),
       { ...GONE, wedged: true },
       ['the term has ended (stopped), its work still runs, a lease after it was told to stop'],
     ],

@@ -29,7 +29,14 @@ async function setUp() {
   };
   const late = (ms: number) =>
     new Promise<string>((resolve) => void clock.after(ms, () => resolve('pending')));
-  return { clock, server, open, options, supervise, refusal };
+  /** The server refuses to make nodes, until the result is called. */
+  const refuseWrites = (code: Parameters<typeof server.failWith>[0]) => {
+    const faults = (['create', 'multi'] as const).map((operation) => server.failWith(code, { operation }));
+    return () => {
+      for (const fault of faults) fault.clear();
+    };
+  };
+  return { clock, server, open, options, supervise, refusal, refuseWrites };
 }
 
 describe('the start of a supervisor', () => {
@@ -50,9 +57,8 @@ describe('the start of a supervisor', () => {
   });
 
   it('is refused when the access list of the election refuses', async () => {
-    const { server, supervise, refusal } = await setUp();
-    server.failWith('NO_AUTH', { operation: 'create' });
-    server.failWith('NO_AUTH', { operation: 'multi' });
+    const { supervise, refusal, refuseWrites } = await setUp();
+    refuseWrites('NO_AUTH');
     const { supervisor, errors } = supervise();
     const refused = await refusal(supervisor);
     expect(refused).toMatchObject({ code: 'NO_AUTH' });
@@ -60,11 +66,8 @@ describe('the start of a supervisor', () => {
   });
 
   it('goes on when the servers refuse for another reason, says so once for each try, and says why it waits', async () => {
-    const { clock, server, supervise } = await setUp();
-    const faults = [
-      server.failWith('QUOTA_EXCEEDED', { operation: 'create' }),
-      server.failWith('QUOTA_EXCEEDED', { operation: 'multi' }),
-    ];
+    const { clock, supervise, refuseWrites } = await setUp();
+    const accept = refuseWrites('QUOTA_EXCEEDED');
     const { supervisor, errors } = supervise({ retry: { minTimeout: 2000, maxTimeout: 8000 } });
     let tries = 0;
     supervisor.on('restarting', () => void tries++);
@@ -75,26 +78,23 @@ describe('the start of a supervisor', () => {
     const { live, ready, reasons } = supervisor.health();
     expect([live, ready]).toEqual([true, false]);
     expect(reasons).toEqual([expect.stringMatching(/QUOTA_EXCEEDED.*; tries again in [\d]+ ms$/)]);
-    for (const fault of faults) fault.clear();
+    accept();
     await clock.advanceUntil(starting);
   });
 });
 
 it('a supervisor that has started goes on when the access list refuses later', async () => {
-  const { clock, server, supervise } = await setUp();
+  const { clock, server, supervise, refuseWrites } = await setUp();
   const { supervisor, errors } = supervise();
   const elected = nextEvent(supervisor, 'elected');
   await clock.advanceUntil(supervisor.start());
   await clock.advanceUntil(elected);
-  const faults = [
-    server.failWith('NO_AUTH', { operation: 'create' }),
-    server.failWith('NO_AUTH', { operation: 'multi' }),
-  ];
+  const accept = refuseWrites('NO_AUTH');
   server.expireSession(() => true);
   await clock.advance(10_000);
   expect(errors.length).toBeGreaterThan(1);
   expect(supervisor.health().live).toBe(true);
   const again = nextEvent(supervisor, 'elected');
-  for (const fault of faults) fault.clear();
+  accept();
   await clock.advanceUntil(again);
 });
