@@ -3,7 +3,7 @@ import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
 import { GroupMember, type GroupMemberOptions } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
-import { parsePlan } from '../../../src/shards/stored/data-formats.js';
+import { type MemberReport, parsePlan } from '../../../src/shards/stored/data-formats.js';
 import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';
@@ -74,6 +74,30 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
       expire: () => atServer.expire(),
     };
   };
+  type Member = Awaited<ReturnType<typeof join>>;
+  /** Joins, and waits until what is due has been planned and carried out. */
+  const joinAndWait = async (...given: Parameters<typeof join>) => {
+    const member = await join(...given);
+    await clock.advance(A_WHILE_MS);
+    return member;
+  };
+  /** Members that have joined in this order, and share the shards by now. */
+  const joinAll = async <Ids extends readonly string[]>(...ids: Ids) => {
+    const members: Member[] = [];
+    for (const id of ids) members.push(await join(id));
+    await clock.advance(A_WHILE_MS);
+    return members as unknown as { [At in keyof Ids]: Member };
+  };
+  /** The member reports that, and what is due has been planned and carried out. */
+  const report = async ({ member }: Pick<Member, 'member'>, said: Partial<MemberReport>) => {
+    member.report(said);
+    await clock.advance(A_WHILE_MS);
+  };
+  /** The member has left, and the others own its shards. */
+  const leave = async ({ member }: Pick<Member, 'member'>) => {
+    await clock.advanceUntil(member.leave());
+    await clock.advance(A_WHILE_MS);
+  };
   const idsOf = ({ member }: { member: GroupMember }) => member.owned.map(({ id }) => id).sort();
   /** Who owns each shard at this moment, by the members' own answers. */
   const ownersOf = (id: string) =>
@@ -92,5 +116,6 @@ export async function startGroup({ shards = 8 }: { shards?: number | string[] } 
   };
   const told = { acquired, warnings };
   const owners = { idsOf, ownersOf, ownersAmong, expectAllOwnedOnce };
-  return { clock, server, open, join, list, ...told, ...owners, dataOf };
+  const members = { join, joinAndWait, joinAll, report, leave };
+  return { clock, server, open, ...members, list, ...told, ...owners, dataOf };
 }

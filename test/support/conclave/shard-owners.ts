@@ -18,8 +18,11 @@ import { RawClient } from '../wire/raw-client.js';
 import { PATHS, TIMES } from './group-members.js';
 import { recordShards } from './shard-recorder.js';
 
+/** Long enough for a claim or a release that waits for nothing. */
+export const SOON_MS = 100;
+
 /** Members that own the shards that the test names, on an embedded server, without a planner and without a watch of the members. */
-export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
+export async function setUpOwners({ shards = 3 }: { shards?: number | string[] } = {}) {
   const { clock, server, open } = await startWithTestClock();
   const list = ShardList.of(shards);
   const never = new LazyAbortController();
@@ -43,11 +46,16 @@ export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
       await clock.advanceUntil(leave());
       expect(errors).toEqual([]);
     });
+    /** From now on it is to own those shards, and what can be done at once is done. */
+    const follow = async (shards: string[]) => {
+      owner.follow(shards);
+      await clock.advance(SOON_MS);
+    };
     const works = (work: typeof run) => {
       run = work;
     };
     const { node } = member.entry;
-    return { id, session, member, node, owner, told, errors, acquired, works, leave };
+    return { id, session, member, node, owner, told, errors, acquired, follow, works, leave };
   };
 
   const record = (shard: string): ReadRecord => {

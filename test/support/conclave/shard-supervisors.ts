@@ -4,7 +4,7 @@ import { ShardSupervisor } from '../../../src/shards/supervisor/shard-supervisor
 import type { ShardSupervisorOptions } from '../../../src/shards/supervisor/shard-supervisor-options.js';
 import { sessionAt, startWithTestClock } from '../servers/embedded-with-test-clock.js';
 import { SILENT } from '../silent-logger.mjs';
-import { GROUP, TIMES } from './group-members.js';
+import { A_WHILE_MS, GROUP, TIMES } from './group-members.js';
 
 export type SupervisedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startSupervisors>>['start']>>;
 
@@ -49,10 +49,16 @@ export async function startSupervisors({ shards = 8 }: { shards?: number | strin
       expectNoErrors: () => expect(errors).toEqual([]),
     };
   };
+  /** Starts it, and waits until what is due has been planned and carried out. */
+  const startAndWait = async (...given: Parameters<typeof start>) => {
+    const member = await start(...given);
+    await clock.advance(A_WHILE_MS);
+    return member;
+  };
   /** The ids of the shards that it owns, in order. */
   const idsOf = ({ supervisor }: { supervisor: ShardSupervisor }) =>
     [...supervisor.owned.values()].sort(inOrder).map(({ id }) => id);
-  return { clock, server, open, make, start, idsOf };
+  return { clock, server, open, make, start, startAndWait, idsOf };
 }
 
 function inOrder(one: Shard, other: Shard): number {

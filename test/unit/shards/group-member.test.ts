@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
+import { ShardEndedError } from '../../../src/errors.js';
 import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
-import { LazyAbortController } from '../../../src/platform/async/lazy-abort-controller.js';
-import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
 import { SETTLE_MS } from '../../../src/shards/planner/planner.js';
-import { ShardList } from '../../../src/shards/stored/shard-list.js';
 import { A_WHILE_MS, GROUP, REPLACED_MS, startGroup, TIMES } from '../../support/conclave/group-members.js';
 
 describe('a member of a group of shards', () => {
   it('owns all shards while it is alone, each in a first term with a token', async () => {
-    const { clock, join, idsOf, acquired } = await startGroup();
-    const alone = await join('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, joinAndWait, idsOf, acquired } = await startGroup();
+    const alone = await joinAndWait('a');
     expect(idsOf(alone)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
     expect(acquired.every(({ shard }) => shard.number === 1 && shard.isHeld() && shard.token > 0n)).toBe(
       true,
@@ -23,12 +19,10 @@ describe('a member of a group of shards', () => {
   });
 
   it('shares them with one that joins, and hears nothing of those that it keeps', async () => {
-    const { clock, join, idsOf, acquired, expectAllOwnedOnce } = await startGroup();
-    const first = await join('a');
-    await clock.advance(A_WHILE_MS);
+    const { joinAndWait, idsOf, acquired, expectAllOwnedOnce } = await startGroup();
+    const first = await joinAndWait('a');
     const before = first.told.length;
-    const second = await join('b');
-    await clock.advance(A_WHILE_MS);
+    const second = await joinAndWait('b');
     expect([idsOf(first).length, idsOf(second).length]).toEqual([4, 4]);
     expectAllOwnedOnce();
     expect(first.told.slice(before).sort()).toEqual(idsOf(second).map((id) => `moved ${id}`));
@@ -40,40 +34,9 @@ describe('a member of a group of shards', () => {
     expect(reason?.reason).toBe('moved');
   });
 
-  it('gives a shard back only when its work has settled, which nothing else waits for', async () => {
-    const { clock, join, idsOf, ownersOf } = await startGroup({ shards: 4 });
-    const settle = new Map<string, () => void>();
-    const run = (shard: OwnedShard): unknown => {
-      if (shard.number > 1) return undefined;
-      return new Promise<void>((resolve) => settle.set(shard.id, resolve));
-    };
-    const first = await join('a', { run });
-    await clock.advance(A_WHILE_MS);
-    const second = await join('b');
-    await clock.advance(A_WHILE_MS);
-    expect(idsOf(first)).toEqual(['0', '1']);
-    expect(idsOf(second)).toEqual([]);
-    expect(second.member.lacking).toEqual(['2', '3']);
-    settle.get('3')?.();
-    await clock.advance(A_WHILE_MS);
-    expect(idsOf(second)).toEqual(['3']);
-    expect(ownersOf('2')).toEqual([]);
-    for (const each of settle.values()) each();
-    await clock.advance(A_WHILE_MS);
-    expect(idsOf(second)).toEqual(['2', '3']);
-  });
-
-  it('has a part of the shards by its weight', async () => {
-    const { clock, join, idsOf } = await startGroup({ shards: 9 });
-    const [small, large] = [await join('a'), await join('b', { weight: 2 })];
-    await clock.advance(A_WHILE_MS);
-    expect([idsOf(small).length, idsOf(large).length]).toEqual([3, 6]);
-  });
-
-  it('leaves its shards to the others at once when it leaves, and nothing else', async () => {
-    const { clock, server, join, idsOf, expectAllOwnedOnce } = await startGroup();
-    const [first, second, third] = [await join('a'), await join('b'), await join('c')];
-    await clock.advance(A_WHILE_MS);
+  it('leaves its shards to the others at once when it leaves, also if it is the planner, and nothing else', async () => {
+    const { clock, server, joinAll, idsOf, expectAllOwnedOnce } = await startGroup();
+    const [first, second, third] = await joinAll('a', 'b', 'c');
     const kept = [...idsOf(first), ...idsOf(third)];
     await clock.advanceUntil(second.member.leave());
     await clock.advance(50);
@@ -83,27 +46,25 @@ describe('a member of a group of shards', () => {
     await clock.advance(60_000);
     expect(server.paths(`${GROUP}/tombstones`)).toHaveLength(1);
     expect(server.paths(`${GROUP}/plans`)).toHaveLength(3);
-  });
-
-  it('leaves them to the others also if it is the planner', async () => {
-    const { clock, join, idsOf, expectAllOwnedOnce } = await startGroup();
-    const [planner, other] = [await join('a'), await join('b')];
-    await clock.advance(A_WHILE_MS);
-    expect(planner.member.isPlanner).toBe(true);
-    await clock.advanceUntil(planner.member.leave());
+    expect(first.member.isPlanner).toBe(true);
+    await clock.advanceUntil(first.member.leave());
     await clock.advance(SETTLE_MS + 50);
-    expect(idsOf(other)).toHaveLength(8);
     expectAllOwnedOnce();
   });
 
-  it.each(['a', 'b', 'c'])(
-    'that falls silent is replaced a delay later, and acts no more by then: %s',
-    async (silent) => {
-      const { clock, server, join, ownersOf, list } = await startGroup();
-      const members = [await join('a'), await join('b'), await join('c')];
-      await clock.advance(A_WHILE_MS);
+  it.each([
+    ['a', 'outlives its lease'],
+    ['b', 'outlives its lease'],
+    ['c', 'outlives its lease'],
+    ['b', 'ends'],
+  ])(
+    'that falls silent is replaced a delay later, and acts no more by then: %s, whose session %s',
+    async (silent, session) => {
+      const { clock, server, joinAll, ownersOf, list } = await startGroup();
+      const members = await joinAll('a', 'b', 'c');
       const dead = members.find(({ id }) => id === silent);
       dead?.silence();
+      if (session === 'ends') dead?.expire();
       for (let waited = 0; waited < REPLACED_MS; waited += 10) {
         for (const id of list.ids) expect(ownersOf(id).length).toBeLessThanOrEqual(1);
         await clock.advance(10);
@@ -116,10 +77,9 @@ describe('a member of a group of shards', () => {
   );
 
   it('has its shards replaced before its session ends, also if it was the planner and the next in line failed with it', async () => {
-    const { clock, join, idsOf } = await startGroup();
+    const { clock, join, joinAll, idsOf } = await startGroup();
     const [planner, next] = [await join('a'), await join('b')];
-    const others = [await join('c'), await join('d')];
-    await clock.advance(A_WHILE_MS);
+    const others = await joinAll('c', 'd');
     planner.silence();
     next.silence();
     // The third takes over the planning two delays after the last heartbeats, and has seen both members fall silent.
@@ -142,26 +102,11 @@ describe('a member of a group of shards', () => {
     expect(others.map((member) => idsOf(member).length)).toEqual([4, 4]);
   });
 
-  it('whose session ends has its shards replaced when its lease is over', async () => {
-    const { clock, join, ownersOf, list } = await startGroup();
-    const members = [await join('a'), await join('b')];
-    await clock.advance(A_WHILE_MS);
-    members[1]?.silence();
-    members[1]?.expire();
-    for (let waited = 0; waited < REPLACED_MS; waited += 10) {
-      for (const id of list.ids) expect(ownersOf(id).length).toBeLessThanOrEqual(1);
-      await clock.advance(10);
-    }
-    expect(list.ids.flatMap(ownersOf)).toEqual(list.ids.map(() => 'a'));
-  });
-
   it('is refused a guarded write of a shard that it has given back, though its node is there', async () => {
-    const { clock, join, acquired, idsOf } = await startGroup({ shards: 2 });
-    const first = await join('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, joinAndWait, acquired, idsOf } = await startGroup({ shards: 2 });
+    const first = await joinAndWait('a');
     await clock.advanceUntil(first.session.create('/out', { data: Buffer.from('0') }));
-    const second = await join('b');
-    await clock.advance(A_WHILE_MS);
+    const second = await joinAndWait('b');
     const [moved] = idsOf(second);
     const former = acquired.find(({ id, shard }) => id === 'a' && shard.id === moved)?.shard as OwnedShard;
     // What its node alone proves: nothing.
@@ -179,52 +124,30 @@ describe('a member of a group of shards', () => {
   });
 
   it('may write under its fence while its work settles', async () => {
-    const { clock, join, acquired } = await startGroup({ shards: 1 });
+    const { clock, joinAndWait, acquired } = await startGroup({ shards: 1 });
     let wrote: Promise<void> | undefined;
     const run = async (shard: OwnedShard) => {
       await new Promise((resolve) => shard.signal.addEventListener('abort', resolve));
       wrote = shard.transaction().create('/last', 'words').commit();
       await wrote;
     };
-    const first = await join('a', { run });
-    await clock.advance(A_WHILE_MS);
+    const first = await joinAndWait('a', { run });
     expect(acquired).toHaveLength(1);
     await clock.advanceUntil(first.member.leave());
     await expect(wrote).resolves.toBeUndefined();
   });
 
-  it('is refused if it was given other shards than the group has', async () => {
-    const { clock, join, open } = await startGroup();
-    await join('a');
-    const session = await open(TIMES);
-    const options = { id: 'b', weight: 1, shards: ShardList.of(9) } as const;
-    const joining = GroupMember.join(
-      session,
-      GROUP,
-      options,
-      {} as GroupMemberListener,
-      new LazyAbortController(),
-    );
-    await expect(clock.advanceUntil(joining)).rejects.toThrow(ShardsMismatchError);
-    await expect(clock.advanceUntil(joining)).rejects.toThrow(
-      '/group has 8 shards, but this process was given 9 shards: give all members the same shards',
-    );
-  });
-
   it('of whose id there is an older one gets no shards, until that has left', async () => {
-    const { clock, join, idsOf } = await startGroup();
-    const [older, newer] = [await join('a'), await join('a')];
-    await clock.advance(A_WHILE_MS);
+    const { joinAll, leave, idsOf } = await startGroup();
+    const [older, newer] = await joinAll('a', 'a');
     expect([idsOf(older).length, idsOf(newer).length]).toEqual([8, 0]);
-    await clock.advanceUntil(older.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(older);
     expect(idsOf(newer)).toHaveLength(8);
   });
 
   it('reports once that the record of a shard is missing, and owns the others', async () => {
-    const { clock, join, idsOf } = await startGroup();
-    const first = await join('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, join, joinAndWait, idsOf } = await startGroup();
+    const first = await joinAndWait('a');
     await clock.advanceUntil(first.member.leave());
     await clock.advanceUntil(first.session.remove(`${GROUP}/shards/3`));
     const second = await join('b');
@@ -237,9 +160,8 @@ describe('a member of a group of shards', () => {
   });
 
   it('owns a shard over the next connection though the servers have taken back the burial of its owner', async () => {
-    const { clock, server, open, join, idsOf, ownersOf } = await startGroup({ shards: 6 });
-    const [planner, other, gone] = [await join('a'), await join('b'), await join('c')];
-    await clock.advance(A_WHILE_MS);
+    const { clock, server, open, joinAll, idsOf, ownersOf } = await startGroup({ shards: 6 });
+    const [planner, other, gone] = await joinAll('a', 'b', 'c');
     const shard = idsOf(gone)[0] as string;
     const record = `${GROUP}/shards/${shard}`;
     const former = server.data(record) as Buffer;
@@ -267,15 +189,13 @@ describe('a member of a group of shards', () => {
   });
 
   it('reads its plan anew after each loss of its connection, and keeps its shards', async () => {
-    const { clock, server, join, idsOf, expectAllOwnedOnce } = await startGroup();
-    const [first, second] = [await join('a'), await join('b')];
-    await clock.advance(A_WHILE_MS);
+    const { clock, server, joinAndWait, joinAll, idsOf, expectAllOwnedOnce } = await startGroup();
+    const [first, second] = await joinAll('a', 'b');
     const told = [...first.told, ...second.told];
     server.dropConnections();
     await clock.advance(A_WHILE_MS);
     expect([...first.told, ...second.told]).toEqual(told);
-    await join('c');
-    await clock.advance(A_WHILE_MS);
+    await joinAndWait('c');
     expect([idsOf(first).length, idsOf(second).length]).toEqual([3, 3]);
     expectAllOwnedOnce();
   });

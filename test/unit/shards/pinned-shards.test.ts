@@ -6,9 +6,8 @@ import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../support/conclave/gro
 
 async function setUp() {
   const group = await startGroup();
-  const { clock, join, open } = group;
-  const members = [await join('a'), await join('b'), await join('c')] as const;
-  await clock.advance(A_WHILE_MS);
+  const { clock, joinAll, open } = group;
+  const members = await joinAll('a', 'b', 'c');
   const operator = await open(TIMES);
   const pin = (shard: string, member: string) =>
     clock.advanceUntil(changePins(operator, PATHS, (pins) => pins.set(shard, member)));
@@ -36,40 +35,19 @@ describe('a pin', () => {
   });
 
   it('holds until it is taken back, over the end of the planner and of the member', async () => {
-    const { clock, members, join, pin, unpin, ownersOf } = await setUp();
+    const { clock, joinAndWait, leave, members, pin, unpin, ownersOf } = await setUp();
     const [planner, second] = members;
     await pin('0', 'b');
     await clock.advance(A_WHILE_MS);
-    await clock.advanceUntil(planner.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(planner);
     expect(ownersOf('0')).toEqual(['b']);
-    await clock.advanceUntil(second.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(second);
     expect(ownersOf('0')).toEqual(['c']);
-    const again = await join('b');
-    await clock.advance(A_WHILE_MS);
+    const again = await joinAndWait('b');
     expect(ownersOf('0')).toEqual(['b']);
     expect(await unpin('0')).toEqual(new Map());
     await clock.advance(A_WHILE_MS);
     expect(again.told.filter((each) => each.startsWith('moved'))).toEqual([]);
-  });
-
-  it('doesn’t hold as long as its member drains, or refuses the shard', async () => {
-    const { clock, members, pin, ownersOf } = await setUp();
-    await pin('0', 'b');
-    await clock.advance(A_WHILE_MS);
-    members[1].member.report({ refused: ['0'] });
-    await clock.advance(A_WHILE_MS);
-    expect(ownersOf('0')).not.toEqual(['b']);
-    members[1].member.report({ refused: [] });
-    await clock.advance(A_WHILE_MS);
-    expect(ownersOf('0')).toEqual(['b']);
-    members[1].member.report({ draining: true });
-    await clock.advance(A_WHILE_MS);
-    expect(ownersOf('0')).not.toEqual(['b']);
-    members[1].member.report({ draining: false });
-    await clock.advance(A_WHILE_MS);
-    expect(ownersOf('0')).toEqual(['b']);
   });
 
   it('is heard of also after its node was deleted', async () => {
@@ -86,19 +64,6 @@ describe('a pin', () => {
 });
 
 describe('the pins of a group', () => {
-  it('are what was written, and none at first', async () => {
-    const { clock, operator, pin } = await setUp();
-    expect(await clock.advanceUntil(readPins(operator, PATHS))).toEqual(new Map());
-    await pin('0', 'a');
-    await pin('1', 'nobody yet');
-    expect(await clock.advanceUntil(readPins(operator, PATHS))).toEqual(
-      new Map([
-        ['0', 'a'],
-        ['1', 'nobody yet'],
-      ]),
-    );
-  });
-
   it('lose none of two changes at one time, nor a change whose reply is lost', async () => {
     const { clock, server, open, operator } = await setUp();
     const other = await open(TIMES);
@@ -160,7 +125,7 @@ describe('a move', () => {
   }
 
   it('left its pins behind for ever when its process ended', async () => {
-    const { clock, session, ended, server, operator } = await startMove();
+    const { clock, server, session, ended, operator } = await startMove();
     await clock.advanceUntil(session.close());
     await clock.advanceUntil(ended);
     expect(server.paths(PATHS.pins)).toEqual([PATHS.pins]);

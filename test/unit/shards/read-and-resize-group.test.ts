@@ -34,6 +34,12 @@ async function setUp(shards: number | string[], run?: (shard: OwnedShard) => unk
   return { ...group, members, operator, resize, news, owners, records };
 }
 
+/** A group of eight shards. The work of shard 7 ends when the test says so. */
+async function setUpWork() {
+  const work = deferred();
+  return { work, ...(await setUp(8, ({ id }) => (id === '7' ? work.promise : undefined))) };
+}
+
 describe('a group that gets more shards', () => {
   it('shares them out, and those that it has hear of nothing', async () => {
     const { resize, news, idsOf, members, records } = await setUp(4);
@@ -48,24 +54,19 @@ describe('a group that gets more shards', () => {
   });
 
   it('does so also with another planner, and over a restart of the members', async () => {
-    const { clock, join, resize, members, idsOf, owners } = await setUp(4);
+    const { join, joinAndWait, leave, resize, members, idsOf, owners } = await setUp(4);
     await resize(8);
-    await clock.advanceUntil(members[0].member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(members[0]);
     expect(idsOf(members[1])).toHaveLength(8);
     await join('c', { shards: ShardList.of(8) });
-    await join('d', { shards: undefined });
-    await clock.advance(A_WHILE_MS);
+    await joinAndWait('d', { shards: undefined });
     expect(new Set(owners(ShardList.of(8).ids))).toEqual(new Set(['b', 'c', 'd']));
   });
 });
 
 describe('a group that gets fewer shards', () => {
   it('has those that go given back, in good order, and keeps their records', async () => {
-    const work = deferred();
-    const { clock, operator, resize, news, idsOf, members, records } = await setUp(8, ({ id }) =>
-      id === '7' ? work.promise : undefined,
-    );
+    const { clock, work, operator, resize, news, idsOf, members, records } = await setUpWork();
     await resize(4);
     expect(members.map((each) => idsOf(each).length)).toEqual([2, 2]);
     const told = news().flat();
@@ -110,32 +111,29 @@ describe('the wait for removed shards', () => {
   }
 
   it('lasts until the work of all of them has settled, also of those of an earlier change', async () => {
-    const work = deferred();
-    const group = await setUp(8, ({ id }) => (id === '7' ? work.promise : undefined));
+    const group = await setUpWork();
     await group.resize(6);
     await group.resize(4);
     const wait = begin(group);
     await group.clock.advance(10_000);
     expect(wait.isOver()).toBe(false);
-    work.resolve();
+    group.work.resolve();
     await group.clock.advance(A_WHILE_MS);
     expect(wait.isOver()).toBe(true);
   });
 
   it('ends for a shard that the group gets again meanwhile', async () => {
-    const work = deferred();
-    const group = await setUp(8, ({ id }) => (id === '7' ? work.promise : undefined));
+    const group = await setUpWork();
     await group.resize(4);
     const wait = begin(group);
     await group.resize(8);
     expect(wait.isOver()).toBe(true);
-    work.resolve();
+    group.work.resolve();
   });
 
   it('ends a takeover delay after it has seen that their owner is gone, which gives nothing back', async () => {
-    const work = deferred();
-    const group = await setUp(8, ({ id }) => (id === '7' ? work.promise : undefined));
-    const { clock, members, ownersOf, resize } = group;
+    const group = await setUpWork();
+    const { clock, work, members, ownersOf, resize } = group;
     const owner = members.find(({ id }) => ownersOf('7').includes(id));
     await resize(4);
     owner?.silence();
@@ -175,25 +173,22 @@ describe('a group with names', () => {
   });
 
   it('goes by what members have refused also with other numbers', async () => {
-    const { clock, resize, members, ownersOf } = await setUp(['eu', 'us', 'asia', 'africa']);
-    members[0].member.report({ refused: ['us'] });
-    await clock.advance(A_WHILE_MS);
+    const { report, leave, resize, members, ownersOf } = await setUp(['eu', 'us', 'asia', 'africa']);
+    await report(members[0], { refused: ['us'] });
     expect(ownersOf('us')).toEqual(['b']);
     await resize(['us', 'eu']);
     expect([ownersOf('us'), ownersOf('eu')]).toEqual([['b'], ['a']]);
-    await clock.advanceUntil(members[1].member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(members[1]);
     expect(ownersOf('us')).toEqual([]);
   });
 });
 
 it('a member that is started with the shards that its group had before is accepted with a warning, and follows the group’s', async () => {
-  const { clock, join, resize, idsOf, warnings } = await setUp(4);
+  const { join, joinAndWait, resize, idsOf, warnings } = await setUp(4);
   const ofMembers = () => warnings.filter((each) => each.startsWith('a member'));
   await resize(8);
   await resize(12);
-  const late = await join('c', { shards: ShardList.of(8) });
-  await clock.advance(A_WHILE_MS);
+  const late = await joinAndWait('c', { shards: ShardList.of(8) });
   expect(idsOf(late)).toHaveLength(4);
   expect(ofMembers()).toEqual([
     'a member was started with the shards that its group had before: its option is out of date',
@@ -203,16 +198,8 @@ it('a member that is started with the shards that its group had before is accept
 });
 
 describe('a member that is started without shards', () => {
-  it('has those of its group', async () => {
-    const { clock, join, idsOf } = await startGroup({ shards: 4 });
-    const first = await join('a');
-    const second = await join('b', { shards: undefined });
-    await clock.advance(A_WHILE_MS);
-    expect([idsOf(first).length, idsOf(second).length]).toEqual([2, 2]);
-  });
-
   it('is refused where there is no group, and makes none', async () => {
-    const { join, server } = await startGroup();
+    const { server, join } = await startGroup();
     await expect(join('a', { shards: undefined })).rejects.toThrow(InvalidStateError);
     await expect(join('a', { shards: undefined })).rejects.toThrow(`${GROUP} is not a group of shards`);
     expect(server.paths(GROUP)).toEqual([]);
@@ -248,16 +235,10 @@ describe('the change of a group’s shards', () => {
     expect(owners(ShardList.of(6).ids)).not.toContain('');
     expect(await clock.advanceUntil(resizeGroup(operator, PATHS, 6))).toEqual(one);
   });
-
-  it('is remembered in the group’s node', async () => {
-    const { resize, dataOf } = await setUp(4);
-    await resize(2);
-    expect(await dataOf(GROUP)).toEqual({ format: 'conclave.shards.1', count: 2, former: [4] });
-  });
 });
 
 it('an observer of a group whose names change shows in the end who owns what, also where a name has another number than before', async () => {
-  const { clock, resize, open, members, idsOf } = await setUp(['b', 'c', 'd', 'e']);
+  const { clock, open, resize, members, idsOf } = await setUp(['b', 'c', 'd', 'e']);
   const observer = new ShardObserver(await open(TIMES), GROUP);
   onTestFinished(() => clock.advanceUntil(observer.stop()));
   await clock.advanceUntil(observer.start());

@@ -1,27 +1,18 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { FollowedPlan } from '../../../../src/shards/members/followed-plan.js';
-import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { serializePlan } from '../../../../src/shards/stored/data-formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
-import { GROUP, PATHS, TIMES } from '../../../support/conclave/group-members.js';
-import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { GROUP, PATHS } from '../../../support/conclave/group-members.js';
+import { setUpOwners } from '../../../support/conclave/shard-owners.js';
 
 async function setUp(shards: number | string[] = 8) {
-  const { clock, server, open } = await startWithTestClock();
-  const [session, other] = [await open(TIMES), await open(TIMES)];
-  for (const path of [PATHS.members, PATHS.plans, PATHS.tombstones])
-    await clock.advanceUntil(session.ensurePath(path));
+  const { clock, join, outsider: other } = await setUpOwners({ shards });
+  const { session, member } = await join('a');
   const writeList = async (list: ShardList) => {
     const { version } = await clock.advanceUntil(other.setData(GROUP, list.serialize()));
     return { list, version };
   };
   const known = await writeList(ShardList.of(shards));
-  const options = {
-    data: { id: 'a', weight: 1 },
-    signal: new LazyAbortController(),
-  } as const;
-  const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
   const told: string[] = [];
   const errors: unknown[] = [];
   const followed = new FollowedPlan(session, PATHS, member, known, {
@@ -29,10 +20,7 @@ async function setUp(shards: number | string[] = 8) {
     onPlan: (planned) => told.push(planned.join()),
     onError: (error) => errors.push(error),
   });
-  onTestFinished(async () => {
-    followed.stop();
-    await clock.advanceUntil(leaveGroup(session, PATHS, member, false));
-  });
+  onTestFinished(() => followed.stop());
   await clock.advance(10);
   const plan = PATHS.planOf(member.entry.node);
   const writePlan = async (planned: string[], for_ = known) => {
@@ -40,7 +28,7 @@ async function setUp(shards: number | string[] = 8) {
     await clock.advance(10);
   };
   const news = () => told.splice(0);
-  return { clock, server, other, member, followed, known, plan, errors, writeList, writePlan, news };
+  return { clock, other, member, followed, known, plan, errors, writeList, writePlan, news };
 }
 
 describe('a member’s plan', () => {

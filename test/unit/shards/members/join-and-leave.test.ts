@@ -23,7 +23,7 @@ describe('a join that fails', () => {
     ['its heartbeat node is refused', { operation: 'multi', path: /\/_h_/ }],
     ['it may not tell the others', { operation: 'multi', path: PATHS.members }],
   ] as const)('leaves no node that others would plan for: %s', async (_, target) => {
-    const { clock, server, session, join, members } = await setUp();
+    const { clock, server, join, session, members } = await setUp();
     const fault = server.failWith('NO_AUTH', target);
     const joining = clock.advanceUntil(join());
     await expect(joining).rejects.toThrow();
@@ -41,7 +41,7 @@ describe('a member that leaves', () => {
   it.each([true, false])(
     'has no node any more, and a tombstone if a record may name it: %s',
     async (mayBeNamed) => {
-      const { clock, session, join, members, tombstones } = await setUp();
+      const { clock, join, session, members, tombstones } = await setUp();
       const member = await clock.advanceUntil(join());
       await clock.advanceUntil(leaveGroup(session, PATHS, member, mayBeNamed));
       expect(members()).toEqual([]);
@@ -50,7 +50,7 @@ describe('a member that leaves', () => {
   );
 
   it('has none, too, if it was given up while its node was there', async () => {
-    const { clock, session, join, members, tombstones } = await setUp();
+    const { clock, join, session, members, tombstones } = await setUp();
     const member = await clock.advanceUntil(join());
     member.node.lose(new Error('its plan is gone'));
     await clock.advanceUntil(leaveGroup(session, PATHS, member, true));

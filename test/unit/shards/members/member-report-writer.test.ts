@@ -1,34 +1,21 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ZooKeeperError } from '../../../../src/errors.js';
-import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
-import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { MemberReportWriter } from '../../../../src/shards/members/member-report-writer.js';
 import { type MemberReport, NO_REPORT, parseReport } from '../../../../src/shards/stored/data-formats.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS, TIMES } from '../../../support/conclave/group-members.js';
-import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { setUpOwners } from '../../../support/conclave/shard-owners.js';
 
 const KNOWN = { list: ShardList.of(8), version: 0 };
 const refusing = (...refused: string[]): MemberReport => ({ ...NO_REPORT, refused });
 
 async function setUp() {
-  const { clock, server, open } = await startWithTestClock();
-  const session = await open(TIMES);
-  for (const path of [PATHS.members, PATHS.plans, PATHS.tombstones, PATHS.reports])
-    await clock.advanceUntil(session.ensurePath(path));
-  const options = {
-    data: { id: 'a', weight: 1 },
-    signal: new LazyAbortController(),
-  } as const;
-  const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
+  const { clock, server, join, outsider: other } = await setUpOwners();
+  const { session, member } = await join('a');
   const errors: unknown[] = [];
   const writer = new MemberReportWriter(session, PATHS, member, KNOWN, (error) => errors.push(error));
   const path = PATHS.reportOf(member.entry.node);
-  onTestFinished(async () => {
-    await clock.advanceUntil(writer.stop());
-    await clock.advanceUntil(leaveGroup(session, PATHS, member, false));
-  });
-  const other = await open(TIMES);
+  onTestFinished(() => clock.advanceUntil(writer.stop()));
   /** What its node says, and how often it was written. */
   const read = async () => {
     await clock.advance(10);
@@ -36,7 +23,7 @@ async function setUp() {
     return { report: parseReport(data, KNOWN), version: stat.version };
   };
   const announcements = async () => (await clock.advanceUntil(other.getData(PATHS.reports))).stat.version;
-  return { clock, server, session, other, member, writer, errors, path, read, announcements };
+  return { clock, server, other, member, writer, errors, path, read, announcements };
 }
 
 describe('the writer of a member’s report', () => {

@@ -2,15 +2,12 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { candidateUuid } from '../../../../src/election/candidates/candidate-uuid.js';
 import { serializeRecord } from '../../../../src/election/record/election-record.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
-import { ignore } from '../../../../src/platform/async/promises.js';
 import { heartbeatNodeOf } from '../../../../src/queue/names-and-order.js';
 import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
-import { GroupMember, type GroupMemberListener } from '../../../../src/shards/group-member.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/join-and-leave.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
 import { prepareGroup } from '../../../../src/shards/read-and-resize-group.js';
-import { ShardList } from '../../../../src/shards/stored/shard-list.js';
-import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
+import { DELAY_MS, PATHS, startGroup, TIMES } from '../../../support/conclave/group-members.js';
 import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { sessionAt, startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { PERMISSION } from '../../../support/wire/operations.js';
@@ -104,18 +101,19 @@ describe('the watch of a group’s members', () => {
     expect(tombstones()).toEqual([PATHS.tombstoneOf(node)]);
   });
 
-  it('leaves no trace of its proof: no child, and no change of the members’ node but what goes with the tombstone', async () => {
-    const { clock, server, observer, watch } = await setUp();
+  it('writes one of a member that a record names and that is gone, a delay after it has seen that, with no trace of its proof: no child, and no change of the members’ node but what goes with the tombstone', async () => {
+    const { clock, server, observer, watch, tombstones } = await setUp();
     const { watching } = watch();
     await clock.advance(100);
     const before = await clock.advanceUntil(observer.getData(PATHS.members));
     watching.noteNamed(NEVER_THERE);
     await clock.advance(DELAY_MS - 10);
     const proved = await clock.advanceUntil(observer.getData(PATHS.members));
-    expect(proved.stat.version).toBe(before.stat.version);
+    expect([proved.stat.version, tombstones()]).toEqual([before.stat.version, []]);
     await clock.advance(100);
     const buried = await clock.advanceUntil(observer.getData(PATHS.members));
     expect(buried.stat.version).toBe(before.stat.version + 1);
+    expect(tombstones()).toEqual([PATHS.tombstoneOf(NEVER_THERE)]);
     expect(server.paths(PATHS.members)).toEqual([PATHS.members]);
   });
 
@@ -149,7 +147,7 @@ describe('the watch of a group’s members', () => {
   });
 
   it('writes none of a member whose heartbeat comes right before it', async () => {
-    const { clock, server, observer, join, watch, tombstones } = await setUp();
+    const { clock, server, join, observer, watch, tombstones } = await setUp();
     const { node, silence } = await join('a');
     const { watching } = watch();
     await clock.advance(100);
@@ -168,7 +166,7 @@ describe('the watch of a group’s members', () => {
   });
 
   it('writes none of a member whose heartbeats come to a version again that was seen before an outage, as in a restored backup', async () => {
-    const { clock, server, observer, open, join, watch, tombstones } = await setUp();
+    const { clock, server, open, join, observer, watch, tombstones } = await setUp();
     const { member, node, session, silence } = await join('a');
     const restorer = await open({ sessionTimeoutMs: 60_000 });
     watch();
@@ -204,7 +202,7 @@ describe('the watch of a group’s members', () => {
   });
 
   it('asks for a heartbeat node that another client has deleted no more often after an outage than before', async () => {
-    const { clock, server, observer, join, watch } = await setUp();
+    const { clock, server, join, observer, watch } = await setUp();
     const { node, silence } = await join('a');
     watch();
     const heartbeats = `${PATHS.members}/${heartbeatNodeOf(node)}`;
@@ -225,7 +223,7 @@ describe('the watch of a group’s members', () => {
   });
 
   it('asks no more often, and reports as often, when a server refuses to show a heartbeat node after an outage', async () => {
-    const { clock, server, observer, join, watch, tombstones } = await setUp();
+    const { clock, server, join, observer, watch, tombstones } = await setUp();
     const { node, silence } = await join('a');
     const { told } = watch();
     const heartbeats = `${PATHS.members}/${heartbeatNodeOf(node)}`;
@@ -242,17 +240,6 @@ describe('the watch of a group’s members', () => {
     refusal.clear();
     await clock.advance(TIMES.leaseMs);
     expect(tombstones()).toEqual([PATHS.tombstoneOf(node)]);
-  });
-
-  it('writes one of a member that a record names and that is gone, a delay after it has seen that', async () => {
-    const { clock, watch, tombstones } = await setUp();
-    const { watching } = watch();
-    await clock.advance(100);
-    watching.noteNamed(NEVER_THERE);
-    await clock.advance(DELAY_MS - 10);
-    expect(tombstones()).toEqual([]);
-    await clock.advance(100);
-    expect(tombstones()).toEqual([PATHS.tombstoneOf(NEVER_THERE)]);
   });
 
   it('writes none of a member that has gone if no record names it', async () => {
@@ -279,53 +266,29 @@ describe('the watch of a group’s members', () => {
   });
 });
 
-/** The planner of a group of two shards, which has no other members. */
-async function setUpPlanner() {
-  const { clock, server, open } = await startWithTestClock();
-  const session = await open(TIMES);
-  const list = ShardList.of(2);
-  const planned: string[][] = [];
-  const refused: unknown[] = [];
-  const listener: GroupMemberListener = {
-    onAcquired: ignore,
-    onEnded: ignore,
-    onWorkFailed: ignore,
-    onOverrun: ignore,
-    onError: (error) => refused.push(error),
-    onPlanned: (plan) => planned.push([...plan.values()]),
-  };
-  const never = new LazyAbortController();
-  await clock.advanceUntil(prepareGroup(session, PATHS, list, never));
-  const join = async () => {
-    const options = { id: 'a', weight: 1, shards: list } as const;
-    const member = await clock.advanceUntil(GroupMember.join(session, PATHS.group, options, listener, never));
-    onTestFinished(() => clock.advanceUntil(member.leave()));
-    return member;
-  };
-  return { clock, server, session, join, planned, refused };
-}
-
 describe('a planner', () => {
   it('plans nothing before all members have been looked at', async () => {
-    const { clock, server, join, planned, refused } = await setUpPlanner();
+    const { clock, server, join } = await startGroup({ shards: 2 });
     server.delay(300, { only: 'getChildren', path: PATHS.members });
-    await join();
+    const { plans } = await join('a');
     await clock.advance(2 * TIMES.leaseMs);
-    expect([planned[0], refused]).toEqual([['a', 'a'], []]);
+    expect([...(plans[0]?.values() ?? [])]).toEqual(['a', 'a']);
   });
 
   it('leaves a tombstone as long as a record names its member', async () => {
-    const { clock, server, session, join, refused } = await setUpPlanner();
+    const { clock, server, open, join, list } = await startGroup({ shards: 2 });
+    const session = await open(TIMES);
+    await clock.advanceUntil(prepareGroup(session, PATHS, list, new LazyAbortController()));
     const record = PATHS.recordOf('0');
     const held = { state: 'held', term: 1, node: NEVER_THERE, leaseMs: TIMES.leaseMs } as const;
     await clock.advanceUntil(session.setData(record, serializeRecord(held)));
     await permitAll(server, record, PERMISSION.read); // No claim is carried out.
-    const member = await join();
+    const { member, errors } = await join('a');
     const isThere = () => server.paths(PATHS.tombstones).includes(PATHS.tombstoneOf(NEVER_THERE));
     await clock.advanceUntil(() => isThere());
     await clock.advance(TIMES.leaseMs / 4);
     expect([isThere(), member.lacking]).toEqual([true, ['0']]);
-    expect(refused[0]).toMatchObject({ code: 'NO_AUTH', path: record });
+    expect(errors.splice(0)).toContainEqual(expect.objectContaining({ code: 'NO_AUTH', path: record }));
     await permitAll(server, record, PERMISSION.all);
     await clock.advance(2 * TIMES.leaseMs);
     expect(member.lacking).toEqual([]);

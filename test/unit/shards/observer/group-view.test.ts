@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GroupView } from '../../../../src/shards/observer/group-view.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
+import { idsOf } from '../../../support/conclave/shard-observers.js';
 
 const member = (id: string) => ({ id, weight: 1 });
 
@@ -16,9 +17,6 @@ function viewOf(list: ShardList, owned: Readonly<Record<string, readonly number[
   }
   return view;
 }
-
-const idsOf = (map: Iterable<[string, { id: string } | undefined]>) =>
-  Object.fromEntries([...map].map(([shard, owner]) => [shard, owner?.id]));
 
 type Step =
   | { readonly kind: 'list'; readonly count: number | undefined }
@@ -100,16 +98,6 @@ describe('who owns what by what members publish', () => {
         }
       }),
     );
-  });
-
-  it('is the member that has said so later, if one that has given a shard back publishes it still', () => {
-    const view = viewOf(ShardList.of(2), { former: [0, 1], next: [1] });
-    view.settle();
-    expect(idsOf(view.owners)).toEqual({ 0: 'former', 1: 'next' });
-    view.published('former', [0, 1], 9n);
-    expect(view.settle().size).toBe(0);
-    view.left('next');
-    expect(idsOf(view.settle())).toEqual({ 1: 'former' });
   });
 
   it('changes with a member that comes again', () => {

@@ -70,18 +70,15 @@ describe('an observer of shards', () => {
   });
 
   it('follows what moves as members come and go, and reports nothing that stays', async () => {
-    const { clock, join, observe, ownersAmong } = await setUp();
-    const first = await join('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, joinAndWait, leave, observe, ownersAmong } = await setUp();
+    const first = await joinAndWait('a');
     const { observer, changes } = await observe();
-    const second = await join('b');
-    await clock.advance(A_WHILE_MS);
+    const second = await joinAndWait('b');
     expect(idsOf(observer.owners)).toEqual(ownersAmong([first, second]));
     const moved = Object.keys(ownersAmong([second]));
     expect(new Set(changes.slice(1).flatMap((change) => Object.keys(change)))).toEqual(new Set(moved));
     const before = changes.length;
-    await clock.advanceUntil(second.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(second);
     expect(idsOf(observer.owners)).toEqual(ownersAmong([first]));
     expect(observer.members.map(({ id }) => id)).toEqual(['a']);
     expect(new Set(changes.slice(before).flatMap((change) => Object.keys(change)))).toEqual(new Set(moved));
@@ -90,15 +87,13 @@ describe('an observer of shards', () => {
   });
 
   it('shows a shard as its owner’s until the work for it has settled', async () => {
-    const { clock, join, observe } = await setUp({ shards: 2 });
+    const { clock, joinAndWait, observe } = await setUp({ shards: 2 });
     let settle: (() => void) | undefined;
     const run = ({ id, number }: OwnedShard) =>
       id === '1' && number === 1 ? new Promise<void>((resolve) => (settle = resolve)) : undefined;
-    await join('a', { run });
-    await clock.advance(A_WHILE_MS);
+    await joinAndWait('a', { run });
     const { observer } = await observe();
-    await join('b');
-    await clock.advance(A_WHILE_MS);
+    await joinAndWait('b');
     expect(idsOf(observer.owners)).toEqual({ 0: 'a', 1: 'a' });
     settle?.();
     await clock.advance(10);
@@ -106,20 +101,18 @@ describe('an observer of shards', () => {
   });
 
   it('waits for a group that is missing, and creates nothing', async () => {
-    const { clock, server, join, observe, ownersAmong } = await setUp();
+    const { server, joinAndWait, observe, ownersAmong } = await setUp();
     const { observer, changes } = await observe();
     expect([observer.owners.size, observer.members, observer.ownerOf('key')]).toEqual([0, [], undefined]);
     expect(server.paths(GROUP)).toEqual([]);
-    const member = await join('a');
-    await clock.advance(A_WHILE_MS);
+    const member = await joinAndWait('a');
     expect(idsOf(observer.owners)).toEqual(ownersAmong([member]));
     expect(changes).toEqual([ownersAmong([member])]);
   });
 
   it('shows nothing of a member any more as soon as its session has expired', async () => {
-    const { clock, join, observe, ownersAmong } = await setUp();
-    const members = [await join('a'), await join('b')] as const;
-    await clock.advance(A_WHILE_MS);
+    const { clock, joinAll, observe, ownersAmong } = await setUp();
+    const members = await joinAll('a', 'b');
     const { observer } = await observe();
     const lost = Object.keys(ownersAmong([members[1]]));
     members[1].expire();
@@ -131,9 +124,8 @@ describe('an observer of shards', () => {
   });
 
   it('shows a member that is silent until it is buried, and not its publication, which stays', async () => {
-    const { clock, server, join, observe, ownersAmong } = await setUp();
-    const members = [await join('a'), await join('b')] as const;
-    await clock.advance(A_WHILE_MS);
+    const { clock, server, joinAll, observe, ownersAmong } = await setUp();
+    const members = await joinAll('a', 'b');
     const { observer } = await observe();
     const before = ownersAmong(members);
     members[1].silence();
@@ -146,7 +138,7 @@ describe('an observer of shards', () => {
   });
 
   it('gives an iterator the owners at first and after each change, and ends it', async () => {
-    const { clock, join, prepare, open } = await setUp();
+    const { clock, open, joinAndWait, prepare } = await setUp();
     const { observer } = prepare(await open(TIMES));
     const early = observer[Symbol.asyncIterator]();
     const first = early.next();
@@ -155,14 +147,11 @@ describe('an observer of shards', () => {
     const late = observer[Symbol.asyncIterator]();
     expect((await late.next()).value?.size).toBe(0);
     const next = late.next();
-    await join('a');
-    await clock.advance(A_WHILE_MS);
+    await joinAndWait('a');
     expect((await next).value?.size).toBe(8);
     // It didn't keep up, and gets the newest owners alone.
-    await join('b');
-    await clock.advance(A_WHILE_MS);
-    await join('c');
-    await clock.advance(A_WHILE_MS);
+    await joinAndWait('b');
+    await joinAndWait('c');
     expect((await early.next()).value).toBe(observer.owners);
     await clock.advanceUntil(observer.stop());
     expect(await early.next()).toEqual({ done: true, value: undefined });
@@ -310,9 +299,8 @@ describe('the sessions of an observer of shards', () => {
   });
 
   it('follow one another with a supervisor, and between two of them no owner is shown', async () => {
-    const { clock, server, join, open, observe, ownersAmong } = await setUp();
-    const member = await join('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, server, open, joinAndWait, observe, ownersAmong } = await setUp();
+    const member = await joinAndWait('a');
     const [first, second] = [await open(TIMES), await open(TIMES)];
     const { observer, changes, errors } = await observe(oneAfterTheOther(first, second));
     server.expireSession(({ id }) => id === first.credentials.id);

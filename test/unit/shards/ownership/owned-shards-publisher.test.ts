@@ -31,6 +31,11 @@ async function setUp() {
     owned.splice(0, owned.length, ...numbers);
     publisher.changed();
   };
+  /** It owns them, and what is to be written is written, if a server answers. */
+  const ownAndWait = async (...numbers: number[]) => {
+    own(...numbers);
+    await clock.advance(10);
+  };
   /** What observers read. */
   const published = () => {
     const data = server.data(PATH);
@@ -50,7 +55,20 @@ async function setUp() {
   };
   const writes = () => ['create', 'setData', 'multi'].map((kind) => server.count(kind as 'create'));
   server.resetCounts();
-  return { clock, server, session, other, lost, errors, publisher, own, published, commit, writes };
+  return {
+    clock,
+    server,
+    session,
+    other,
+    lost,
+    errors,
+    publisher,
+    own,
+    ownAndWait,
+    published,
+    commit,
+    writes,
+  };
 }
 
 describe('what a member publishes of what it owns', () => {
@@ -70,13 +88,12 @@ describe('what a member publishes of what it owns', () => {
   });
 
   it('is a node of its own from when it owns something, which then says also that it owns nothing', async () => {
-    const { clock, server, session, own, published } = await setUp();
+    const { clock, server, session, own, ownAndWait, published } = await setUp();
     own();
     await clock.advance(1000);
     expect(published()).toBeUndefined();
     for (const numbers of [[3], [3, 4], []]) {
-      own(...numbers);
-      await clock.advance(10);
+      await ownAndWait(...numbers);
       expect(published()).toEqual(numbers);
     }
     await clock.advanceUntil(session.close());
@@ -84,38 +101,30 @@ describe('what a member publishes of what it owns', () => {
   });
 
   it('takes one write for what comes together, and no more than one at a time', async () => {
-    const { clock, server, own, published, writes } = await setUp();
+    const { clock, server, own, ownAndWait, published, writes } = await setUp();
     for (const number of [1, 2, 3]) own(number);
     await clock.advance(10);
     expect([published(), writes()]).toEqual([[3], [1, 0, 0]]);
     server.delay(100, { only: 'setData' });
-    own(4);
-    await clock.advance(10);
-    for (const number of [5, 6, 7]) {
-      own(number);
-      await clock.advance(10);
-    }
+    await ownAndWait(4);
+    for (const number of [5, 6, 7]) await ownAndWait(number);
     expect(writes()).toEqual([1, 1, 0]);
     await clock.advance(1000);
     expect([published(), writes()]).toEqual([[7], [1, 2, 0]]);
   });
 
   it('is not written again while it is the same', async () => {
-    const { clock, own, writes } = await setUp();
-    for (let round = 0; round < 3; round++) {
-      own(2, 1);
-      await clock.advance(10);
-    }
+    const { ownAndWait, writes } = await setUp();
+    for (let round = 0; round < 3; round++) await ownAndWait(2, 1);
     expect(writes()).toEqual([1, 0, 0]);
   });
 
   it.each(['create', 'setData'] as const)('is written until it is answered: %s', async (operation) => {
-    const { clock, server, own, published, errors } = await setUp();
+    const { clock, server, own, ownAndWait, published, errors } = await setUp();
     if (operation === 'setData') own(1);
     await clock.advance(10);
     const lostReply = server.swallowReply(operation, { times: 2 });
-    own(2);
-    await clock.advance(10);
+    await ownAndWait(2);
     own(3);
     await clock.advance(10_000);
     expect(lostReply.hits).toBeGreaterThan(0);
@@ -124,41 +133,32 @@ describe('what a member publishes of what it owns', () => {
   });
 
   it('is reported once while a server refuses it, and written at the next change after that', async () => {
-    const { clock, server, own, published, errors } = await setUp();
+    const { server, ownAndWait, published, errors } = await setUp();
     const refusal = server.failWith('NO_AUTH', { operation: 'create' });
-    for (const number of [1, 2]) {
-      own(number);
-      await clock.advance(10);
-    }
+    for (const number of [1, 2]) await ownAndWait(number);
     expect(errors).toHaveLength(1);
     expect(errors[0]).toBeInstanceOf(ZooKeeperError);
     refusal.clear();
-    own(3);
-    await clock.advance(10);
+    await ownAndWait(3);
     expect(published()).toEqual([3]);
     server.failWith('NO_AUTH', { operation: 'setData' });
-    own(4);
-    await clock.advance(10);
+    await ownAndWait(4);
     expect(errors).toHaveLength(2);
   });
 
   it('is made anew at the next change if another client has deleted it', async () => {
-    const { clock, other, own, published } = await setUp();
-    own(1);
-    await clock.advance(10);
+    const { other, ownAndWait, published } = await setUp();
+    await ownAndWait(1);
     await other.remove(PATH);
-    own(2);
-    await clock.advance(10);
+    await ownAndWait(2);
     expect(published()).toEqual([2]);
   });
 
   it('ends with the member’s node, and when that is given up', async () => {
-    const { clock, lost, own, published, writes, errors } = await setUp();
-    own(1);
-    await clock.advance(10);
+    const { ownAndWait, lost, published, writes, errors } = await setUp();
+    await ownAndWait(1);
     lost.abort(new NodeLostError('gone'));
-    own(2);
-    await clock.advance(10);
+    await ownAndWait(2);
     expect([published(), writes(), errors]).toEqual([[1], [1, 0, 0], []]);
   });
 
@@ -197,9 +197,8 @@ describe('a publication with a transaction', () => {
   });
 
   it('is refused with the others, and leaves what was published', async () => {
-    const { clock, own, commit, published, writes } = await setUp();
-    own(1);
-    await clock.advance(10);
+    const { clock, ownAndWait, commit, published, writes } = await setUp();
+    await ownAndWait(1);
     await expect(clock.advanceUntil(commit([1, 2], 7))).rejects.toThrow(BadVersionError);
     await clock.advance(10);
     expect([published(), writes()]).toEqual([[1], [1, 0, 1]]);
@@ -207,9 +206,8 @@ describe('a publication with a transaction', () => {
   });
 
   it('hinders none if it is refused: that is carried out without it', async () => {
-    const { clock, other, own, commit, published, errors } = await setUp();
-    own(1);
-    await clock.advance(10);
+    const { clock, other, ownAndWait, commit, published, errors } = await setUp();
+    await ownAndWait(1);
     await other.remove(PATH);
     expect(await clock.advanceUntil(commit([1, 2]))).toBe(1);
     await clock.advance(10);
@@ -217,9 +215,8 @@ describe('a publication with a transaction', () => {
   });
 
   it('is written again if it is not known whether it was carried out', async () => {
-    const { clock, server, own, commit, published } = await setUp();
-    own(1);
-    await clock.advance(10);
+    const { clock, server, ownAndWait, commit, published } = await setUp();
+    await ownAndWait(1);
     server.swallowReply('multi', { path: PATH });
     await expect(clock.advanceUntil(commit([1, 2]))).rejects.toThrow(ConnectionLossError);
     expect(published()).toEqual([1, 2]);
@@ -228,9 +225,8 @@ describe('a publication with a transaction', () => {
   });
 
   it('is written also if that never arrived, and what it would have said is right by now', async () => {
-    const { clock, server, session, own, commit, published } = await setUp();
-    own(1);
-    await clock.advance(10);
+    const { clock, server, session, own, ownAndWait, commit, published } = await setUp();
+    await ownAndWait(1);
     const atServer = sessionAt(server, session);
     atServer.partition();
     const committing = commit([1, 2]);

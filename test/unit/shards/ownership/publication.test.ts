@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { OwnedShard } from '../../../../src/shards/ownership/owned-shard.js';
 import { parseOwned } from '../../../../src/shards/stored/data-formats.js';
-import { A_WHILE_MS, GROUP, startGroup } from '../../../support/conclave/group-members.js';
+import { GROUP, startGroup } from '../../../support/conclave/group-members.js';
 
 /** A group, and what its members have published and written. */
 async function setUp(options?: Parameters<typeof startGroup>[0]) {
   const group = await startGroup(options);
-  const { server, clock } = group;
+  const { server } = group;
   const nodes = () => server.paths(`${GROUP}/owned`).slice(1);
   /** The numbers of the shards in each publication. */
   const published = () => nodes().map((path) => parseOwned(server.data(path) as Buffer));
@@ -19,17 +18,12 @@ async function setUp(options?: Parameters<typeof startGroup>[0]) {
       const isWrite = ['multi', 'create', 'setData', 'delete'].includes(operation);
       return isWrite && records + publications > 0 ? [`${operation}: ${records}, ${publications}`] : [];
     });
-  const joinAndWait = async (...given: Parameters<typeof group.join>) => {
-    const member = await group.join(...given);
-    await clock.advance(A_WHILE_MS);
-    return member;
-  };
-  return { ...group, join: joinAndWait, nodes, published, writes };
+  return { ...group, join: group.joinAndWait, nodes, published, writes };
 }
 
 describe('what a member publishes', () => {
   it('comes with its claims and releases: a shard that moves takes two writes, in transactions', async () => {
-    const { clock, server, join, idsOf, published, writes } = await setUp();
+    const { server, join, leave, idsOf, published, writes } = await setUp();
     const first = await join('a');
     expect(published()).toEqual([[0, 1, 2, 3, 4, 5, 6, 7]]);
     server.resetCounts();
@@ -37,8 +31,7 @@ describe('what a member publishes', () => {
     expect(published()).toEqual([idsOf(first).map(Number), idsOf(second).map(Number)]);
     expect(writes()).toEqual(['multi: 4, 1', 'multi: 4, 1']);
     server.resetCounts();
-    await clock.advanceUntil(second.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(second);
     expect(published()).toEqual([[0, 1, 2, 3, 4, 5, 6, 7]]);
     expect(writes()).toEqual(['multi: 4, 1', 'delete: 0, 1', 'multi: 4, 1']);
   });
@@ -56,21 +49,8 @@ describe('what a member publishes', () => {
     expect(published()).toEqual([]);
   });
 
-  it('has a shard that is given back until its work has settled', async () => {
-    const { clock, join, published } = await setUp({ shards: 2 });
-    const pending: (() => void)[] = [];
-    const run = ({ number }: OwnedShard) =>
-      number === 1 ? new Promise<void>((resolve) => void pending.push(resolve)) : undefined;
-    await join('a', { run });
-    await join('b');
-    expect(published()).toEqual([[0, 1]]);
-    for (const settle of pending) settle();
-    await clock.advance(10);
-    expect(published()).toEqual([[0], [1]]);
-  });
-
   it('hinders no claim if it can’t be written: that is reported once', async () => {
-    const { clock, server, join, idsOf, open, list, published } = await setUp();
+    const { clock, server, open, join, list, idsOf, published } = await setUp();
     const session = await open();
     const readOnly = [{ scheme: 'world', id: 'anyone', permissions: 1 }];
     await session.create(GROUP);

@@ -2,13 +2,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { takeoverDelayMs } from '../../../../src/lease/failure-detector.js';
 import type { TransactionPart } from '../../../../src/session/protocol/multi-and-stats.js';
 import type { Session } from '../../../../src/session/session.js';
-import type { OwnedShard } from '../../../../src/shards/ownership/owned-shard.js';
 import { DELAY_MS, PATHS, TIMES } from '../../../support/conclave/group-members.js';
-import { setUpOwners } from '../../../support/conclave/shard-owners.js';
+import { SOON_MS, setUpOwners } from '../../../support/conclave/shard-owners.js';
 import { PERMISSION } from '../../../support/wire/operations.js';
 
 const RECORD = PATHS.recordOf('0');
-const A_WHILE_MS = 100;
 /** Longer than a lease, and not so long that the connection is given up. */
 const LATE_MS = 2700;
 const NEVER_THERE = '_c_0f8fad5b-d9cb-869f-8165-03e87728950e-lock-0000000099';
@@ -34,12 +32,10 @@ async function setUpReturned() {
   const owners = await setUpOwners();
   const { clock } = owners;
   const member = await owners.join('a');
-  member.owner.follow(['0']);
-  await clock.advance(A_WHILE_MS);
+  await member.follow(['0']);
   const claimed = owners.server.data(RECORD) as Buffer;
   const old = await clock.advanceUntil(member.session.getDataOfEach([RECORD]));
-  member.owner.follow([]);
-  await clock.advance(A_WHILE_MS);
+  await member.follow([]);
   return { ...owners, member, claimed, old };
 }
 
@@ -51,7 +47,7 @@ describe('a claim of a shard', () => {
     member.owner.follow(['0']);
     await clock.advance(LATE_MS - 10);
     expect([member.told, member.owner.owned]).toEqual([[], []]);
-    await clock.advance(A_WHILE_MS);
+    await clock.advance(SOON_MS);
     expect(member.told).toEqual(['acquired 0']);
     expect(member.acquired.map(({ number }) => number)).toEqual([1]);
   });
@@ -64,8 +60,7 @@ describe('a claim of a shard', () => {
     await clock.advance(DELAY_MS);
     expect(holder('0')).toBe('slow');
     await clock.advanceUntil(bury(slow));
-    other.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await other.follow(['0']);
     expect(other.told).toEqual(['acquired 0']);
     await clock.advance(2 * DELAY_MS);
     expect(slow.told).toEqual([]);
@@ -73,15 +68,14 @@ describe('a claim of a shard', () => {
   });
 
   it('is refused if the record was written since it was read', async () => {
-    const { clock, join, holder } = await setUpOwners();
+    const { join, holder } = await setUpOwners();
     const [first, second] = [await join('a'), await join('b')];
     const acquired = new Promise<void>((resolve) => first.works(() => resolve()));
     beforeNextWrite(second.session, async () => {
       first.owner.follow(['0']);
       await acquired;
     });
-    second.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await second.follow(['0']);
     expect([first.told, second.told]).toEqual([['acquired 0'], []]);
     expect(holder('0')).toBe('a');
   });
@@ -90,13 +84,10 @@ describe('a claim of a shard', () => {
     const { clock, join } = await setUpOwners();
     const [first, second] = [await join('a'), await join('b')];
     const old = await clock.advanceUntil(second.session.getDataOfEach([RECORD]));
-    first.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
-    first.owner.follow([]);
-    await clock.advance(A_WHILE_MS);
+    await first.follow(['0']);
+    await first.follow([]);
     const read = vi.spyOn(second.session, 'getDataOfEach').mockResolvedValue(old);
-    second.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await second.follow(['0']);
     expect(read).toHaveBeenCalledTimes(2); // Another member may have been first at the first try.
     await clock.advance(second.session.leaseMs);
     expect(read).toHaveBeenCalledTimes(3);
@@ -106,20 +97,18 @@ describe('a claim of a shard', () => {
   });
 
   it('that was given back begins no second term when a server shows it once more: it is given back again', async () => {
-    const { clock, member, old, record } = await setUpReturned();
+    const { member, old, record } = await setUpReturned();
     expect(record('0')).toEqual({ state: 'vacant', term: 1 });
     const read = vi.spyOn(member.session, 'getDataOfEach').mockResolvedValueOnce(old);
-    member.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0']);
     expect(read).toHaveBeenCalledTimes(2);
     expect(member.acquired.map(({ number }) => number)).toEqual([1, 2]);
   });
 
   it('that was given back is so again, and its token is not used again, when the servers have taken the release back', async () => {
-    const { clock, server, outsider, join, record } = await setUpOwners();
+    const { clock, server, join, outsider, record } = await setUpOwners();
     const member = await join('a');
-    member.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0']);
     const claimed = server.data(RECORD) as Buffer;
     const loseTheRelease = async () => {
       await clock.advanceUntil(outsider.remove(RECORD));
@@ -127,11 +116,9 @@ describe('a claim of a shard', () => {
       await clock.advanceUntil(outsider.setData(RECORD, claimed));
     };
     for (const times of [1, 2, 3]) {
-      member.owner.follow([]);
-      await clock.advance(A_WHILE_MS);
+      await member.follow([]);
       await loseTheRelease();
-      member.owner.follow(['0']);
-      await clock.advance(A_WHILE_MS);
+      await member.follow(['0']);
       expect(member.acquired).toHaveLength(times + 1);
     }
     expect(member.acquired.map(({ number }) => number)).toEqual([1, 2, 2, 2]); // The servers have lost those, too.
@@ -142,32 +129,30 @@ describe('a claim of a shard', () => {
   });
 
   it('that was given back in a move is so again over the next connection, if the servers have taken the release back', async () => {
-    const { clock, outsider, member, claimed, join, holder } = await setUpReturned();
+    const { clock, join, outsider, member, claimed, holder } = await setUpReturned();
     await clock.advanceUntil(outsider.remove(RECORD));
     await clock.advanceUntil(outsider.create(RECORD));
     await clock.advanceUntil(outsider.setData(RECORD, claimed));
     const next = await join('b');
-    next.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await next.follow(['0']);
     expect([next.told, holder('0')]).toEqual([[], 'a']);
     const read = vi.spyOn(member.session, 'getDataOfEach');
     member.owner.resumed();
-    await clock.advance(A_WHILE_MS);
+    await clock.advance(SOON_MS);
     expect([next.told, holder('0')]).toEqual([['acquired 0'], 'b']);
     expect(read.mock.calls).toEqual([[[RECORD]]]);
     member.owner.resumed();
-    await clock.advance(A_WHILE_MS);
+    await clock.advance(SOON_MS);
     expect(member.acquired).toHaveLength(1);
     expect(member.errors).toEqual([]);
   });
 
   it('goes on over another connection, though the same shard was given back before', async () => {
     const { clock, member, holder } = await setUpReturned();
-    member.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0']);
     for (let times = 0; times < 3; times++) {
       member.owner.resumed();
-      await clock.advance(A_WHILE_MS);
+      await clock.advance(SOON_MS);
     }
     expect(member.acquired.map((shard) => [shard.number, shard.isHeld()])).toEqual([
       [1, false],
@@ -181,7 +166,7 @@ describe('a claim of a shard', () => {
     const read = vi.spyOn(member.session, 'getDataOfEach').mockResolvedValue(old);
     server.resetCounts();
     member.owner.follow(['0']);
-    await clock.advance(5 * TIMES.leaseMs + A_WHILE_MS);
+    await clock.advance(5 * TIMES.leaseMs + SOON_MS);
     expect(server.requests.filter(({ paths }) => paths.includes(RECORD))).toHaveLength(1);
     expect(read.mock.calls.length).toBeLessThan(10);
     expect(member.acquired).toHaveLength(1);
@@ -191,64 +176,58 @@ describe('a claim of a shard', () => {
   });
 
   it('is refused if the member’s node is gone', async () => {
-    const { clock, join, bury, record } = await setUpOwners();
+    const { join, bury, record } = await setUpOwners();
     const member = await join('a');
     beforeNextWrite(member.session, () => bury(member));
-    member.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0']);
     expect(member.told).toEqual([]);
     expect(record('0')).toEqual({ state: 'vacant', term: 0 });
     expect(member.member.node.isGone).toBe(true);
   });
 
   it('waits for the tombstone of the member that the record names', async () => {
-    const { clock, outsider, join, nameIn, holder } = await setUpOwners();
+    const { clock, join, outsider, nameIn, holder } = await setUpOwners();
     const member = await join('a');
     await nameIn('0', NEVER_THERE);
     member.owner.follow(['0', '1']);
     await clock.advance(60_000);
     expect(member.told).toEqual(['acquired 1']);
     await clock.advanceUntil(outsider.create(PATHS.tombstoneOf(NEVER_THERE)));
-    await clock.advance(A_WHILE_MS);
+    await clock.advance(SOON_MS);
     expect(member.told).toEqual(['acquired 1', 'acquired 0']);
     expect(holder('0')).toBe('a');
   });
 
   it('waits for the tombstone, also where another member of the same session waits for it', async () => {
-    const { clock, outsider, join, nameIn } = await setUpOwners();
+    const { clock, join, outsider, nameIn } = await setUpOwners();
     const first = await join('a');
     const second = await join('b', first.session);
     for (const shard of ['0', '1']) await nameIn(shard, NEVER_THERE);
     first.owner.follow(['0']);
-    second.owner.follow(['1']);
-    await clock.advance(A_WHILE_MS);
+    await second.follow(['1']);
     await clock.advanceUntil(outsider.create(PATHS.tombstoneOf(NEVER_THERE)));
-    await clock.advance(A_WHILE_MS);
+    await clock.advance(SOON_MS);
     expect([first.told, second.told]).toEqual([['acquired 0'], ['acquired 1']]);
   });
 
   it('reads none of the shards that it waits for, and of which nothing was heard', async () => {
-    const { clock, join } = await setUpOwners();
+    const { join } = await setUpOwners();
     const [first, second] = [await join('a'), await join('b')];
-    first.owner.follow(['0', '1', '2']);
-    await clock.advance(A_WHILE_MS);
-    second.owner.follow(['0', '1', '2']);
-    await clock.advance(A_WHILE_MS);
+    await first.follow(['0', '1', '2']);
+    await second.follow(['0', '1', '2']);
     const read = vi.spyOn(second.session, 'getDataOfEach');
-    first.owner.follow(['1', '2']);
-    await clock.advance(A_WHILE_MS);
+    await first.follow(['1', '2']);
     expect(second.told).toEqual(['acquired 0']);
     expect(read.mock.calls).toEqual([[[RECORD]]]);
   });
 
   it('is refused if the tombstone that it was begun for is gone', async () => {
-    const { clock, outsider, join, nameIn, holder } = await setUpOwners();
+    const { clock, join, outsider, nameIn, holder } = await setUpOwners();
     const member = await join('a');
     await nameIn('0', NEVER_THERE);
     await clock.advanceUntil(outsider.create(PATHS.tombstoneOf(NEVER_THERE)));
     beforeNextWrite(member.session, () => outsider.remove(PATHS.tombstoneOf(NEVER_THERE)));
-    member.owner.follow(['0', '1']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0', '1']);
     expect(member.told).toEqual(['acquired 1']);
     expect(holder('0')).toBe('named');
   });
@@ -257,8 +236,7 @@ describe('a claim of a shard', () => {
     const { clock, join, permit } = await setUpOwners();
     const member = await join('a');
     await permit(RECORD, PERMISSION.read);
-    member.owner.follow(['0', '1', '2']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0', '1', '2']);
     expect(member.told.sort()).toEqual(['acquired 1', 'acquired 2']);
     expect(member.errors.splice(0)).toMatchObject([{ code: 'NO_AUTH', path: RECORD }]);
     await permit(RECORD, PERMISSION.all);
@@ -271,8 +249,7 @@ describe('a claim of a shard', () => {
     const { clock, server, join } = await setUpOwners();
     const member = await join('a');
     server.failWith('SYSTEM_ERROR', { operation: 'multi', path: RECORD, times: 1 });
-    member.owner.follow(['0', '1']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0', '1']);
     expect([member.told, member.errors.splice(0).length]).toEqual([[], 1]);
     await clock.advance(TIMES.leaseMs);
     expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1']);
@@ -299,8 +276,7 @@ describe('a claim of a shard', () => {
       const member = await join('a');
       const lost = server.swallowReply('multi', { path: PATHS.recordOf(shard) });
       const all = Array.from({ length: 600 }, (_, at) => `${at}`);
-      member.owner.follow(all);
-      await clock.advance(A_WHILE_MS);
+      await member.follow(all);
       expect(lost.hits).toBe(1);
       await clock.advance(1000);
       expect(member.told.sort()).toEqual(all.map((id) => `acquired ${id}`).sort());
@@ -315,10 +291,9 @@ describe('a shard whose record another client has overwritten', () => {
     ['a record of a later format', '{"format":2,"state":"vacant","term":9}'],
     ['a record that was cut off', '{"format":1,"state":"vac'],
   ])('with %s is kept by its owner, and claimed by no member until it is vacant', async (_, data) => {
-    const { clock, outsider, join } = await setUpOwners();
+    const { clock, join, outsider } = await setUpOwners();
     const [owner, other] = [await join('a'), await join('b')];
-    owner.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
+    await owner.follow(['0']);
     await clock.advanceUntil(outsider.setData(RECORD, Buffer.from(data)));
     other.owner.follow(['0']);
     await clock.advance(3 * takeoverDelayMs(TIMES.leaseMs));
@@ -338,13 +313,11 @@ describe('a shard whose record another client has overwritten', () => {
 
 describe('a release of a shard', () => {
   it('is refused if the record was written since the claim', async () => {
-    const { clock, join, nameIn, holder } = await setUpOwners();
+    const { join, nameIn, holder } = await setUpOwners();
     const member = await join('a');
-    member.owner.follow(['0', '1']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0', '1']);
     await nameIn('0', NEVER_THERE);
-    member.owner.follow([]);
-    await clock.advance(A_WHILE_MS);
+    await member.follow([]);
     expect([holder('0'), holder('1')]).toEqual(['named', undefined]);
     expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1', 'moved 0', 'moved 1']);
     expect(member.errors).toEqual([]);
@@ -353,12 +326,10 @@ describe('a release of a shard', () => {
   it('that the servers refuse is tried again and again, delays no other shard, and the shard isn’t taken up before', async () => {
     const { clock, join, permit, holder } = await setUpOwners();
     const [member, other] = [await join('a'), await join('b')];
-    member.owner.follow(['0', '1']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0', '1']);
     await permit(RECORD, PERMISSION.read);
     member.owner.follow([]);
-    other.owner.follow(['1']);
-    await clock.advance(A_WHILE_MS);
+    await other.follow(['1']);
     expect([holder('0'), holder('1')]).toEqual(['a', 'b']);
     member.owner.follow(['0']);
     await clock.advance(3 * TIMES.leaseMs);
@@ -375,42 +346,24 @@ describe('a release of a shard', () => {
   it('that the servers refuse when the member leaves is given up, and its tombstone says that it acts no more', async () => {
     const { clock, server, join, permit, holder } = await setUpOwners();
     const [member, other] = [await join('a'), await join('b')];
-    member.owner.follow(['0', '1']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0', '1']);
     await permit(RECORD, PERMISSION.read);
     await clock.advanceUntil(member.leave());
     expect(member.errors.splice(0)).toMatchObject([{ code: 'NO_AUTH', path: RECORD }]);
     expect(holder('0')).toBe('a');
     expect(server.paths(PATHS.members)).not.toContain(member.member.node.path);
     await permit(RECORD, PERMISSION.all);
-    other.owner.follow(['0', '1']);
-    await clock.advance(A_WHILE_MS);
+    await other.follow(['0', '1']);
     expect(other.told.sort()).toEqual(['acquired 0', 'acquired 1']);
   });
 
   it('of a shard whose record another client has deleted is done', async () => {
-    const { clock, outsider, join } = await setUpOwners();
+    const { clock, join, outsider } = await setUpOwners();
     const member = await join('a');
-    member.owner.follow(['0', '1']);
-    await clock.advance(A_WHILE_MS);
+    await member.follow(['0', '1']);
     await clock.advanceUntil(outsider.remove(RECORD));
     await clock.advanceUntil(member.leave());
     expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1', 'stopped 0', 'stopped 1']);
     expect([member.owner.mayBeNamed, member.errors]).toEqual([false, []]);
-  });
-
-  it('comes when the work has settled that the end of the shard has ended', async () => {
-    const { clock, join, holder } = await setUpOwners();
-    const member = await join('a');
-    let settle: (() => void) | undefined;
-    member.works((_: OwnedShard) => new Promise<void>((resolve) => (settle = resolve)));
-    member.owner.follow(['0']);
-    await clock.advance(A_WHILE_MS);
-    member.owner.follow([]);
-    await clock.advance(10 * TIMES.leaseMs);
-    expect(holder('0')).toBe('a');
-    settle?.();
-    await clock.advance(A_WHILE_MS);
-    expect(holder('0')).toBeUndefined();
   });
 });

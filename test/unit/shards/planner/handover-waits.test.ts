@@ -13,32 +13,12 @@ const PREPARING = { prepares: true } as const;
 /** `a` owns four shards, and `b`, which prepares, has joined. */
 async function setUp() {
   const group = await startGroup({ shards: 4 });
-  const { clock, join } = group;
-  const first = await join('a', PREPARING);
-  await clock.advance(A_WHILE_MS);
-  const second = await join('b', PREPARING);
-  await clock.advance(A_WHILE_MS);
+  const first = await group.joinAndWait('a', PREPARING);
+  const second = await group.joinAndWait('b', PREPARING);
   return { ...group, first, second };
 }
 
 describe('a shard that passes to a member that prepares', () => {
-  it('is planned for both until that one is ready, and then for that one alone', async () => {
-    const { clock, first, second, idsOf } = await setUp();
-    expect(first.plannedFor).toEqual(['0', '1', '2', '3']);
-    expect(second.plannedFor).toEqual(['2', '3']);
-    expect([idsOf(first), idsOf(second)]).toEqual([['0', '1', '2', '3'], []]);
-    second.member.report({ ready: ['3'] });
-    await clock.advance(A_WHILE_MS);
-    expect([idsOf(first), idsOf(second)]).toEqual([['0', '1', '2'], ['3']]);
-    second.member.report({ ready: ['2', '3'] });
-    await clock.advance(A_WHILE_MS);
-    expect([idsOf(first), idsOf(second)]).toEqual([
-      ['0', '1'],
-      ['2', '3'],
-    ]);
-    expect(first.told.slice(4)).toEqual(['moved 3', 'moved 2']);
-  });
-
   it('passes when the time for it is over', async () => {
     const { clock, first, second, idsOf } = await setUp();
     await clock.advance(TIMEOUT_MS - A_WHILE_MS - 10);
@@ -59,45 +39,37 @@ describe('a shard that passes to a member that prepares', () => {
   });
 
   it('is planned for a third one if that one refuses it, which is waited for in its turn', async () => {
-    const { clock, join, idsOf, ownersOf } = await startGroup({ shards: 4 });
-    const first = await join('a', PREPARING);
-    await clock.advance(A_WHILE_MS);
+    const { join, joinAndWait, report, idsOf, ownersOf } = await startGroup({ shards: 4 });
+    const first = await joinAndWait('a', PREPARING);
     const [second, third] = [await join('b', PREPARING), await join('c', PREPARING)];
-    first.member.report({ draining: true });
-    await clock.advance(A_WHILE_MS);
+    await report(first, { draining: true });
     const [refused] = second.plannedFor as [string];
-    second.member.report({ refused: [refused] });
-    await clock.advance(A_WHILE_MS);
+    await report(second, { refused: [refused] });
     expect(third.plannedFor).toContain(refused);
     expect(idsOf(first)).toHaveLength(4);
-    third.member.report({ ready: [refused] });
-    await clock.advance(A_WHILE_MS);
+    await report(third, { ready: [refused] });
     expect(ownersOf(refused)).toEqual(['c']);
     expect(idsOf(first)).toHaveLength(3);
   });
 
   it('isn’t waited for if it has no live owner', async () => {
-    const { clock, first, second, idsOf } = await setUp();
-    await clock.advanceUntil(first.member.leave());
-    await clock.advance(A_WHILE_MS);
+    const { leave, first, second, idsOf } = await setUp();
+    await leave(first);
     expect(idsOf(second)).toEqual(['0', '1', '2', '3']);
   });
 
   it('isn’t waited for if the next one doesn’t prepare, or its owner refuses it', async () => {
-    const { clock, join, idsOf } = await startGroup({ shards: 4 });
-    const first = await join('a', PREPARING);
-    await clock.advance(A_WHILE_MS);
-    const second = await join('b');
-    await clock.advance(A_WHILE_MS);
+    const { join, joinAndWait, report, idsOf } = await startGroup({ shards: 4 });
+    const first = await joinAndWait('a', PREPARING);
+    const second = await joinAndWait('b');
     expect(idsOf(second)).toEqual(['2', '3']);
     await join('c', PREPARING);
-    first.member.report({ refused: ['0', '1'] });
-    await clock.advance(A_WHILE_MS);
+    await report(first, { refused: ['0', '1'] });
     expect(idsOf(first)).toEqual([]);
   });
 
   it('is waited for anew by the next planner, unless its owner was told already to give it back', async () => {
-    const { clock, join, idsOf } = await startGroup({ shards: 4 });
+    const { clock, join, report, idsOf } = await startGroup({ shards: 4 });
     const planner = await join('planner', { ...PREPARING, weight: 1e-9 });
     const work = deferred();
     const run = ({ id }: { id: string }) => (id === '3' ? work.promise : undefined);
@@ -105,8 +77,7 @@ describe('a shard that passes to a member that prepares', () => {
     await clock.advance(TIMEOUT_MS + A_WHILE_MS);
     expect(idsOf(first)).toHaveLength(4);
     const second = await join('b', PREPARING);
-    second.member.report({ ready: ['3'] });
-    await clock.advance(A_WHILE_MS);
+    await report(second, { ready: ['3'] });
     expect([idsOf(first), first.plannedFor]).toEqual([
       ['0', '1', '2'],
       ['0', '1', '2'],

@@ -46,25 +46,21 @@ function mayStall(clock: TestClock) {
 
 describe('the planner of a group of shards', () => {
   it('plans no shards for a member that drains, and moves nothing else', async () => {
-    const { clock, join, idsOf, expectAllOwnedOnce } = await startGroup();
-    const [first, second, third] = [await join('a'), await join('b'), await join('c')];
-    await clock.advance(A_WHILE_MS);
+    const { joinAll, report, idsOf, expectAllOwnedOnce } = await startGroup();
+    const [first, second, third] = await joinAll('a', 'b', 'c');
     const kept = [...idsOf(first), ...idsOf(third)];
-    second.member.report({ draining: true });
-    await clock.advance(A_WHILE_MS);
+    await report(second, { draining: true });
     expect(idsOf(second)).toEqual([]);
     expectAllOwnedOnce();
     expect([...idsOf(first), ...idsOf(third)]).toEqual(expect.arrayContaining(kept));
-    second.member.report({ draining: false });
-    await clock.advance(A_WHILE_MS);
+    await report(second, { draining: false });
     expect([first, second, third].map((each) => idsOf(each).length).sort()).toEqual([2, 3, 3]);
   });
 
   it('gave the shards of a member that had failed to one that stalls, which claims nothing', async () => {
-    const { clock, join, idsOf } = await startGroup();
+    const { clock, joinAll, idsOf } = await startGroup();
     const stall = mayStall(clock);
-    const [first, second, third] = [await join('a'), await join('b'), await join('c')];
-    await clock.advance(A_WHILE_MS);
+    const [first, second, third] = await joinAll('a', 'b', 'c');
     const [ofSecond, ofThird] = [idsOf(second), idsOf(third)];
     await stall(second, true);
     await clock.advance(A_WHILE_MS);
@@ -79,67 +75,53 @@ describe('the planner of a group of shards', () => {
   });
 
   it('plans none for any member if all of them drain, itself among them, and none again after they have left', async () => {
-    const { clock, join, idsOf, list } = await startGroup();
-    const [planner, other] = [await join('a'), await join('b')];
-    await clock.advance(A_WHILE_MS);
+    const { joinAndWait, joinAll, report, leave, idsOf, list } = await startGroup();
+    const [planner, other] = await joinAll('a', 'b');
     planner.member.report({ draining: true });
-    other.member.report({ draining: true });
-    await clock.advance(A_WHILE_MS);
+    await report(other, { draining: true });
     expect([idsOf(planner), idsOf(other)]).toEqual([[], []]);
     expect(planner.plans.at(-1)).toEqual(new Map());
-    await clock.advanceUntil(planner.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(planner);
     expect([other.member.isPlanner, idsOf(other)]).toEqual([true, []]);
-    const third = await join('c');
-    await clock.advance(A_WHILE_MS);
+    const third = await joinAndWait('c');
     expect(idsOf(third)).toEqual(list.ids);
   });
 
   it('plans a shard that its owner refuses for another one, and for the owner again when it is needed there', async () => {
-    const { clock, join, idsOf, ownersOf } = await startGroup({ shards: 4 });
-    const [first, second] = [await join('a'), await join('b')];
-    await clock.advance(A_WHILE_MS);
+    const { joinAll, report, leave, idsOf, ownersOf } = await startGroup({ shards: 4 });
+    const [first, second] = await joinAll('a', 'b');
     const [refused, kept] = idsOf(first) as [string, string];
     const before = second.told.length;
-    first.member.report({ refused: [refused] });
-    await clock.advance(A_WHILE_MS);
+    await report(first, { refused: [refused] });
     expect([idsOf(first), ownersOf(refused)]).toEqual([[kept], ['b']]);
     expect(second.told.slice(before)).toEqual([`acquired ${refused}`]);
-    await clock.advanceUntil(second.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await leave(second);
     expect(idsOf(first)).toHaveLength(3);
     expect(ownersOf(refused)).toEqual([]);
-    first.member.report({ refused: [] });
-    await clock.advance(A_WHILE_MS);
+    await report(first, { refused: [] });
     expect(idsOf(first)).toHaveLength(4);
   });
 
   it('goes by what members have said to the planner before it', async () => {
-    const { clock, join, idsOf, list } = await startGroup();
-    const [planner, draining, third] = [await join('a'), await join('b'), await join('c')];
-    await clock.advance(A_WHILE_MS);
+    const { joinAll, report, leave, idsOf, list } = await startGroup();
+    const [planner, draining, third] = await joinAll('a', 'b', 'c');
     draining.member.report({ draining: true });
     planner.member.report({ refused: ['1'] });
-    third.member.report({ refused: ['2', '3'] });
-    await clock.advance(A_WHILE_MS);
-    await clock.advanceUntil(planner.member.leave());
-    await clock.advance(A_WHILE_MS);
+    await report(third, { refused: ['2', '3'] });
+    await leave(planner);
     expect(idsOf(draining)).toEqual([]);
     expect(idsOf(third)).toEqual(list.ids.filter((id) => id !== '2' && id !== '3'));
   });
 
   it('reports that it may not read what a member says, and plans as if that said nothing', async () => {
-    const { clock, server, join, idsOf } = await startGroup();
-    const [planner, other] = [await join('a'), await join('b')];
-    await clock.advance(A_WHILE_MS);
+    const { server, joinAll, report, idsOf } = await startGroup();
+    const [planner, other] = await joinAll('a', 'b');
     const forbidden = server.failWith('NO_AUTH', { operation: 'getData', path: /\/reports\// });
-    other.member.report({ draining: true });
-    await clock.advance(A_WHILE_MS);
+    await report(other, { draining: true });
     expect(idsOf(other)).toHaveLength(4);
     expect(planner.errors.splice(0)).toEqual([expect.any(ZooKeeperError)]);
     forbidden.clear();
-    other.member.report({ refused: ['0'] });
-    await clock.advance(A_WHILE_MS);
+    await report(other, { refused: ['0'] });
     expect(idsOf(other)).toEqual([]);
   });
 
@@ -154,7 +136,7 @@ describe('the planner of a group of shards', () => {
   ])(
     'plans on with a node of another client below %s that has half a surrogate pair',
     async (folder, text) => {
-      const { clock, open, join, idsOf } = await startGroup();
+      const { clock, open, join, joinAndWait, idsOf } = await startGroup();
       const planner = await join('a');
       const operator = await open(TIMES);
       const parent = `${PATHS.group}/${folder}`;
@@ -162,8 +144,7 @@ describe('the planner of a group of shards', () => {
       for (const name of ['%', '%ud83d', '_c_0f8fad5b-d9cb-869f-a165-708677289509-lock-0000000009'])
         await clock.advanceUntil(operator.create(`${parent}/${name}`, { data }));
       if (folder === 'pins') await clock.advanceUntil(operator.setData(parent, data));
-      const other = await join('b');
-      await clock.advance(A_WHILE_MS);
+      const other = await joinAndWait('b');
       expect([idsOf(planner).length, idsOf(other).length]).toEqual([4, 4]);
     },
   );

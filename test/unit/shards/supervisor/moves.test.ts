@@ -2,18 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { ShardFailedError } from '../../../../src/errors.js';
 import { MOST_CALLS } from '../../../../src/shards/supervisor/preparations.js';
 import { A_WHILE_MS } from '../../../support/conclave/group-members.js';
-import { type SupervisedMember, startSupervisors } from '../../../support/conclave/shard-supervisors.js';
+import { startSupervisors } from '../../../support/conclave/shard-supervisors.js';
 
 describe('a shard that moves', () => {
   it('stays with its owner until the next one has prepared for it', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 4 });
-    const first = await start('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, startAndWait, idsOf } = await startSupervisors({ shards: 4 });
+    const first = await startAndWait('a');
     const ready = new Map<string, () => void>();
-    const second = await start('b', {
+    const second = await startAndWait('b', {
       prepare: ({ id }) => new Promise<void>((resolve) => void ready.set(id, resolve)),
     });
-    await clock.advance(A_WHILE_MS);
     expect([...ready.keys()].sort()).toEqual(['2', '3']);
     expect([idsOf(first), idsOf(second)]).toEqual([['0', '1', '2', '3'], []]);
     ready.get('3')?.();
@@ -29,21 +27,9 @@ describe('a shard that moves', () => {
     second.expectNoErrors();
   });
 
-  it('is not waited for longer than 30 s', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
-    const first = await start('a');
-    await clock.advance(A_WHILE_MS);
-    const second = await start('b', { prepare: () => new Promise(() => undefined) });
-    await clock.advance(29_000);
-    expect(idsOf(second)).toEqual([]);
-    await clock.advance(A_WHILE_MS + 1000);
-    expect([idsOf(first), idsOf(second)]).toEqual([['0'], ['1']]);
-  });
-
   it('is prepared for although as many calls as may be under way hang', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 * MOST_CALLS });
-    const first = await start('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, start, startAndWait, idsOf } = await startSupervisors({ shards: 2 * MOST_CALLS });
+    const first = await startAndWait('a');
     const called: string[] = [];
     const second = await start('b', {
       prepare: ({ id }) => {
@@ -65,9 +51,8 @@ describe('a shard that moves', () => {
   });
 
   it('is reported once when its preparation hangs, also if the shard has come meanwhile', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
-    const first = await start('a');
-    await clock.advance(A_WHILE_MS);
+    const { clock, start, startAndWait, idsOf } = await startSupervisors({ shards: 2 });
+    const first = await startAndWait('a');
     const second = await start('b', { prepare: () => new Promise(() => undefined) });
     await clock.advance(30_000 + A_WHILE_MS);
     expect(idsOf(second)).toEqual(['1']);
@@ -81,15 +66,13 @@ describe('a shard that moves', () => {
   });
 
   it('stays where it is when the one that was to have it can not prepare', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
-    const first = await start('a');
-    await clock.advance(A_WHILE_MS);
-    const second = await start('b', {
+    const { startAndWait, idsOf } = await startSupervisors({ shards: 2 });
+    const first = await startAndWait('a');
+    const second = await startAndWait('b', {
       prepare: () => {
         throw new Error('cold');
       },
     });
-    await clock.advance(A_WHILE_MS);
     expect([idsOf(first), idsOf(second)]).toEqual([['0', '1'], []]);
     expect(first.told).toEqual(['acquired 0', 'acquired 1']);
     expect(second.errors[0]).toBeInstanceOf(ShardFailedError);
@@ -97,55 +80,9 @@ describe('a shard that moves', () => {
   });
 
   it('is taken without preparation when it has no owner', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const { startAndWait, idsOf } = await startSupervisors({ shards: 2 });
     const prepared: string[] = [];
-    const alone = await start('a', { prepare: ({ id }) => void prepared.push(id) });
-    await clock.advance(A_WHILE_MS);
+    const alone = await startAndWait('a', { prepare: ({ id }) => void prepared.push(id) });
     expect([idsOf(alone), prepared]).toEqual([['0', '1'], []]);
-  });
-
-  it('comes home to a member that was restarted, and goes nowhere within its grace', async () => {
-    const { clock, start, idsOf } = await startSupervisors();
-    const first = await start('a');
-    const second = await start('b', { graceMs: 10_000 });
-    await clock.advance(A_WHILE_MS);
-    const had = idsOf(second);
-    const told = first.told.length;
-    await clock.advanceUntil(second.supervisor.stop());
-    await clock.advance(8000);
-    expect(first.told).toHaveLength(told);
-    const again = await start('b', { graceMs: 10_000 });
-    await clock.advance(A_WHILE_MS);
-    expect(idsOf(again)).toEqual(had);
-    expect(first.told).toHaveLength(told);
-  });
-
-  it('moves at most twice in a rolling restart without grace: there and home', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 16 });
-    const ids = ['a', 'b', 'c', 'd'];
-    const members = new Map<string, SupervisedMember>();
-    for (const id of ids) members.set(id, await start(id));
-    await clock.advance(A_WHILE_MS);
-    const before = new Map(ids.map((id) => [id, idsOf(members.get(id) as SupervisedMember)]));
-    const moves = new Map<string, number>();
-    const count = (lines: readonly string[]) => {
-      for (const line of lines) {
-        const shard = /^acquired (\d+)$/.exec(line)?.[1];
-        if (shard !== undefined) moves.set(shard, (moves.get(shard) ?? 0) + 1);
-      }
-    };
-    for (const { told } of members.values()) told.length = 0;
-    for (const id of ids) {
-      const old = members.get(id);
-      await clock.advanceUntil(old?.supervisor.drain() as Promise<void>);
-      count(old?.told ?? []);
-      members.set(id, await start(id));
-      await clock.advance(A_WHILE_MS);
-    }
-    for (const { told } of members.values()) count(told);
-    expect(Math.max(...moves.values())).toBe(2);
-    expect(ids.map((id) => idsOf(members.get(id) as SupervisedMember))).toEqual(
-      ids.map((id) => before.get(id)),
-    );
   });
 });

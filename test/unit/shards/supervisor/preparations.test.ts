@@ -29,13 +29,17 @@ function setUp() {
       onHanging: (id) => told.push(`hanging ${id}`),
     },
   );
+  const follow = async (...indexes: number[]) => {
+    preparations.follow(coming(...indexes));
+    await settled();
+  };
   const end = async (id: string, error?: Error) => {
     const call = calls.get(id);
     if (error === undefined) call?.ready();
     else call?.fail(error);
     await settled();
   };
-  return { clock, calls, told, preparations, end };
+  return { clock, calls, told, preparations, follow, end };
 }
 
 describe('preparations', () => {
@@ -53,21 +57,21 @@ describe('preparations', () => {
     expect(told).toEqual(['ready 2', 'ready 1,2', 'ready 1,2,90']);
   });
 
-  it('are called once for a shard that is still to come', async () => {
-    const { calls, told, preparations, end } = setUp();
-    preparations.follow(coming(1));
-    await settled();
+  it('are called once for a shard that is still to come, and anew when it is to come again', async () => {
+    const { calls, told, preparations, follow, end } = setUp();
+    await follow(1);
     await end('1');
     calls.clear();
-    preparations.follow(coming(1));
-    await settled();
+    await follow(1);
     expect([calls.size, told]).toEqual([0, ['ready 1']]);
+    preparations.follow([]);
+    await follow(1);
+    expect(calls.size).toBe(1);
   });
 
   it('abort the signal of a shard that is not to come any more, and take back that it is ready', async () => {
-    const { calls, told, preparations, end } = setUp();
-    preparations.follow(coming(1, 2));
-    await settled();
+    const { calls, told, preparations, follow, end } = setUp();
+    await follow(1, 2);
     await end('1');
     preparations.follow([]);
     expect(calls.get('2')?.shard.signal.aborted).toBe(true);
@@ -75,54 +79,37 @@ describe('preparations', () => {
     expect(told).toEqual(['ready 1', 'ready ']);
   });
 
-  it('are called anew when the shard is to come again', async () => {
-    const { calls, preparations, end } = setUp();
-    preparations.follow(coming(1));
-    await settled();
-    await end('1');
-    preparations.follow([]);
-    calls.clear();
-    preparations.follow(coming(1));
-    await settled();
-    expect(calls.size).toBe(1);
-  });
-
   it('tell of a hook that throws, and go on with the others', async () => {
-    const { told, preparations, end } = setUp();
-    preparations.follow(coming(...asManyFrom(1), 90));
-    await settled();
+    const { told, follow, end } = setUp();
+    await follow(...asManyFrom(1), 90);
     await end('1', new Error('cold'));
     await end('90');
     expect(told).toEqual(['failed 1: cold', 'ready 90']);
   });
 
   it('say nothing of a hook that throws because its shard is not to come any more', async () => {
-    const { told, preparations, end } = setUp();
-    preparations.follow(coming(1));
-    await settled();
+    const { told, preparations, follow, end } = setUp();
+    await follow(1);
     preparations.follow([]);
     await end('1', new Error('aborted'));
     expect(told).toEqual([]);
   });
 
   it('are not called for a shard whose turn came after it was not to come any more', async () => {
-    const { calls, preparations, end } = setUp();
+    const { calls, preparations, follow, end } = setUp();
     const first = asManyFrom(1);
-    preparations.follow(coming(...first, 90));
-    await settled();
+    await follow(...first, 90);
     preparations.follow(coming(...first));
     await end('1');
     expect([...calls.keys()]).toEqual(first.map(String));
   });
 
   it('go on with others in the place of calls that hang though their shards are not to come any more', async () => {
-    const { calls, clock, told, preparations, end } = setUp();
+    const { clock, calls, told, preparations, follow, end } = setUp();
     const [gone, next] = [asManyFrom(1), asManyFrom(30)];
     const called = [...gone, ...next].map(String);
-    preparations.follow(coming(...gone));
-    await settled();
-    preparations.follow(coming(...next, 90));
-    await settled();
+    await follow(...gone);
+    await follow(...next, 90);
     expect([...calls.keys()]).toEqual(called);
     await end('1'); // It has given up its place before.
     expect([...calls.keys()]).toEqual(called);
@@ -134,7 +121,7 @@ describe('preparations', () => {
   });
 
   it('go on with others when a call has taken as long as it may hold up a move, and take it for ready later', async () => {
-    const { calls, clock, told, preparations, end } = setUp();
+    const { clock, calls, told, preparations, end } = setUp();
     const first = asManyFrom(1);
     preparations.follow(coming(...first, 90, 91));
     await clock.advance(PREPARED_WAIT_MS - 1);
@@ -149,9 +136,8 @@ describe('preparations', () => {
   });
 
   it('tell once of a call that hangs, also when its shard has come meanwhile', async () => {
-    const { clock, told, preparations, end } = setUp();
-    preparations.follow(coming(1, 2));
-    await settled();
+    const { clock, told, preparations, follow, end } = setUp();
+    await follow(1, 2);
     preparations.follow([]);
     await end('2');
     await clock.advance(PREPARED_WAIT_MS);
@@ -162,9 +148,8 @@ describe('preparations', () => {
   });
 
   it('tell nothing of calls that hang after they were stopped', async () => {
-    const { calls, clock, told, preparations } = setUp();
-    preparations.follow(coming(1));
-    await settled();
+    const { clock, calls, told, preparations, follow } = setUp();
+    await follow(1);
     preparations.stop();
     expect(calls.get('1')?.shard.signal.aborted).toBe(true);
     await clock.advance(10 * PREPARED_WAIT_MS);

@@ -19,13 +19,14 @@ const untilEnd = (shard: Shard) =>
   new Promise<void>((resolve) => shard.signal.addEventListener('abort', () => resolve()));
 
 describe('a supervisor of shards', () => {
-  it('owns all shards while it is alone, and calls the work for each', async () => {
-    const { clock, start, idsOf } = await startSupervisors();
+  it('owns all shards while it is alone, calls the work for each, and keeps those whose work has returned', async () => {
+    const { clock, startAndWait, idsOf } = await startSupervisors();
     const runs: string[] = [];
-    const alone = await start('a', { run: ({ id }) => runs.push(id) });
-    await clock.advance(A_WHILE_MS);
+    const alone = await startAndWait('a', { run: ({ id }) => runs.push(id) });
+    await clock.advance(60_000); // The work has returned.
     expect(idsOf(alone)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
     expect(runs.sort()).toEqual(idsOf(alone));
+    expect(alone.told).toHaveLength(8);
     expect([...alone.supervisor.owned.values()].every((shard) => shard.isHeld())).toBe(true);
     expect(alone.supervisor.health()).toEqual({
       ...{ live: true, ready: true, owned: 8, planner: true, stuck: [], lacking: [], reasons: [] },
@@ -33,41 +34,15 @@ describe('a supervisor of shards', () => {
     alone.expectNoErrors();
   });
 
-  it('keeps a shard whose work has returned, until it has to give it back', async () => {
-    const { clock, start, idsOf } = await startSupervisors();
-    const alone = await start('a', { run: () => undefined });
-    await clock.advance(60_000);
-    expect(idsOf(alone)).toHaveLength(8);
-    expect(alone.told).toHaveLength(8);
-  });
-
-  it('shares them with another one, and gives back when the work has settled', async () => {
-    const { clock, start, idsOf } = await startSupervisors();
-    const first = await start('a', { run: untilEnd });
-    await clock.advance(A_WHILE_MS);
-    const second = await start('b', { run: untilEnd });
-    await clock.advance(A_WHILE_MS);
-    expect([idsOf(first).length, idsOf(second).length]).toEqual([4, 4]);
-    expect(first.told.slice(8).sort()).toEqual(idsOf(second).map((id) => `released ${id}: moved`));
-    await clock.advanceUntil(second.supervisor.stop());
-    expect(second.told.slice(4, 8).every((line) => line.endsWith(': stopped'))).toBe(true);
-    expect(second.told.slice(8)).toEqual(['stopped']);
-    await clock.advance(A_WHILE_MS);
-    expect(idsOf(first)).toHaveLength(8);
-    first.expectNoErrors();
-    second.expectNoErrors();
-  });
-
   it('calls the work again in the same term when it throws, and others hear nothing of it', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const { startAndWait, idsOf } = await startSupervisors({ shards: 2 });
     const calls: { id: string; number: number }[] = [];
-    const alone = await start('a', {
+    const alone = await startAndWait('a', {
       run: ({ id, number }) => {
         calls.push({ id, number });
         if (id === '1' && calls.filter((call) => call.id === '1').length < 3) throw new Error('broken');
       },
     });
-    await clock.advance(A_WHILE_MS);
     expect(calls.filter(({ id }) => id === '1')).toEqual([1, 2, 3].map(() => ({ id: '1', number: 1 })));
     expect(calls.filter(({ id }) => id === '0')).toHaveLength(1);
     expect(alone.errors.map((error) => (error as ShardFailedError).attempt)).toEqual([1, 2]);
@@ -77,14 +52,13 @@ describe('a supervisor of shards', () => {
   });
 
   it('gives a shard back whose work fails too often: another member gets it, and no other shard moves', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 4 });
+    const { clock, start, startAndWait, idsOf } = await startSupervisors({ shards: 4 });
     const retry = { retries: 1, minTimeout: 10 };
     const run = ({ id }: Shard) => {
       if (id === '0') throw new Error('broken here');
     };
     const first = await start('a', { run, retry });
-    const second = await start('b');
-    await clock.advance(A_WHILE_MS);
+    const second = await startAndWait('b');
     expect(idsOf(first)).not.toContain('0');
     expect(idsOf(second)).toContain('0');
     expect(first.told).toContain('released 0: failed');
@@ -95,14 +69,13 @@ describe('a supervisor of shards', () => {
   });
 
   it('takes the shard again after a while when no other member can', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const { clock, startAndWait, idsOf } = await startSupervisors({ shards: 2 });
     let isBroken = true;
     const retry = { retries: 0, minTimeout: 10 };
     const run = ({ id }: Shard) => {
       if (id === '0' && isBroken) throw new Error('broken');
     };
-    const alone = await start('a', { run, retry });
-    await clock.advance(A_WHILE_MS);
+    const alone = await startAndWait('a', { run, retry });
     expect(idsOf(alone)).toEqual(['1']);
     isBroken = false;
     await clock.advance(20_000);
@@ -110,16 +83,15 @@ describe('a supervisor of shards', () => {
   });
 
   it('calls the clean-up hook after its session has expired, with the shards that were lost, and joins again after that', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const { clock, startAndWait, idsOf } = await startSupervisors({ shards: 2 });
     const losses: ShardLoss[] = [];
-    const member = await start('a', {
+    const member = await startAndWait('a', {
       run: untilEnd,
       cleanup: (loss) => {
         losses.push(loss);
         member.told.push(`hook for ${loss.shards.map(({ id }) => id).join()}`);
       },
     });
-    await clock.advance(A_WHILE_MS);
     member.told.length = 0;
     member.expire();
     await clock.advance(A_WHILE_MS);
@@ -156,10 +128,9 @@ describe('a supervisor of shards', () => {
   });
 
   it('takes up its shards again, without a clean-up, when its lease had ended and no other member was there', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const { clock, startAndWait, idsOf } = await startSupervisors({ shards: 2 });
     const losses: ShardLoss[] = [];
-    const member = await start('a', { cleanup: (loss) => void losses.push(loss) });
-    await clock.advance(A_WHILE_MS);
+    const member = await startAndWait('a', { cleanup: (loss) => void losses.push(loss) });
     member.silence();
     await clock.advance(REPLACED_MS);
     expect(idsOf(member)).toEqual([]);
@@ -170,14 +141,13 @@ describe('a supervisor of shards', () => {
   });
 
   it('waits for the work of what was lost before it cleans up', async () => {
-    const { clock, start } = await startSupervisors({ shards: 1 });
+    const { clock, startAndWait } = await startSupervisors({ shards: 1 });
     let settle: () => void = () => undefined;
     const losses: ShardLoss[] = [];
-    const member = await start('a', {
+    const member = await startAndWait('a', {
       run: () => new Promise<void>((resolve) => (settle = resolve)),
       cleanup: (loss) => void losses.push(loss),
     });
-    await clock.advance(A_WHILE_MS);
     member.expire();
     await clock.advance(2 * TIMES.leaseMs);
     expect(losses).toEqual([]);
@@ -191,14 +161,13 @@ describe('a supervisor of shards', () => {
   });
 
   it('stops when its hook fails for good, and says so', async () => {
-    const { clock, start } = await startSupervisors({ shards: 1 });
-    const member = await start('a', {
+    const { clock, startAndWait } = await startSupervisors({ shards: 1 });
+    const member = await startAndWait('a', {
       retry: { retries: 1, minTimeout: 1 },
       cleanup: () => {
         throw new Error('no');
       },
     });
-    await clock.advance(A_WHILE_MS);
     member.expire();
     await clock.advance(A_WHILE_MS);
     expect(member.told.at(-1)).toBe('stopped');
@@ -207,15 +176,14 @@ describe('a supervisor of shards', () => {
   });
 
   it('names a shard whose work does not end, which delays nothing but itself', async () => {
-    const { clock, start, idsOf } = await startSupervisors({ shards: 4 });
+    const { clock, start, startAndWait, idsOf } = await startSupervisors({ shards: 4 });
     let settle: () => void = () => undefined;
-    const first = await start('a', {
+    const first = await startAndWait('a', {
       run: (shard) =>
         shard.id === '3' && shard.number === 1
           ? new Promise<void>((resolve) => (settle = resolve))
           : untilEnd(shard),
     });
-    await clock.advance(A_WHILE_MS);
     const second = await start('b');
     await clock.advance(A_WHILE_MS + TIMES.leaseMs);
     expect([idsOf(first), idsOf(second)]).toEqual([['0', '1'], ['2']]);
@@ -230,12 +198,11 @@ describe('a supervisor of shards', () => {
   });
 
   it('says what a stop waits for, and goes on with it', async () => {
-    const { clock, start } = await startSupervisors({ shards: 2 });
+    const { clock, startAndWait } = await startSupervisors({ shards: 2 });
     let settle: () => void = () => undefined;
-    const member = await start('a', {
+    const member = await startAndWait('a', {
       run: (shard) => (shard.id === '1' ? new Promise<void>((resolve) => (settle = resolve)) : undefined),
     });
-    await clock.advance(A_WHILE_MS);
     const refused = clock
       .advanceUntil(member.supervisor.stop({ timeoutMs: 100 }))
       .catch((error: unknown) => error);
@@ -281,10 +248,9 @@ describe('a supervisor of shards', () => {
   });
 
   it('waits for longer than a lease for servers that answer: its home is written, though that takes a second try', async () => {
-    const { clock, server, open, start, idsOf } = await startSupervisors({ shards: 2 });
+    const { clock, server, open, start, startAndWait, idsOf } = await startSupervisors({ shards: 2 });
     const member = await start('a', { run: untilEnd, graceMs: 5000 });
-    const other = await start('b');
-    await clock.advance(A_WHILE_MS);
+    const other = await startAndWait('b');
     const home = `${PATHS.homes}/a`;
     const outsider = await open(TIMES);
     await clock.advanceUntil(outsider.create(home, { data: Buffer.from('of an earlier time') }));
@@ -299,9 +265,8 @@ describe('a supervisor of shards', () => {
   });
 
   it('does not say that work runs, in its health or of its stop, when only a server has still to answer', async () => {
-    const { clock, start } = await startSupervisors({ shards: 2 });
-    const member = await start('a', { run: untilEnd });
-    await clock.advance(A_WHILE_MS);
+    const { clock, startAndWait } = await startSupervisors({ shards: 2 });
+    const member = await startAndWait('a', { run: untilEnd });
     member.silence();
     await clock.advance(2 * TIMES.leaseMs);
     expect(member.told.slice(2)).toEqual(['lost 0: lease-expired', 'lost 1: lease-expired']);
@@ -318,9 +283,8 @@ describe('a supervisor of shards', () => {
   });
 
   it('names in its health a shard that servers refuse to have given back', async () => {
-    const { clock, server, start, idsOf } = await startSupervisors({ shards: 2 });
-    const member = await start('a', { run: untilEnd });
-    await clock.advance(A_WHILE_MS);
+    const { clock, server, start, startAndWait, idsOf } = await startSupervisors({ shards: 2 });
+    const member = await startAndWait('a', { run: untilEnd });
     const refusal = server.failWith('NO_AUTH', {
       operation: 'multi',
       path: PATHS.recordOf('1'),
@@ -337,18 +301,6 @@ describe('a supervisor of shards', () => {
     await clock.advance(A_WHILE_MS + TIMES.leaseMs);
     expect(idsOf(other)).toEqual(['1']);
     expect(member.supervisor.health().reasons).toEqual([]);
-  });
-
-  it('lets a shard stop it from inside its work, which does not wait for its own end', async () => {
-    const { clock, start } = await startSupervisors({ shards: 2 });
-    const member = await start('a', {
-      run: async (shard) => {
-        if (shard.id === '1') await member.supervisor.stop();
-      },
-    });
-    await clock.advance(A_WHILE_MS);
-    expect(member.told.at(-1)).toBe('stopped');
-    member.expectNoErrors();
   });
 
   it.each([
@@ -392,12 +344,12 @@ describe('a supervisor of shards', () => {
     const [planner, other] = [await start('a', { run: untilEnd }), await start('b', { run: untilEnd })];
     await clock.advance(A_WHILE_MS);
     expect(planner.supervisor.health().planner).toBe(true);
+    const shards = idsOf(planner);
+    expect(shards).toHaveLength(4);
     await clock.advanceUntil(planner.supervisor.drain());
     expect(idsOf(planner)).toEqual([]);
-    expect(
-      planner.told.filter((line) => line.startsWith('released')).every((line) => line.endsWith('moved')),
-    ).toBe(true);
-    expect(planner.told.at(-1)).toBe('stopped');
+    expect(planner.told.slice(4, 8).sort()).toEqual(shards.map((id) => `released ${id}: moved`));
+    expect(planner.told.slice(8)).toEqual(['stopped']);
     expect(idsOf(other)).toHaveLength(8);
     await clock.advanceUntil(other.supervisor.drain());
     expect(other.told.at(-1)).toBe('stopped');
@@ -406,17 +358,20 @@ describe('a supervisor of shards', () => {
     other.expectNoErrors();
   });
 
-  it('drains from inside the work of a shard', async () => {
-    const { clock, start } = await startSupervisors({ shards: 2 });
-    const member = await start('a', {
-      run: async (shard) => {
-        if (shard.id === '1') await member.supervisor.drain();
-      },
-    });
-    await clock.advance(A_WHILE_MS);
-    expect(member.told.at(-1)).toBe('stopped');
-    member.expectNoErrors();
-  });
+  it.each(['stop', 'drain'] as const)(
+    'may be told to %s from inside the work of a shard, which does not wait for its own end',
+    async (end) => {
+      const { clock, start } = await startSupervisors({ shards: 2 });
+      const member = await start('a', {
+        run: async (shard) => {
+          if (shard.id === '1') await member.supervisor[end]();
+        },
+      });
+      await clock.advance(A_WHILE_MS);
+      expect(member.told.at(-1)).toBe('stopped');
+      member.expectNoErrors();
+    },
+  );
 
   it('is refused by a group that has other shards, and stops', async () => {
     const { clock, start, make } = await startSupervisors({ shards: 4 });
@@ -424,11 +379,14 @@ describe('a supervisor of shards', () => {
     const { supervisor, told } = make('b', { shards: 5 });
     const refused = await clock.advanceUntil(supervisor.start().catch((error: unknown) => error));
     expect(refused).toBeInstanceOf(ShardsMismatchError);
+    expect((refused as Error).message).toBe(
+      '/group has 4 shards, but this process was given 5 shards: give all members the same shards',
+    );
     expect(told).toEqual(['stopped']);
   });
 
   it('can be stopped before it has started, and while it joins', async () => {
-    const { clock, make, server } = await startSupervisors();
+    const { clock, server, make } = await startSupervisors();
     const never = make('a');
     await clock.advanceUntil(never.supervisor.stop());
     await expect(never.supervisor.start()).rejects.toBeInstanceOf(InvalidStateError);
@@ -441,14 +399,12 @@ describe('a supervisor of shards', () => {
 });
 
 it('what is logged of a supervisor of shards is a line for each transition of a shard, with the group, the member, the shard and its term', async () => {
-  const { clock, start } = await startSupervisors({ shards: 2 });
+  const { clock, startAndWait } = await startSupervisors({ shards: 2 });
   const lines: (Record<string, unknown> & { message: string })[] = [];
   const ignore = () => undefined;
   const info = (details: object, message: string) => void lines.push({ ...details, message });
-  const first = await start('a', { logger: { debug: ignore, info, warn: ignore, error: ignore } });
-  await clock.advance(A_WHILE_MS);
-  await start('b');
-  await clock.advance(A_WHILE_MS);
+  const first = await startAndWait('a', { logger: { debug: ignore, info, warn: ignore, error: ignore } });
+  await startAndWait('b');
   first.expire();
   await clock.advance(A_WHILE_MS);
   const ofShards = lines.filter(({ shard }) => shard !== undefined);
