@@ -6,16 +6,16 @@ import { FakeKerberos } from './fake-module.js';
 
 const SERVER = { host: 'zk1.example.com', port: 2181 };
 
-/** An exchange, after the given tokens of the server. */
-async function exchangeAfter(module: FakeKerberos, ...tokens: readonly (string | null)[]) {
-  const exchange = await kerberos(module).begin(SERVER);
-  await exchange.step(undefined);
-  for (const token of tokens) await exchange.step(token === null ? null : Buffer.from(token));
-  return exchange;
-}
-
 const answer = async (exchange: SaslExchange, token: string | null) =>
   exchange.step(token === null ? null : Buffer.from(token));
+
+/** An exchange, after the given tokens of the server. */
+async function exchangeAfter(module: FakeKerberos, ...tokens: readonly string[]) {
+  const exchange = await kerberos(module).begin(SERVER);
+  await exchange.step(undefined);
+  for (const token of tokens) await answer(exchange, token);
+  return exchange;
+}
 
 describe('an exchange by GSSAPI', () => {
   it('sends the ticket, then nothing, then the choice of no security layer, and ends without a token', async () => {
@@ -38,13 +38,10 @@ describe('an exchange by GSSAPI', () => {
 
   it('fails, and is not refused, if Kerberos gives no ticket: the message names the principal and the reason', async () => {
     const module = new FakeKerberos();
-    module.askKdc = async () => {
-      throw new Error(
-        'Unspecified GSS failure.  Minor code may provide more information: No Kerberos credentials available',
-      );
-    };
-    const exchange = await kerberos(module).begin(SERVER);
-    const error = await Promise.resolve(exchange.step(undefined)).catch((reason: unknown) => reason);
+    const why =
+      'Unspecified GSS failure.  Minor code may provide more information: No Kerberos credentials available';
+    module.askKdc = () => Promise.reject(new Error(why));
+    const error = await exchangeAfter(module).catch((reason: unknown) => reason);
     expect(error).not.toBeInstanceOf(AuthenticationError);
     expect((error as Error).message).toBe(
       'Kerberos gives no ticket for zookeeper/zk1.example.com: No Kerberos credentials available',

@@ -3,27 +3,16 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
 import { ElectionObserver } from '../../../src/election/observer/election-observer.js';
-import { InvalidOptionError } from '../../../src/errors.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { checkPath, nearestName } from '../../../src/platform/checks.js';
 import { resolveLogger } from '../../../src/platform/logging/logger.js';
-import { resolveRetryOptions } from '../../../src/platform/retry/backoff.js';
 import { resolveSessionOptions } from '../../../src/session/session-options.js';
+import { refusal } from '../../support/refusal.js';
 
 const logger = resolveLogger(undefined);
 const session = (options: unknown) => resolveSessionOptions(options, logger);
 const supervisor = (options: object) =>
   new ElectionSupervisor({ connect: 'localhost', path: '/a', ...options } as never);
-
-function refusal(call: () => unknown): InvalidOptionError {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof InvalidOptionError) return error;
-    throw error;
-  }
-  throw new Error('nothing was refused');
-}
 
 /** What an error keeps of a value: of an object only words. */
 const kept = (value: unknown) => (typeof value === 'object' && value !== null ? 'an object' : value);
@@ -83,18 +72,6 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['retry', null],
   ])('supervisor: %s %j', (option, value) => {
     expect(refusal(() => supervisor({ [option]: value }))).toMatchObject({ option, value: kept(value) });
-  });
-
-  it.each([
-    ['retries', -1],
-    ['retries', 1.5],
-    ['minTimeout', -1],
-    ['maxTimeout', 50],
-  ])('retry: %s %j', (option, value) => {
-    expect(refusal(() => resolveRetryOptions({ [option]: value }, 1))).toMatchObject({
-      option: `retry.${option}`,
-      value,
-    });
   });
 
   it('but not what a session takes, when it is given to a supervisor', () => {

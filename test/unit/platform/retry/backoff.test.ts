@@ -3,34 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from '../../../../src/errors.js';
 import { backoffMs, jitteredPauseMs, resolveRetryOptions } from '../../../../src/platform/retry/backoff.js';
 
-describe('the back-off of restarts', () => {
+describe('the pause before the next try', () => {
   const pauses = (options: object, random: number) =>
     [1, 2, 3, 4, 5, 2000].map((attempt) => backoffMs(attempt, resolveRetryOptions(options, 4), random));
 
-  it('spreads also the longest pauses by chance: sessions that lost the servers together must not come back together', () => {
+  it('is spread by chance also when it is longest: sessions that lost the servers together must not come back together', () => {
     const options = { minTimeout: 100, maxTimeout: 700 };
     expect(pauses(options, 0)).toEqual([100, 200, 350, 350, 350, 350]);
     expect(pauses(options, 0.5)).toEqual([150, 300, 525, 525, 525, 525]);
     expect(Math.max(...pauses(options, 1 - 1e-9))).toBeLessThanOrEqual(700);
   });
 
-  it('is never shorter than minTimeout, nor anything but a number', () => {
+  it('is never shorter than minTimeout, never longer than maxTimeout, nor anything but a number', () => {
     expect(pauses({ minTimeout: 600, maxTimeout: 700 }, 0)).toEqual([600, 600, 600, 600, 600, 600]);
+    expect(pauses({ minTimeout: 600, maxTimeout: 700 }, 0.5)).toEqual([700, 700, 700, 700, 700, 700]);
     expect(pauses({ minTimeout: 0 }, 0.5)).toEqual([0, 0, 0, 0, 0, 0]);
-  });
-});
-
-describe('the pause before the next try', () => {
-  const policy = { retries: 9, minTimeout: 100, maxTimeout: 5000 };
-
-  it('is made longer by chance, by less than its own length, and never longer than the longest', () => {
-    expect([0, 0.5].map((chance) => backoffMs(2, policy, chance))).toEqual([200, 300]);
-    expect([0, 0.5].map((chance) => backoffMs(9, policy, chance))).toEqual([2500, 3750]);
-    expect(backoffMs(1, { ...policy, maxTimeout: 120 }, 0.9)).toBe(120);
-  });
-
-  it('is none if it is none at first, however often it was made', () => {
-    expect(backoffMs(2000, { ...policy, minTimeout: 0 }, 0.5)).toBe(0);
   });
 
   it('is reported under the name that it was given', () => {
@@ -46,6 +33,7 @@ describe('the pause before the next try', () => {
     const defaults = { retries: 7, minTimeout: 100, maxTimeout: 5000 };
     expect(resolveRetryOptions(undefined, 7)).toEqual(defaults);
     expect(resolveRetryOptions({}, 7)).toEqual(defaults);
+    const policy = { retries: 9, minTimeout: 200, maxTimeout: 6000 };
     expect(resolveRetryOptions(policy, 7)).toEqual(policy);
   });
 

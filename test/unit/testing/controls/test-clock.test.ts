@@ -1,21 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../../../src/election/leader-elector.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../../../src/errors.js';
+import { ignore } from '../../../../src/platform/async/promises.js';
 import { Session } from '../../../../src/session/session.js';
-import {
-  EmbeddedZooKeeper,
-  nextEvent,
-  recordEvents,
-  TestClock,
-  until,
-} from '../../../../src/testing/index.js';
+import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../../../src/testing/index.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
-
-const ignore = () => undefined;
-const TAKEOVER_DELAY_MS = 2000 * 1.03 + 50;
 
 /** Starts a server on a clock that only the test moves. */
 async function startServer(): Promise<{ clock: TestClock; server: EmbeddedZooKeeper }> {
@@ -177,52 +168,4 @@ describe('a clock for tests', () => {
     server.heal();
     await clock.advanceUntil(nextEvent(session, 'expired'));
   });
-
-  it('shows that a process that was suspended does not believe that it leads', async () => {
-    const { clock, server } = await startServer();
-    const elector = new LeaderElector(await openSession(server, clock), '/election');
-    onTestFinished(() => clock.advanceUntil(elector.stop()));
-    await elector.start();
-    const term = await until(() => elector.term);
-    clock.jump(2000);
-    expect(term.isHeld()).toBe(false);
-  });
-
-  // The leader's last heartbeat may have been up to half a second earlier.
-  it.each([
-    [0, 'the lease', TAKEOVER_DELAY_MS],
-    [6000, 'takeoverDelayMs', 6000],
-  ] as const)(
-    'lets failover take as long as it takes (takeoverDelayMs: %s): %s',
-    async (takeoverDelayMs, _, delayMs) => {
-      const { clock, server } = await startServer();
-      const supervisors = ['A', 'B'].map(
-        (id) =>
-          new ElectionSupervisor({
-            connect: server.connectString,
-            path: '/election',
-            id,
-            takeoverDelayMs,
-            session: { sessionTimeoutMs: 6000, environment: clock.environment },
-          }),
-      );
-      onTestFinished(async () => {
-        await clock.advanceUntil(Promise.all(supervisors.map((supervisor) => supervisor.stop())));
-      });
-      const [first, second] = supervisors as [ElectionSupervisor, ElectionSupervisor];
-      await first.start();
-      await until(() => first.term);
-      await second.start();
-      await clock.advance(10_000);
-      server.sessions()[0]?.partition();
-      const beganMs = clock.now();
-      await clock.advanceUntil(nextEvent(second, 'elected'));
-      const tookMs = clock.now() - beganMs;
-      expect(tookMs).toBeGreaterThan(delayMs - 500 - 10);
-      expect(tookMs).toBeLessThan(delayMs + 500 + 10);
-      expect(first.term).toBeUndefined();
-      server.clearFaults();
-      await clock.advanceUntil(nextEvent(first, 'waiting')); // Its session lives.
-    },
-  );
 });
