@@ -10,6 +10,7 @@ import {
 } from '../../../src/session/id-and-password.js';
 
 const asked = { sessionTimeoutMs: 6000, leaseMs: undefined };
+const open = (timeoutMs = 6000) => ({ id: 7n, password: Buffer.alloc(16, 1), timeoutMs });
 const passwords = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes));
 const ids = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).filter((id) => id !== 0n);
 const timeouts = fc.integer({ min: 1, max: 100_000 });
@@ -20,9 +21,7 @@ describe("a session's identity", () => {
     const identity = newIdentity(asked);
     expect(isKnown(identity)).toBe(false);
     expect(identity).toMatchObject({ sessionTimeoutMs: 6000, leaseMs: 2000, lastZxid: 0n, repliedZxid: 0n });
-    expect(isKnown(granted(identity, { id: 7n, password: Buffer.alloc(16), timeoutMs: 6000 }, asked))).toBe(
-      true,
-    );
+    expect(isKnown(granted(identity, open(), asked))).toBe(true);
   });
 
   it('keeps every byte of the password', () => {
@@ -41,14 +40,11 @@ describe("a session's identity", () => {
         fc.array(timeouts, { minLength: 1, maxLength: 5 }),
         fc.option(timeouts, { nil: undefined }),
         (grants, leaseMs) => {
-          let identity = newIdentity({ ...asked, leaseMs });
+          const given = { ...asked, leaseMs };
+          let identity = newIdentity(given);
           let longestMs = Number.POSITIVE_INFINITY;
           for (const timeoutMs of grants) {
-            identity = granted(
-              identity,
-              { id: 7n, password: Buffer.alloc(16), timeoutMs },
-              { ...asked, leaseMs },
-            );
+            identity = granted(identity, open(timeoutMs), given);
             expect(identity.sessionTimeoutMs).toBe(timeoutMs);
             expect(identity.leaseMs).toBeLessThan(timeoutMs);
             expect(identity.leaseMs).toBeLessThanOrEqual(longestMs);
@@ -60,12 +56,10 @@ describe("a session's identity", () => {
   });
 
   it('has the lease that was asked for, if that is under the granted session timeout, and else a third of it', () => {
-    const lease = (leaseMs: number | undefined, timeoutMs: number) =>
-      granted(
-        newIdentity({ ...asked, leaseMs }),
-        { id: 7n, password: Buffer.alloc(16), timeoutMs },
-        { ...asked, leaseMs },
-      ).leaseMs;
+    const lease = (leaseMs: number | undefined, timeoutMs: number) => {
+      const given = { ...asked, leaseMs };
+      return granted(newIdentity(given), open(timeoutMs), given).leaseMs;
+    };
     expect([lease(undefined, 9000), lease(2500, 9000), lease(2500, 2500)]).toEqual([3000, 2500, 2500 / 3]);
   });
 
@@ -80,8 +74,8 @@ describe("a session's identity", () => {
   });
 
   it('is unknown again after a server has closed the session, and still knows the newest zxid', () => {
-    const open = newIdentity(asked, { id: 7n, password: Buffer.alloc(16, 1) });
-    const closed = withoutCredentials(withZxidsOf(open, { lastZxid: 5n, repliedZxid: 4n }));
+    const identity = newIdentity(asked, open());
+    const closed = withoutCredentials(withZxidsOf(identity, { lastZxid: 5n, repliedZxid: 4n }));
     expect(isKnown(closed)).toBe(false);
     expect(credentialsOf(closed).password).toEqual(Buffer.alloc(16));
     expect(closed).toMatchObject({ lastZxid: 5n, repliedZxid: 0n });

@@ -35,27 +35,20 @@ it('the version of an operation is a signed 32-bit number, by default the one th
 });
 
 describe('a part of a transaction', () => {
-  it('gets its absolute path, and what was left out', () => {
-    const checked = (part: TransactionPart) => checkPart(part, chroot);
-    const data = Buffer.from('x');
-    expect(checked({ kind: 'check', path: '/a' })).toEqual({ kind: 'check', path: '/app/a', version: -1 });
-    expect(checked({ kind: 'delete', path: '/a', version: 3 })).toEqual({
-      kind: 'delete',
-      path: '/app/a',
-      version: 3,
-    });
-    expect(checked({ kind: 'set', path: '/a', data })).toEqual({
-      kind: 'set',
-      path: '/app/a',
-      data,
-      version: -1,
-    });
-    expect(checked({ kind: 'create', path: '/a' })).toEqual({
-      kind: 'create',
-      path: '/app/a',
-      mode: 'persistent',
-      data: Buffer.alloc(0),
-    });
+  const data = Buffer.from('x');
+  it.each<[TransactionPart, object]>([
+    [{ kind: 'check', path: '/a' }, { version: -1 }],
+    [{ kind: 'delete', path: '/a', version: 3 }, { version: 3 }],
+    [
+      { kind: 'set', path: '/a', data },
+      { data, version: -1 },
+    ],
+    [
+      { kind: 'create', path: '/a' },
+      { mode: 'persistent', data: Buffer.alloc(0) },
+    ],
+  ])('gets its absolute path, and what was left out: %j', (part, more) => {
+    expect(checkPart(part, chroot)).toEqual({ kind: part.kind, path: '/app/a', ...more });
   });
 
   it('is refused if anything in it is wrong', () => {

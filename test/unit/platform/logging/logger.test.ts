@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeadError, NoCandidateError, NoServerError } from '../../../../src/errors.js';
-import { ignore } from '../../../../src/platform/async/promises.js';
 import {
   isLastResort,
   type Logger,
@@ -13,6 +12,7 @@ import {
   withFields,
 } from '../../../../src/platform/logging/logger.js';
 import { formatLine } from '../../../../src/platform/logging/lossy-output.js';
+import { SILENT } from '../../../support/silent-logger.mjs';
 
 const TIME = new Date('2026-05-04T03:02:01.000Z');
 
@@ -193,12 +193,7 @@ describe('an error in a line', () => {
 
   it('is an object that JSON can show for another logger than pino (it was {})', () => {
     const log: object[] = [];
-    const given = {
-      debug: ignore,
-      info: ignore,
-      warn: ignore,
-      error: (details: object) => log.push(details),
-    };
+    const given = { ...SILENT, error: (details: object) => log.push(details) };
     resolveLogger(given).error({ err: failed() }, 'it failed');
     resolveLogger(given).error({ err: 'only a text' }, 'it failed');
     expect(JSON.parse(JSON.stringify(log))).toEqual([
@@ -225,18 +220,14 @@ it('a logger that is bound to an election has its fields in each line, at each l
   const log: unknown[] = [];
   const method = (level: string) => (details: object, message: string) =>
     void log.push([level, details, message]);
-  const given = {
-    debug: method('debug'),
-    info: method('info'),
-    warn: method('warn'),
-    error: method('error'),
-  };
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  const given = Object.fromEntries(levels.map((level) => [level, method(level)]));
   const bound = withFields(resolveLogger(given), { election: '/a', id: 'one' });
-  for (const level of ['debug', 'info', 'warn', 'error'] as const) bound[level]({ term: 1 }, 'a line');
+  for (const level of levels) bound[level]({ term: 1 }, 'a line');
   bound.info({ id: 'two' }, 'another');
   const fields = { election: '/a', id: 'one' };
   expect(log).toEqual([
-    ...['debug', 'info', 'warn', 'error'].map((level) => [level, { ...fields, term: 1 }, 'a line']),
+    ...levels.map((level) => [level, { ...fields, term: 1 }, 'a line']),
     ['info', { election: '/a', id: 'two' }, 'another'],
   ]);
   expect(isLastResort(bound)).toBe(false);

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConnectionLossError } from '../../../../src/errors.js';
+import { ignore } from '../../../../src/platform/async/promises.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import type { Given } from '../../../../src/session/connection-thread/heartbeat-repeater.js';
 import { deleteRequest, existsRequest, multiRequest } from '../../../../src/session/protocol/requests.js';
@@ -18,7 +19,10 @@ async function setUp() {
   const { socket, clock, connection } = await openConnection(GREETING);
   socket.written.length = 0;
   onTestFinished(() => connection.destroy(new Error('over')));
-  return { socket, clock, connection };
+  const send = (request: Parameters<typeof connection.dispatch>[0]) =>
+    void connection.send<unknown>(request).catch(ignore);
+  const zxids = () => [connection.lastZxid, connection.repliedZxid];
+  return { socket, clock, connection, send, zxids };
 }
 
 /** The requests in a chunk that was written at once, by ZooKeeper's numbers for their kinds. */
@@ -31,15 +35,15 @@ function askedIn(chunk: Buffer | undefined): number[] {
 
 describe('a connection', () => {
   it('writes what is asked in one go in one go, when that is over', async () => {
-    const { socket, connection } = await setUp();
-    for (const path of ['/a', '/b', '/c']) connection.send(existsRequest(path)).catch(() => undefined);
+    const { socket, send } = await setUp();
+    for (const path of ['/a', '/b', '/c']) send(existsRequest(path));
     expect(socket.written).toEqual([]);
     await settle();
     expect(socket.written.map(askedIn)).toEqual([[EXISTS, EXISTS, EXISTS]]);
   });
 
   it('tells the thread that holds it once what changes in one go, before code that goes on and anything that is written', async () => {
-    const { socket, connection } = await setUp();
+    const { socket, connection, send } = await setUp();
     const events: string[] = [];
     const write = socket.write.bind(socket);
     const give = (given: Given | undefined) => void events.push(`given ${given?.leaseMs}`);
@@ -63,7 +67,7 @@ describe('a connection', () => {
     await goesOn;
     expect(events.splice(0)).toEqual(['given 1000', 'goes on']);
     change();
-    connection.send(deleteRequest('/a')).catch(() => undefined);
+    send(deleteRequest('/a'));
     change(true);
     expect(events).toEqual(['given 1000', 'written', 'given 1000']);
     await settle();
@@ -71,27 +75,27 @@ describe('a connection', () => {
   });
 
   it('writes a deletion at once, behind what was asked before it, and no second one of the same go', async () => {
-    const { socket, connection } = await setUp();
+    const { socket, send } = await setUp();
     const requests = [
       existsRequest('/a'),
       deleteRequest('/a'),
       existsRequest('/b'),
       multiRequest([{ kind: 'delete', path: '/b' }], 'world'),
     ];
-    for (const request of requests.slice(0, 2)) connection.send<unknown>(request).catch(() => undefined);
+    for (const request of requests.slice(0, 2)) send(request);
     expect(socket.written.map(askedIn)).toEqual([[EXISTS, DELETE]]);
-    for (const request of requests.slice(2)) connection.send<unknown>(request).catch(() => undefined);
+    for (const request of requests.slice(2)) send(request);
     await settle();
     expect(socket.written.map(askedIn)).toEqual([
       [EXISTS, DELETE],
       [EXISTS, MULTI],
     ]);
-    connection.send(deleteRequest('/c')).catch(() => undefined);
+    send(deleteRequest('/c'));
     expect(socket.written.map(askedIn).at(-1)).toEqual([DELETE]);
   });
 
   it('writes a claim at once, what is asked behind it when the go is over, and a check that writes nothing no sooner', async () => {
-    const { socket, connection } = await setUp();
+    const { socket, send } = await setUp();
     const claim = multiRequest(
       [
         { kind: 'check', path: '/a/own' },
@@ -99,10 +103,9 @@ describe('a connection', () => {
       ],
       'world',
     );
-    connection.send<unknown>(multiRequest([{ kind: 'check', path: '/b' }], 'world')).catch(() => undefined);
+    send(multiRequest([{ kind: 'check', path: '/b' }], 'world'));
     expect(socket.written).toEqual([]);
-    for (const request of [claim, existsRequest('/a')])
-      connection.send<unknown>(request).catch(() => undefined);
+    for (const request of [claim, existsRequest('/a')]) send(request);
     expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI]]);
     await settle();
     expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI], [EXISTS]]);
@@ -148,17 +151,17 @@ describe('a connection', () => {
 
   describe('over a server that sends the zxid of an event', () => {
     it('has seen the zxid of a reply or an event, and has been sent everything up to the zxid of a reply', async () => {
-      const { socket, connection } = await setUp();
+      const { socket, connection, zxids } = await setUp();
       const asked = connection.send(deleteRequest('/a'));
       socket.emit('data', reply(1, { zxid: 5n }));
       await asked;
-      expect([connection.lastZxid, connection.repliedZxid]).toEqual([5n, 5n]);
+      expect(zxids()).toEqual([5n, 5n]);
       socket.emit('data', event(7n));
-      expect([connection.lastZxid, connection.repliedZxid]).toEqual([7n, 5n]);
+      expect(zxids()).toEqual([7n, 5n]);
     });
 
     it('counts no reply as long as watches are not set again, and goes by what was so before', async () => {
-      const { socket, connection } = await setUp();
+      const { socket, connection, zxids } = await setUp();
       const portions = [
         { kind: 'data' as const, paths: ['/a'] },
         { kind: 'children' as const, paths: ['/b'] },
@@ -166,18 +169,18 @@ describe('a connection', () => {
       connection.restoreWatches(portions, 3n);
       socket.emit('data', reply(1, { zxid: 9n }));
       await settle();
-      expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 3n]);
+      expect(zxids()).toEqual([9n, 3n]);
       socket.emit('data', reply(2, { zxid: 9n }));
       await settle();
-      connection.ping().catch(() => undefined);
+      connection.ping().catch(ignore);
       socket.emit('data', reply(-2, { zxid: 9n }));
-      expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 9n]);
+      expect(zxids()).toEqual([9n, 9n]);
     });
 
     it('counts for nothing what has no zxid', async () => {
-      const { socket, connection } = await setUp();
+      const { socket, zxids } = await setUp();
       socket.emit('data', event(-1n));
-      expect([connection.lastZxid, connection.repliedZxid]).toEqual([0n, 0n]);
+      expect(zxids()).toEqual([0n, 0n]);
     });
   });
 });

@@ -7,6 +7,8 @@ import { existsRequest } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { instantAt } from '../../../support/lease-instant.js';
 
+const ANSWER = { value: undefined, zxid: 1n, sentAt: instantAt(0) };
+
 /** Makes an outbox without a connection, and records the times at which it gives requests up. */
 function setUp() {
   const clock = new TestClock();
@@ -22,9 +24,7 @@ function setUp() {
   /** Connects the outbox, and returns the requests that it sends from now on, for the test to answer. */
   const connect = () => {
     const sent: ReplyReceiver<unknown>[] = [];
-    const dispatch = (_: unknown, outcome: ReplyReceiver<unknown>) => {
-      sent.push(outcome);
-    };
+    const dispatch = (_: unknown, outcome: ReplyReceiver<unknown>) => void sent.push(outcome);
     outbox.open({ dispatch } as unknown as Connection);
     return sent;
   };
@@ -45,7 +45,7 @@ describe('operations that the server does not answer', () => {
     const { clock, gaveUpAt, ask, connect } = setUp();
     const sent = connect();
     const answered = ask(9000);
-    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: instantAt(0) });
+    sent[0]?.resolve(ANSWER);
     await answered;
     void ask(1000);
     await clock.advance(10_000);
@@ -59,7 +59,7 @@ describe('operations that the server does not answer', () => {
     void ask(1000);
     clock.jump(1400);
     await clock.advance(0); // Due timers run before the process reads anything.
-    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: instantAt(0) });
+    sent[0]?.resolve(ANSWER);
     await expect(answered).resolves.toBeDefined();
     await clock.advance(5000);
     expect(gaveUpAt).toEqual([1800]);
@@ -78,9 +78,7 @@ describe('operations that the server does not answer', () => {
 
   it('leave nothing behind when the answer comes while they are written', async () => {
     const { clock, outbox } = setUp();
-    const dispatch = (_: unknown, outcome: ReplyReceiver<unknown>) => {
-      outcome.resolve({ value: undefined, zxid: 1n, sentAt: instantAt(0) });
-    };
+    const dispatch = (_: unknown, outcome: ReplyReceiver<unknown>) => outcome.resolve(ANSWER);
     outbox.open({ dispatch } as unknown as Connection);
     await outbox.submit(existsRequest('/a'), 1000);
     expect(clock.timerCount).toBe(0);

@@ -327,17 +327,11 @@ describe('what is read by hand', () => {
   });
 });
 
-const anyPath = fc.string({ unit: 'grapheme' }).map((text) => `/${text}`);
-const anyData = fc.uint8Array({ maxLength: 300 });
-const anyAccess: fc.Arbitrary<Access> = fc.oneof(
-  fc.constantFrom('world', 'creator'),
-  fc.array(fc.record({ scheme: fc.string(), id: fc.string({ unit: 'grapheme' }), permissions: fc.nat(31) })),
-);
+const anyAccess: fc.Arbitrary<Access> = fc.oneof(fc.constantFrom('world', 'creator'), access);
 const anyPart: fc.Arbitrary<TransactionPart> = fc.oneof(
-  fc.record({ kind: fc.constantFrom('check', 'delete'), path: anyPath }),
-  fc.record({ kind: fc.constant('set'), path: anyPath, data: anyData }),
+  part,
   fc.record(
-    { kind: fc.constant('create'), path: anyPath, data: anyData, access: anyAccess },
+    { kind: fc.constant('create'), path, data, access: anyAccess },
     { requiredKeys: ['kind', 'path'] },
   ),
 );
