@@ -2,18 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../ports.mjs';
+import { endProcess, endWithUs } from '../processes.mjs';
 import { findEtcd } from './installed.mjs';
 
 const START_WITHIN_MS = 30_000;
 const ASK_AGAIN_MS = 50;
-
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set();
-
-// No server outlives this process, however the process exits.
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 /**
  * Starts an etcd server.
@@ -34,12 +27,9 @@ export async function startEtcdServer(folder) {
   };
   const args = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
   const child = spawn(findEtcd(), args, { stdio: 'ignore' });
-  running.add(child);
-  const exited = once(child, 'exit').finally(() => running.delete(child));
-  const stop = async () => {
-    child.kill('SIGKILL');
-    await exited;
-  };
+  endWithUs(child);
+  const exited = once(child, 'exit');
+  const stop = () => endProcess(child);
   try {
     await Promise.race([
       untilHealthy(`http://${client}/health`),

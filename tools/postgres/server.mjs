@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { installDebianPackages } from '../debian/packages.mjs';
 import { fromEnvironment } from '../environment.mjs';
+import { endProcess, endWithUs, untilReady } from '../processes.mjs';
 
 const DEBIAN_VERSIONS = '/usr/lib/postgresql';
 const SETPRIV = '/usr/bin/setpriv';
@@ -83,7 +84,8 @@ export async function startPostgres() {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   let server;
   const stop = async () => {
-    if (server !== undefined) await kill(server);
+    // At SIGQUIT the server neither waits for its clients nor writes its data, which are removed anyway.
+    if (server !== undefined) await endProcess(server, 'SIGQUIT');
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -120,56 +122,22 @@ export async function startPostgres() {
       data,
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ];
-    server = spawn(/** @type {string} */ (command[0]), command.slice(1), {
+    const started = spawn(/** @type {string} */ (command[0]), command.slice(1), {
       ...options,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    await ready(server);
+    server = started;
+    endWithUs(server, 'SIGQUIT'); // It then stops its own processes immediately.
+    await untilReady(server, {
+      ...{ name: 'PostgreSQL', log: started.stderr, withinMs: START_WITHIN_MS },
+      says: /ready to accept connections/,
+    });
   } catch (error) {
     await stop();
     throw error;
   }
   const where = new URLSearchParams({ host: folder, port: String(PORT), user: USER });
   return { connectionString: `postgresql:///postgres?${where}`, stop };
-}
-
-/**
- * Resolves when the server has logged that it accepts connections.
- *
- * @param {import('node:child_process').ChildProcess} server
- * @returns {Promise<void>}
- */
-function ready(server) {
-  // The server must not outlive this process. At SIGQUIT it stops its own processes immediately.
-  const quitWithUs = () => server.kill('SIGQUIT');
-  process.once('exit', quitWithUs);
-  server.once('exit', () => process.off('exit', quitWithUs));
-  return new Promise((resolve, reject) => {
-    let log = '';
-    /** @param {string} why @param {Error} [cause] */
-    const fail = (why, cause) => {
-      clearTimeout(timer);
-      reject(new Error(`PostgreSQL did not start: ${why}\n${log}`, { cause }));
-    };
-    const timer = setTimeout(() => fail(`not ready within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
-    server.once('error', (error) => fail(error.message, error));
-    server.once('exit', (code, signal) => fail(`it ended (${code ?? signal})`));
-    server.stderr?.setEncoding('utf8').on('data', (text) => {
-      log = (log + text).slice(-20_000);
-      if (!log.includes('ready to accept connections')) return;
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}
-
-/** @param {import('node:child_process').ChildProcess} server */
-async function kill(server) {
-  if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
-  const exited = new Promise((resolve) => server.once('exit', resolve));
-  // At SIGQUIT the server neither waits for its clients nor writes its data, which `stop` removes anyway.
-  server.kill('SIGQUIT');
-  await exited;
 }
 
 /** The database that `POSTGRES` names, or else a new server. `stop` stops only a server that was started here. */

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { installDebianPackages } from '../debian/packages.mjs';
 import { fromEnvironment, runs } from '../environment.mjs';
 import { freePort } from '../ports.mjs';
+import { endProcess, endWithUs, untilReady } from '../processes.mjs';
 
 const PROGRAM = 'redis-server';
 const START_WITHIN_MS = 30_000;
@@ -39,48 +40,19 @@ export async function useRedis() {
     Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
+  endWithUs(server);
   const stop = async () => {
-    if (server.exitCode === null && server.signalCode === null && server.pid !== undefined) {
-      const exited = new Promise((resolve) => server.once('exit', resolve));
-      server.kill('SIGKILL');
-      await exited;
-    }
+    await endProcess(server);
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await ready(server);
+    await untilReady(server, {
+      ...{ name: 'Redis', log: server.stdout, withinMs: START_WITHIN_MS },
+      says: /Ready to accept connections/,
+    });
   } catch (error) {
     await stop();
     throw error;
   }
   return { url: `redis://127.0.0.1:${port}`, stop };
-}
-
-/**
- * Resolves when the server has logged that it accepts connections.
- *
- * @param {import('node:child_process').ChildProcess} server
- * @returns {Promise<void>}
- */
-function ready(server) {
-  const killWithUs = () => server.kill('SIGKILL'); // The server must not outlive this process.
-  process.once('exit', killWithUs);
-  server.once('exit', () => process.off('exit', killWithUs));
-  return new Promise((resolve, reject) => {
-    let log = '';
-    /** @param {string} why */
-    const fail = (why) => {
-      clearTimeout(timer);
-      reject(new Error(`Redis did not start: ${why}\n${log}`));
-    };
-    const timer = setTimeout(() => fail(`not ready within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
-    server.once('error', (error) => fail(error.message));
-    server.once('exit', (code, signal) => fail(`it ended (${code ?? signal})`));
-    server.stdout?.setEncoding('utf8').on('data', (text) => {
-      log = (log + text).slice(-20_000);
-      if (!log.includes('Ready to accept connections')) return;
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

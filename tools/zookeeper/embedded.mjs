@@ -4,6 +4,7 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { endProcess } from '../processes.mjs';
 
 /** Whether tests run on the embedded server where they can, instead of on a real server. */
 export function prefersEmbedded() {
@@ -89,11 +90,8 @@ export class EmbeddedServer {
     const child = this.#process;
     this.#process = undefined;
     this.#isUp = false;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.ref();
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    child?.ref();
+    if (child !== undefined) await endProcess(child);
   }
 }
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { endProcess, endWithUs } from '../processes.mjs';
 import { fourLetterWord } from './four-letter-word.mjs';
 
 const MAIN_CLASS = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
@@ -22,14 +23,6 @@ const START_WITHIN_MS = 45_000;
 
 /** @type {Machine} */
 export const HERE = { host: '127.0.0.1' };
-
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set();
-
-// No server outlives this process, however the process exits. One listener for all, because Node reports many as a leak.
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 /** One server process, with a folder for its data. */
 export class ZooKeeperServer {
@@ -103,8 +96,7 @@ export class ZooKeeperServer {
       { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } },
     );
     this.#process = child;
-    running.add(child);
-    child.once('exit', () => running.delete(child));
+    endWithUs(child);
     child.stderr?.setEncoding('utf8').on('data', (text) => {
       this.#log = (this.#log + text).slice(-20_000);
     });
@@ -167,9 +159,6 @@ export class ZooKeeperServer {
   async kill(signal = 'SIGKILL') {
     const child = this.#process;
     this.#process = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await exited;
+    if (child !== undefined) await endProcess(child, signal);
   }
 }
