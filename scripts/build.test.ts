@@ -11,6 +11,9 @@ import { exportedFrom } from './package/exported.mjs';
 
 const read = (file: string) => readFileSync(join(BUILT, file), 'utf8');
 
+const filesOf = (ending: string) =>
+  readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith(ending));
+
 /** The files that Node loads with an entry: all static imports, but not the dynamic ones. */
 function loadedWith(entry: string): string[] {
   const loaded = new Set([entry]);
@@ -77,9 +80,7 @@ describe('what is built', () => {
   });
 
   it('contains each file that it starts or reads by URL', () => {
-    const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.js'),
-    );
+    const files = filesOf('.js');
     const asked = files.flatMap((file) =>
       [...read(file).matchAll(/new URL\(([^,]+), import\.meta\.url\)/g)].map(([, name]) =>
         resolve(BUILT, dirname(file), JSON.parse(name as string)),
@@ -100,9 +101,7 @@ describe('what is built', () => {
   });
 
   it('imports each of its dependencies, and else only Nest, in the entry for Nest', () => {
-    const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.js'),
-    );
+    const files = filesOf('.js');
     const named = /^import (?:[^"\n]*from )?"((?!node:|\.)[^"]+)"|createRequire\(\w+\)\("([^"]+)"\)/gm;
     const importsIn = (file: string) => [...read(file).matchAll(named)].map(([, a, b]) => a ?? b);
     expect(importsIn('nestjs/index.js')).toEqual(['@nestjs/common']);
@@ -123,9 +122,7 @@ describe('what is declared', () => {
   const declared = (entry: string) => exportedFrom(join(BUILT, `${entry}.d.ts`));
 
   it('is a file for each entry', () => {
-    const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.d.ts'),
-    );
+    const files = filesOf('.d.ts');
     expect(files.sort()).toEqual(ENTRIES.map((entry) => `${entry}.d.ts`).sort());
   });
 

@@ -1,26 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { entriesOf } from '../package/exported.mjs';
 
 export const ROOT = join(import.meta.dirname, '../..');
 export const SOURCES = join(ROOT, 'src');
 export const BUILT = join(ROOT, 'dist');
 
-/** The modules that users import, by the `exports` of package.json: `conclave` first, then `conclave/testing` and so on. */
-export const PUBLIC_MODULES = publicModules(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
-/** Their sources, without extension: `index`, `testing/index` and so on. */
-export const PUBLIC_ENTRIES = PUBLIC_MODULES.map(({ entry }) => entry);
-
-/**
- * @param {{ name: string, exports: Record<string, string | { types: string, default: string }> }} manifest
- * @returns {{ specifier: string, entry: string }[]}
- */
-export function publicModules({ name, exports }) {
-  return Object.entries(exports).flatMap(([subpath, target]) => {
-    if (typeof target === 'string') return []; // package.json itself.
-    const entry = slashed(relative(BUILT, join(ROOT, target.default))).replace(/\.js$/, '');
-    return [{ specifier: `${name}${subpath.slice(1)}`, entry }];
-  });
-}
+/** The sources of the modules that users import, by the `exports` of package.json, without extension: `index`, `testing/index` and so on. */
+export const PUBLIC_ENTRIES = entriesOf(ROOT).map(({ types }) =>
+  slashed(relative(BUILT, types)).replace(/\.d\.ts$/, ''),
+);
 
 /** @param {string} name the name of a source, without extension @returns {string} its path */
 export function sourceOf(name) {

@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { BUILT, PUBLIC_MODULES, ROOT } from '../build/sources.mjs';
-import { exportedFrom } from '../package/exported.mjs';
+import { ROOT } from '../build/sources.mjs';
+import { entriesOf, exportedFrom, loadTypeScript } from '../package/exported.mjs';
 import { readPage } from './pages.mjs';
 
 /** @typedef {{ file: string, line: number, text: string }} Snippet */
@@ -44,14 +43,8 @@ const UNKNOWN_MODULE = 2307;
  * @returns {string[]} the compiler's messages
  */
 export function wrongCodeIn(files) {
-  return wrongSnippets(
-    files.flatMap((file) =>
-      readPage(file)
-        // A block that is a part of a file is compiled with the file. test/unit/guides.test.ts compares it with the file.
-        .code.filter(({ language, isPartOfFile }) => LANGUAGES.includes(language) && isPartOfFile !== true)
-        .map(({ line, text }) => ({ file, line, text })),
-    ),
-  );
+  // A block that is a part of a file is compiled with the file. test/unit/guides.test.ts compares it with the file.
+  return wrongSnippets(snippetsIn(files, ({ isPartOfFile }) => isPartOfFile !== true));
 }
 
 /**
@@ -62,12 +55,15 @@ export function wrongCodeIn(files) {
  * @returns {string[]} the problems
  */
 export function missingImportsIn(files) {
-  return snippetsWithoutImports(
-    files.flatMap((file) =>
-      readPage(file)
-        .code.filter(({ language }) => LANGUAGES.includes(language))
-        .map(({ line, text }) => ({ file, line, text })),
-    ),
+  return snippetsWithoutImports(snippetsIn(files));
+}
+
+/** @param {readonly string[]} files @param {(block: import('./pages.mjs').CodeBlock) => boolean} [suits] @returns {Snippet[]} */
+function snippetsIn(files, suits = () => true) {
+  return files.flatMap((file) =>
+    readPage(file)
+      .code.filter((block) => LANGUAGES.includes(block.language) && suits(block))
+      .map(({ line, text }) => ({ file, line, text })),
   );
 }
 
@@ -107,18 +103,10 @@ function undeclaredNames(text, ts) {
   return [...used].filter((name) => !declared.has(name));
 }
 
-/** Loaded late, because loading it takes half a second. */
-function loadTypeScript() {
-  return /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
-}
-
 /** @param {readonly Snippet[]} snippets @returns {string[]} */
 export function wrongSnippets(snippets) {
   const ts = loadTypeScript();
-  const parsed = ts.convertCompilerOptionsFromJson(
-    { ...OPTIONS, lib: ['ES2023', 'ESNext.Disposable'] },
-    ROOT,
-  );
+  const parsed = ts.convertCompilerOptionsFromJson(OPTIONS, ROOT);
   const known = exportsOfAll();
   const names = snippets.map((_, index) => join(ROOT, `docs/snippet-${index}.mts`));
   const originals = new Map(snippets.map(({ text }, index) => [/** @type {string} */ (names[index]), text]));
@@ -185,8 +173,7 @@ function declared(name, known) {
 function exportsOfAll() {
   /** @type {Map<string, string>} */
   const known = new Map();
-  for (const { specifier, entry } of PUBLIC_MODULES)
-    for (const { name } of exportedFrom(join(BUILT, `${entry}.d.ts`)))
-      if (!known.has(name)) known.set(name, specifier);
+  for (const { specifier, types } of entriesOf(ROOT))
+    for (const { name } of exportedFrom(types)) if (!known.has(name)) known.set(name, specifier);
   return known;
 }

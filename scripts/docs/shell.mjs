@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { BUILT, ROOT } from '../build/sources.mjs';
+import { ROOT } from '../build/sources.mjs';
+import { commandsIn } from '../package/counts.mjs';
 import { readPage } from './pages.mjs';
 
 /** @typedef {{ scripts: ReadonlySet<string>, commands: ReadonlySet<string>, exists: (path: string) => boolean }} Known */
@@ -91,12 +91,7 @@ export function whyMissing(line, { scripts, commands, exists }) {
 /** @returns {Known} */
 function knownHere() {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const help = execFileSync(process.execPath, [join(BUILT, 'cli/main.js'), '--help'], { encoding: 'utf8' });
-  const [, listed = ''] = /^Commands:\n(.*)/ms.exec(help) ?? [];
-  const commands = [...listed.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(
-    ([, name]) => /** @type {string} */ (name),
-  );
-  if (commands.length === 0) throw new Error('conclave --help lists no commands');
+  const commands = [...commandsIn(ROOT), 'help'];
   return {
     scripts: new Set(Object.keys(scripts)),
     commands: new Set(commands),

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { refuse } from './checks.mjs';
 
 /** @typedef {import('./checks.mjs').Check} Check */
 /** @typedef {{ name: string, packages: Record<string, string>, printed: string }} Beside - `printed` by `programs/beside.mjs` */
@@ -67,7 +68,7 @@ export function installations(tarball, folderFor) {
       const folder = folderFor('alone');
       await install(folder, tarball, {});
       const brought = names.filter((name) => existsSync(join(folder, 'node_modules', name)));
-      if (brought.length > 0) throw new Error(`installed too: ${brought.join(', ')}`);
+      refuse(brought.map((name) => `installed too: ${name}`));
     },
   };
   const beside = BESIDE.map(({ name, packages, printed }, index) => ({

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { refuse } from './checks.mjs';
 
 /**
  * @typedef {object} Bundler
@@ -93,8 +94,3 @@ const webpack = {
 
 /** @type {readonly Bundler[]} */
 export const BUNDLERS = [esbuild('esm', 'mjs'), esbuild('cjs', 'cjs'), rollup, rolldown, webpack];
-
-/** @param {readonly string[]} warnings */
-function refuse(warnings) {
-  if (warnings.length > 0) throw new Error(warnings.join('\n'));
-}

@@ -31,3 +31,8 @@ export async function runChecks(checks, say) {
   say(`${checks.length - failures.length} of ${checks.length} checks of the package passed`);
   return failures.length;
 }
+
+/** For a check that looks for problems. @param {readonly string[]} problems @throws {Error} if there are any */
+export function refuse(problems) {
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+}

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { entriesOf, exportedFrom } from './exported.mjs';
+import { refuse } from './checks.mjs';
+import { entriesOf, exportedFrom, symbolsOf } from './exported.mjs';
 import { problemsWithSizes, sizes, sizesTableOf } from './sizes.mjs';
 
 /**
@@ -32,10 +32,6 @@ const COMMAND = /^ {2}(?!help\b)([a-z][\w-]*)/gm;
  */
 export function surfaceOf(folder) {
   const entries = entriesOf(folder);
-  const help = execFileSync(process.execPath, [join(folder, 'dist/cli/main.js'), '--help'], {
-    encoding: 'utf8',
-  });
-  const commands = help.slice(help.indexOf('\nCommands:'), help.indexOf('\nEnvironment:'));
   return {
     exports: entries.flatMap(({ specifier, types }) =>
       exportedFrom(types)
@@ -43,8 +39,17 @@ export function surfaceOf(folder) {
         .sort(),
     ),
     options: optionsOf(entries.map(({ types }) => types)),
-    commands: [...commands.matchAll(COMMAND)].map(([, name]) => String(name)),
+    commands: commandsIn(folder),
   };
+}
+
+/** The commands in `conclave --help`. @param {string} folder - the package's folder, with `dist` */
+export function commandsIn(folder) {
+  const help = execFileSync(process.execPath, [join(folder, 'dist/cli/main.js'), '--help'], {
+    encoding: 'utf8',
+  });
+  const listed = help.slice(help.indexOf('\nCommands:'), help.indexOf('\nEnvironment:'));
+  return [...listed.matchAll(COMMAND)].map(([, name]) => String(name));
 }
 
 /**
@@ -54,29 +59,19 @@ export function surfaceOf(folder) {
  * @param {readonly string[]} files
  */
 function optionsOf(files) {
-  // Loaded late, because loading it takes half a second.
-  const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
-  const program = ts.createProgram(files, { noLib: true, types: [] });
-  const checker = program.getTypeChecker();
+  const { ts, checker, symbols } = symbolsOf(files);
   /** @type {Map<unknown, string>} */
   const byDeclaration = new Map();
-  for (const path of files) {
-    const source = program.getSourceFile(path);
-    const file = source && checker.getSymbolAtLocation(source);
-    if (file === undefined) throw new Error(`${path} exports nothing`);
-    for (const symbol of checker.getExportsOfModule(file).filter(({ name }) => OPTIONS.test(name))) {
-      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
-      const type = checker.getDeclaredTypeOfSymbol(isAlias ? checker.getAliasedSymbol(symbol) : symbol);
-      for (const { name, declarations = [] } of checker.getPropertiesOfType(type)) {
-        for (const declaration of declarations) {
-          const { parent } = declaration;
-          // The members of a type literal belong to the type that is exported.
-          const owner = ts.isInterfaceDeclaration(parent) ? parent.name.text : symbol.name;
-          byDeclaration.set(declaration, `${owner}.${name}`);
-        }
+  for (const { name: exported, target } of symbols.filter(({ name }) => OPTIONS.test(name)))
+    for (const { name, declarations = [] } of checker.getPropertiesOfType(
+      checker.getDeclaredTypeOfSymbol(target),
+    ))
+      for (const declaration of declarations) {
+        const { parent } = declaration;
+        // The members of a type literal belong to the type that is exported.
+        const owner = ts.isInterfaceDeclaration(parent) ? parent.name.text : exported;
+        byDeclaration.set(declaration, `${owner}.${name}`);
       }
-    }
-  }
   return [...byDeclaration.values()].sort();
 }
 
@@ -140,8 +135,7 @@ export function counts(folder) {
       check: async () => {
         const surface = surfaceOf(folder);
         console.log(tableOf(surface));
-        const problems = problemsWith(surface, readFileSync(join(ROOT, PAGE), 'utf8'));
-        if (problems.length > 0) throw new Error(problems.join('\n'));
+        refuse(problemsWith(surface, readFileSync(join(ROOT, PAGE), 'utf8')));
       },
     },
     {
@@ -149,8 +143,7 @@ export function counts(folder) {
       check: async () => {
         const all = sizes();
         console.log(sizesTableOf(all));
-        const problems = problemsWithSizes(all);
-        if (problems.length > 0) throw new Error(problems.join('\n'));
+        refuse(problemsWithSizes(all));
       },
     },
   ];

@@ -17,6 +17,29 @@ export function entriesOf(folder) {
   );
 }
 
+/** Loaded late, because loading it takes half a second. */
+export function loadTypeScript() {
+  return /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
+}
+
+/** What declaration files export: the symbols, and what they stand for. @param {readonly string[]} files */
+export function symbolsOf(files) {
+  const ts = loadTypeScript();
+  const program = ts.createProgram(files, { noLib: true, types: [] });
+  const checker = program.getTypeChecker();
+  const symbols = files.flatMap((path) => {
+    const source = program.getSourceFile(path);
+    const file = source && checker.getSymbolAtLocation(source);
+    if (file === undefined) throw new Error(`${path} exports nothing`);
+    return checker.getExportsOfModule(file).map((symbol) => {
+      const { name, flags, declarations = [] } = symbol;
+      const target = flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+      return { name, declarations, target };
+    });
+  });
+  return { ts, checker, symbols };
+}
+
 /**
  * Lists the exports of a declaration file.
  *
@@ -24,28 +47,17 @@ export function entriesOf(folder) {
  * @returns {Exported[]}
  */
 export function exportedFrom(path) {
-  // Loaded late, because loading it takes half a second.
-  const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
-  const program = ts.createProgram([path], { noLib: true, types: [], noResolve: false });
-  const checker = program.getTypeChecker();
-  const source = program.getSourceFile(path);
-  const file = source && checker.getSymbolAtLocation(source);
-  if (file === undefined) throw new Error(`${path} exports nothing`);
-  return checker.getExportsOfModule(file).map((symbol) => {
-    const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
-    const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
-    const isTypeOnly = (symbol.declarations ?? []).some(ts.isTypeOnlyExportDeclaration);
+  const { ts, symbols } = symbolsOf([path]);
+  return symbols.map(({ name, declarations, target }) => {
+    const isTypeOnly = declarations.some(ts.isTypeOnlyExportDeclaration);
     const parameters = (target.declarations ?? []).map((declaration) =>
       'typeParameters' in declaration
         ? /** @type {import('typescript').TypeParameterDeclaration[]} */ (declaration.typeParameters ?? [])
             .length
         : 0,
     );
-    return {
-      name: symbol.name,
-      isValue: !isTypeOnly && (target.flags & ts.SymbolFlags.Value) !== 0,
-      parameters: Math.max(0, ...parameters),
-    };
+    const isValue = !isTypeOnly && (target.flags & ts.SymbolFlags.Value) !== 0;
+    return { name, isValue, parameters: Math.max(0, ...parameters) };
   });
 }
 

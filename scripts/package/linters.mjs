@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brokenLinksIn } from '../docs/links.mjs';
+import { refuse } from './checks.mjs';
 
 /** @typedef {import('./checks.mjs').Check} Check */
 
@@ -72,9 +73,4 @@ export function linters(tarball, installed) {
       },
     },
   ];
-}
-
-/** @param {readonly string[]} problems */
-function refuse(problems) {
-  if (problems.length > 0) throw new Error(problems.join('\n'));
 }
