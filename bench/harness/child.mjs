@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { endProcess } from '../../tools/processes.mjs';
 
 /** A child process of a row, which carries out commands one after the other. */
 export class Child {
@@ -46,11 +47,27 @@ export class Child {
 
   /** Kills the child. */
   async end() {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    const exited = once(this.#process, 'exit');
-    this.#process.kill('SIGKILL');
-    await exited;
+    await endProcess(this.#process);
   }
+}
+
+/**
+ * Resolves with what a process reports to its parent under this name, and rejects if the process ends before that.
+ *
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {string} name
+ * @returns {Promise<any>}
+ */
+export function told(child, name) {
+  const said = new Promise((resolve, reject) => {
+    child.on('message', (/** @type {any} */ message) => {
+      if (message?.[name] !== undefined) resolve(message[name]);
+    });
+    // Unlike `exit`, it comes after all messages.
+    child.once('disconnect', () => reject(new Error(`a process has ended too early: expected '${name}'`)));
+  });
+  said.catch(() => undefined); // Not every caller asks for it.
+  return said;
 }
 
 /**
@@ -67,6 +84,19 @@ export function serve(orders) {
     }
   });
   process.on('disconnect', () => process.exit());
+}
+
+/**
+ * In the child process: starts a candidate. Resolves when it leads or waits.
+ *
+ * @param {{ once(event: 'waiting' | 'elected', listener: () => void): unknown, start(): Promise<unknown> }} candidate
+ */
+export async function startCandidate(candidate) {
+  const placed = new Promise((/** @type {(value: void) => void} */ resolve) => {
+    for (const event of /** @type {const} */ (['waiting', 'elected'])) candidate.once(event, resolve);
+  });
+  await candidate.start();
+  await placed;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Functions for the rows that compare contestants. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { findContestants } from './contestants.mjs';
 import { Driver } from './driver.mjs';
 import { median, quantile } from './quantiles.mjs';
@@ -107,11 +108,6 @@ export async function untilSettled(meter, complete) {
 export function inTurn(all, round) {
   const first = round % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)];
-}
-
-/** @param {number} ms @returns {Promise<void>} */
-export function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /**

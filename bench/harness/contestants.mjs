@@ -22,10 +22,9 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
  *   necessary
  */
 
-const conclave = () => [process.execPath, join(PEERS, 'conclave.mjs')];
-const raw = () => [process.execPath, join(PEERS, 'raw.mjs')];
-const readyMadePackets = () => [process.execPath, join(PEERS, 'ready-made-packets.mjs')];
-const readyMadeTerms = () => [process.execPath, join(PEERS, 'ready-made-terms.mjs')];
+/** @param {string} program */
+const node = (program) => () => [process.execPath, join(PEERS, program)];
+const conclave = node('conclave.mjs');
 const go = once(() => {
   const program = join(COMPILED, 'go-peer');
   const source = join(PEERS, 'go/peer.go');
@@ -44,15 +43,22 @@ const curator = once(() => {
 const kazoo = once(() => [...findKazoo(), join(PEERS, 'kazoo_peer.py')]);
 const etcd = once(() => {
   findEtcd();
-  return [process.execPath, join(PEERS, 'etcd.mjs')];
+  return node('etcd.mjs')();
 });
 /** The only contestant that isn't a client of ZooKeeper. */
 export const ETCD = 'etcd election';
 
+const PACKETS = /** @type {const} */ ({ kind: 'lock', command: node('ready-made-packets.mjs') });
+const TERMS = {
+  ...{ kind: /** @type {const} */ ('election'), lowerBound: /** @type {const} */ ('at once') },
+  command: node('ready-made-terms.mjs'),
+};
+const KEEPS = /** @type {const} */ ({ keeps: true });
+
 /** @type {readonly Contestant[]} */
 export const CONTESTANTS = [
   { name: 'Conclave lock', kind: 'lock', recipe: 'lock', command: conclave },
-  { name: 'raw', kind: 'lock', recipe: 'lock', command: raw },
+  { name: 'raw', kind: 'lock', recipe: 'lock', command: node('raw.mjs') },
   { name: 'go-zookeeper Lock', kind: 'lock', recipe: 'lock', command: go },
   { name: 'Curator InterProcessMutex', kind: 'lock', recipe: 'mutex', command: curator },
   { name: 'kazoo Lock', kind: 'lock', recipe: 'lock', command: kazoo },
@@ -60,51 +66,18 @@ export const CONTESTANTS = [
   { name: 'Curator LeaderLatch', kind: 'election', recipe: 'latch', command: curator },
   { name: 'kazoo Election', kind: 'failover', recipe: 'election', command: kazoo },
   { name: ETCD, kind: 'failover', recipe: 'election', command: etcd },
+  { ...PACKETS, name: 'ready-made packets', recipe: 'lock', lowerBound: 'at once' },
+  { ...PACKETS, name: 'packets without a listing', recipe: 'lock-known', lowerBound: 'after a while' },
+  { ...TERMS, name: 'ready-made terms', recipe: 'election' },
+  { ...PACKETS, ...KEEPS, name: 'Conclave packets', recipe: 'lock-kept', lowerBound: 'at once' },
   {
-    name: 'ready-made packets',
-    kind: 'lock',
-    recipe: 'lock',
-    lowerBound: 'at once',
-    command: readyMadePackets,
-  },
-  {
-    name: 'packets without a listing',
-    kind: 'lock',
-    recipe: 'lock-known',
-    lowerBound: 'after a while',
-    command: readyMadePackets,
-  },
-  {
-    name: 'ready-made terms',
-    kind: 'election',
-    recipe: 'election',
-    lowerBound: 'at once',
-    command: readyMadeTerms,
-  },
-  {
-    name: 'Conclave packets',
-    kind: 'lock',
-    recipe: 'lock-kept',
-    lowerBound: 'at once',
-    keeps: true,
-    command: readyMadePackets,
-  },
-  {
+    ...PACKETS,
+    ...KEEPS,
     name: 'Conclave packets without a listing',
-    kind: 'lock',
     recipe: 'lock-kept-known',
     lowerBound: 'after a while',
-    keeps: true,
-    command: readyMadePackets,
   },
-  {
-    name: 'Conclave terms',
-    kind: 'election',
-    recipe: 'election-kept',
-    lowerBound: 'at once',
-    keeps: true,
-    command: readyMadeTerms,
-  },
+  { ...TERMS, ...KEEPS, name: 'Conclave terms', recipe: 'election-kept' },
 ];
 
 /**

@@ -1,6 +1,8 @@
 /**
- * A row of the benchmark is a module of `bench/rows/`. Its default export is an async function from `Bench`, which says how
- * to measure, to `Finding`, the result.
+ * A row of the benchmark is a module of `bench/rows/`. Its default export is a function from `Bench`, which says how to measure, to
+ * `Finding`, the result.
+ *
+ * @typedef {(bench: Bench) => Promise<Finding>} Row
  *
  * @typedef {object} Bench
  * @property {boolean} quick whether to measure briefly

@@ -2,11 +2,11 @@
 import { percentiles, ratio } from './compare.mjs';
 import { CONTESTANTS } from './contestants.mjs';
 import { AWAY } from './links.mjs';
-import { median, rounded } from './quantiles.mjs';
+import { mean, median, rounded } from './quantiles.mjs';
 
 /** @typedef {import('./handovers.mjs').Handovers} Handovers */
 
-export const COLUMNS = [
+const COLUMNS = [
   'servers',
   'contenders',
   'one handover after the other',
@@ -18,7 +18,7 @@ export const COLUMNS = [
 ];
 
 /** Of the lower bounds it shows only those that send all requests that Conclave's guarantees need. @type {import('./finding.mjs').Summary} */
-export const SUMMARY = {
+const SUMMARY = {
   lines: ['servers', 'contenders', 'one handover after the other'],
   across: 'who',
   value: 'p50 µs',
@@ -26,6 +26,20 @@ export const SUMMARY = {
     ({ name }) => name,
   ),
 };
+
+/**
+ * The finding of a row that measures handovers.
+ *
+ * @param {{ id: string, title: string, measured: Handovers[], notes: string[], beside: string[] }} row `beside`: the contestants with which
+ *   lower bounds are compared
+ * @returns {import('./finding.mjs').Finding}
+ */
+export function findingOf({ id, title, measured, notes, beside }) {
+  return {
+    ...{ id, title, columns: COLUMNS, table: rowsOf(measured), summary: SUMMARY },
+    ...{ notes: [...notes, ...notesOf(measured, beside)], data: measured },
+  };
+}
 
 /** @param {readonly Handovers[]} measured */
 export function rowsOf(measured) {
@@ -40,7 +54,7 @@ export function rowsOf(measured) {
         rounded(p50, 0),
         rounded(p99, 0),
         requests.length === 0 ? '–' : rounded(median(requests), 1),
-        rounded(mean(notifications), 2),
+        rounded(mean([...notifications]), 2),
       ];
     }),
   );
@@ -72,9 +86,4 @@ export function notesOf(measured, others) {
     );
     return [...notes, ...bounds, ...missing];
   });
-}
-
-/** @param {readonly number[]} values */
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,5 +1,6 @@
 /** Measures handovers of locks and elections. */
-import { inTurn, pause, queueUp, startAll } from './compare.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inTurn, queueUp, startAll } from './compare.mjs';
 import { Driver } from './driver.mjs';
 import { AWAY } from './links.mjs';
 import { startServers } from './servers.mjs';

@@ -1,4 +1,6 @@
-import { quantile as quantileOf } from 'simple-statistics';
+import { mean, quantile as quantileOf, sum } from 'simple-statistics';
+
+export { mean, sum };
 
 /**
  * Linear interpolation between the two nearest values, as R (type 7) and numpy do by default.

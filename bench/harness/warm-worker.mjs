@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { endProcess } from '../../tools/processes.mjs';
+import { told } from './child.mjs';
 
 const SCRIPT = fileURLToPath(new URL('../rows/processes/warm-worker.mjs', import.meta.url));
 
@@ -26,32 +28,12 @@ export class WarmWorker {
       if (ended.lastActAt !== undefined) Object.assign(this.terms.at(-1) ?? {}, ended);
       if (firing !== undefined) this.firings.push(firing);
     });
-    this.joined = this.#said((message) => message === 'joined' || undefined);
-    this.loaded =
-      loads === 'prepare' ? this.#said((message) => message === 'loaded' || undefined) : this.joined;
-    this.firstActAt = this.#said((message) => /** @type {{ firstActAt?: number }} */ (message).firstActAt);
-    this.lastActAt = this.#said((message) => /** @type {{ lastActAt?: number }} */ (message).lastActAt);
-  }
-
-  /**
-   * Rejects if the process ends before that.
-   *
-   * @template T
-   * @param {(message: unknown) => T | undefined} read
-   * @returns {Promise<T>}
-   */
-  #said(read) {
-    /** @type {Promise<T>} */
-    const said = new Promise((resolve, reject) => {
-      this.child.on('message', (message) => {
-        const value = read(message);
-        if (value !== undefined) resolve(value);
-      });
-      // Unlike `exit`, it comes after all messages.
-      this.child.once('disconnect', () => reject(new Error('a worker has ended too early')));
-    });
-    said.catch(() => undefined); // Not every caller asks for it.
-    return said;
+    this.joined = told(this.child, 'joined');
+    this.loaded = loads === 'prepare' ? told(this.child, 'loaded') : this.joined;
+    /** @type {Promise<number>} */
+    this.firstActAt = told(this.child, 'firstActAt');
+    /** @type {Promise<number>} */
+    this.lastActAt = told(this.child, 'lastActAt');
   }
 
   /** Lets it hand over and end, as a deployment does, and waits for its end. @throws {Error} if it hasn't ended well */
@@ -63,9 +45,6 @@ export class WarmWorker {
   }
 
   async kill() {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+    await endProcess(this.child);
   }
 }

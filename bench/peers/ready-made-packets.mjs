@@ -17,7 +17,7 @@ import {
   watching,
 } from './packets.mjs';
 import { failLoudly, obey } from './protocol.mjs';
-import { openWire } from './wire.mjs';
+import { clientOf } from './wire.mjs';
 
 /** Paths that were created. @type {Set<string>} */
 const created = new Set();
@@ -28,15 +28,6 @@ const created = new Set();
  * @property {boolean} [keeps] whether it sends the requests that Conclave's guarantees need: names that it can find after a lost reply,
  *   and a watch on its own node, which it removes before it deletes the node
  */
-
-/** @param {Recipe} recipe */
-const client = (recipe) => async (/** @type {string} */ servers, /** @type {number} */ sessionTimeoutMs) => {
-  const wire = await openWire(servers, sessionTimeoutMs);
-  return {
-    contender: (/** @type {string} */ path) => contend(wire, path, recipe),
-    close: () => wire.close(),
-  };
-};
 
 /**
  * @param {import('./wire.mjs').Wire} wire
@@ -85,6 +76,7 @@ function contend(wire, path, { knows, keeps = false }) {
   };
 }
 
+const client = clientOf(contend);
 failLoudly(
   obey({
     lock: client({ knows: false }),

@@ -24,7 +24,7 @@ import {
   watching,
 } from './packets.mjs';
 import { failLoudly, obey } from './protocol.mjs';
-import { openWire } from './wire.mjs';
+import { clientOf } from './wire.mjs';
 
 /** As long as an election's record with a leader, and without one. */
 const HELD = Buffer.alloc(200, ' ');
@@ -38,15 +38,6 @@ const begun = new Map();
  * @property {boolean} [keeps] whether it sends the requests that Conclave's guarantees need: a watch on its own node, which it removes
  *   before it deletes the node, a heartbeat node, and a check of the next contender's node
  */
-
-/** @param {Recipe} recipe */
-const client = (recipe) => async (/** @type {string} */ servers, /** @type {number} */ sessionTimeoutMs) => {
-  const wire = await openWire(servers, sessionTimeoutMs);
-  return {
-    contender: (/** @type {string} */ path) => contend(wire, path, recipe),
-    close: () => wire.close(),
-  };
-};
 
 /**
  * @param {import('./wire.mjs').Wire} wire
@@ -139,4 +130,5 @@ function contend(wire, path, { keeps = false }) {
   };
 }
 
+const client = clientOf(contend);
 failLoudly(obey({ election: client({}), 'election-kept': client({ keeps: true }) }));

@@ -42,6 +42,20 @@ export async function openWire(servers, sessionTimeoutMs, { id, password } = NEW
   return wire;
 }
 
+/**
+ * A client of the benchmark's protocol, for each variant of a recipe.
+ *
+ * @template Recipe
+ * @param {(wire: Wire, path: string, recipe: Recipe) => import('./protocol.mjs').Contender} contend
+ * @returns {(recipe: Recipe) => import('./protocol.mjs').Open}
+ */
+export function clientOf(contend) {
+  return (recipe) => async (servers, sessionTimeoutMs) => {
+    const wire = await openWire(servers, sessionTimeoutMs);
+    return { contender: (path) => contend(wire, path, recipe), close: () => wire.close() };
+  };
+}
+
 /** A connection with one request, or group of requests, at a time. */
 export class Wire {
   /** @type {import('node:net').Socket} */
@@ -67,20 +81,8 @@ export class Wire {
     this.socket = connect({ host, port, noDelay: true, onread: { buffer: received, callback } });
   }
 
-  /** @param {number} count of replies @param {Buffer} packets */
-  async ask(count, packets) {
-    const { all } = this.askInTurn(count, packets);
-    return await all;
-  }
-
-  /**
-   * As {@link ask}, for a caller that goes on before the last reply.
-   *
-   * @param {number} count
-   * @param {Buffer} packets
-   * @param {number} [enough] the number of replies after which the caller goes on
-   */
-  askInTurn(count, packets, enough = 1) {
+  /** @param {number} count of replies @param {Buffer} packets @returns {Promise<Buffer[]>} */
+  ask(count, packets) {
     // Each packet after the handshake gets its number, so that the server can report how many there were.
     if (this.#isOpen)
       for (let at = 0; at < packets.length; at += 4 + packets.readInt32BE(at))
@@ -90,22 +92,11 @@ export class Wire {
     /** @type {Buffer[]} */
     const replies = [];
     this.#replies = replies;
-    /** @type {(replies: Buffer[]) => void} */
-    let onSome;
-    const some = /** @type {Promise<Buffer[]>} */ (
-      new Promise((resolve) => {
-        onSome = resolve;
-      })
-    );
-    const all = /** @type {Promise<Buffer[]>} */ (
-      new Promise((resolve) => {
-        this.#onReply = () => {
-          if (replies.length >= enough) onSome(replies);
-          if (replies.length === count) resolve(replies);
-        };
-      })
-    );
-    return { some, all };
+    return new Promise((resolve) => {
+      this.#onReply = () => {
+        if (replies.length === count) resolve(replies);
+      };
+    });
   }
 
   /** Ends the session, and waits until the server has ended the connection. */
@@ -138,7 +129,7 @@ export class Wire {
 }
 
 /** The session's ping. */
-export const PING = frame(new Writer().int(XID.ping).int(OPERATION.ping));
+const PING = frame(new Writer().int(XID.ping).int(OPERATION.ping));
 const CLOSING = frame(new Writer().int(1).int(OPERATION.closeSession));
 
 /** @param {Writer} writer */

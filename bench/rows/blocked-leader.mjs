@@ -10,8 +10,7 @@ import { planOf, TICK_MS } from './blocked-leader/settings.mjs';
  * Measures what a blocked event loop costs a leader, without `maxStallMs` and with it, and what the option costs a leader that
  * isn't blocked.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function blockedLeader({ quick, say }) {
   const plan = planOf(quick);

@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../harness/child.mjs';
-import { pause } from '../harness/compare.mjs';
 import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
@@ -23,8 +23,7 @@ const QUICK_MINUTES = 0.25;
 /**
  * Counts the terms that end though their leader's process lives, while busy loops take the processors.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function falseTakeovers({ quick, say }) {
   const minutes = quick ? QUICK_MINUTES : MINUTES;

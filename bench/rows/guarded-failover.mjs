@@ -1,12 +1,11 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as pause } from 'node:timers/promises';
 import { SessionGuardian } from 'conclave';
 import { quantile, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 import { PacketSuccession } from './guarded-failover/packet-succession.mjs';
+import { Succession } from './guarded-failover/succession.mjs';
 
-const WORKER = fileURLToPath(new URL('processes/supervised-worker.mjs', import.meta.url));
+const WORKER = new URL('processes/supervised-worker.mjs', import.meta.url);
 // The guardian learns of a new worker from the worker's first messages. A round begins after that.
 const GUARDED_BY_THEN_MS = 500;
 const GUARDED = 'Conclave, with a guardian';
@@ -21,8 +20,7 @@ const PACKETS = 'ready-made packets of a guardian';
  * successor's `elected`, by the machine's monotonic clock. The rounds without a guardian run at the same time as those with one,
  * each in an election of its own.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function guardedFailover({ quick, say }) {
   const plan = quick
@@ -39,101 +37,29 @@ export default async function guardedFailover({ quick, say }) {
     const { connect } = servers;
     const unguarded = await begin(connect, plan.unguarded);
     say(`guarded failover: ${unguarded.length} leaders without a guardian were killed`);
-    const successions = plan.sessionTimeoutsMs.map(
-      (sessionTimeoutMs) =>
-        new Succession({ connect, path: `/guarded-${sessionTimeoutMs}`, sessionTimeoutMs, guardian }),
-    );
+    const successions = plan.sessionTimeoutsMs.map((sessionTimeoutMs) => {
+      const place = { connect, path: `/guarded-${sessionTimeoutMs}`, sessionTimeoutMs };
+      return new Succession(WORKER, place, (child) => guardian.watch(child));
+    });
     const packets = new PacketSuccession({ connect, path: '/packets', sessionTimeoutMs: 10_000 });
     const contestants = [...successions, packets];
     for (let round = 0; round < plan.rounds; round++) {
       await Promise.all(contestants.map((succession) => succession.prepare()));
+      await pause(GUARDED_BY_THEN_MS);
       // The leaders fail one after the other, so that the failovers don't disturb each other.
       for (const succession of contestants) await succession.fail();
       if (round % 10 === 9) say(`guarded failover: ${round + 1} of ${plan.rounds} rounds`);
     }
     await Promise.all(contestants.map((succession) => succession.end()));
     const times = [
-      ...successions.map(({ sessionTimeoutMs, tookMs }) => ({ who: GUARDED, sessionTimeoutMs, tookMs })),
-      { who: PACKETS, sessionTimeoutMs: 10_000, tookMs: packets.tookMs },
-      ...(await finish(unguarded)),
+      ...timesOf(GUARDED, successions),
+      ...timesOf(PACKETS, [packets]),
+      ...timesOf(UNGUARDED, await finish(unguarded)),
     ];
     return report(times);
   } finally {
     await guardian.close();
     await servers.stop();
-  }
-}
-
-/** A worker process, and when it was elected. */
-class Worker {
-  /** @param {{ connect: string, path: string, sessionTimeoutMs: number }} place */
-  constructor({ connect, path, sessionTimeoutMs }) {
-    this.child = fork(WORKER, [connect, path, String(sessionTimeoutMs)]);
-    /** @type {Promise<bigint>} */
-    this.elected = new Promise((resolve) => {
-      this.child.on('message', (message) => {
-        if (typeof message === 'object' && message !== null && 'electedAt' in message)
-          resolve(BigInt(/** @type {string} */ (message.electedAt)));
-      });
-    });
-    this.joined = new Promise((resolve) => {
-      this.child.on('message', (message) => message === 'joined' && resolve(undefined));
-    });
-  }
-
-  /** Kills the worker, and resolves with the time at which this process learned of its end. */
-  async kill() {
-    this.child.kill('SIGKILL');
-    await once(this.child, 'exit');
-    return process.hrtime.bigint();
-  }
-}
-
-/** An election in which the leader is killed again and again. */
-class Succession {
-  #place;
-  #guardian;
-  /** @type {Worker | undefined} */
-  #leader;
-  /** @type {Worker | undefined} */
-  #next;
-  /** @type {number[]} */
-  tookMs = [];
-
-  /** @param {{ connect: string, path: string, sessionTimeoutMs: number, guardian?: SessionGuardian }} place */
-  constructor({ guardian, ...place }) {
-    this.#place = place;
-    this.#guardian = guardian;
-    this.sessionTimeoutMs = place.sessionTimeoutMs;
-  }
-
-  /** Waits until one worker leads, another waits, and the guardian knows both. */
-  async prepare() {
-    this.#leader ??= await this.#start();
-    await this.#leader.elected;
-    this.#next = await this.#start();
-    if (this.#guardian !== undefined) await new Promise((resolve) => setTimeout(resolve, GUARDED_BY_THEN_MS));
-  }
-
-  async #start() {
-    const worker = new Worker(this.#place);
-    this.#guardian?.watch(worker.child);
-    await worker.joined;
-    return worker;
-  }
-
-  /** Kills the leader, and notes the time until the successor led. */
-  async fail() {
-    const former = this.#leader;
-    const next = this.#next;
-    if (former === undefined || next === undefined) throw new Error('no leader or successor was prepared');
-    const endedAt = await former.kill();
-    this.tookMs.push(Number((await next.elected) - endedAt) / 1e6);
-    this.#leader = next;
-  }
-
-  async end() {
-    await this.#leader?.kill();
   }
 }
 
@@ -143,24 +69,32 @@ async function begin(connect, { rounds, sessionTimeoutsMs }) {
     Array.from(
       { length: rounds },
       (_, round) =>
-        new Succession({ connect, path: `/unguarded-${sessionTimeoutMs}-${round}`, sessionTimeoutMs }),
+        new Succession(WORKER, {
+          connect,
+          path: `/unguarded-${sessionTimeoutMs}-${round}`,
+          sessionTimeoutMs,
+        }),
     ),
   );
   for (const succession of successions) await succession.prepare();
   return successions.map((succession) => ({ succession, failed: succession.fail() }));
 }
 
-/** @param {{ succession: Succession, failed: Promise<void> }[]} unguarded @returns {Promise<Times[]>} */
+/** @param {{ succession: Succession, failed: Promise<void> }[]} unguarded */
 async function finish(unguarded) {
   await Promise.all(unguarded.map(({ failed }) => failed));
   await Promise.all(unguarded.map(({ succession }) => succession.end()));
-  const timeouts = [...new Set(unguarded.map(({ succession }) => succession.sessionTimeoutMs))];
-  return timeouts.map((sessionTimeoutMs) => ({
-    who: UNGUARDED,
+  return unguarded.map(({ succession }) => succession);
+}
+
+/** The times by session timeout. @param {string} who @param {readonly Succession[]} all @returns {Times[]} */
+function timesOf(who, all) {
+  return [...new Set(all.map(({ place }) => place.sessionTimeoutMs))].map((sessionTimeoutMs) => ({
+    who,
     sessionTimeoutMs,
-    tookMs: unguarded
-      .filter(({ succession }) => succession.sessionTimeoutMs === sessionTimeoutMs)
-      .flatMap(({ succession }) => succession.tookMs),
+    tookMs: all
+      .filter(({ place }) => place.sessionTimeoutMs === sessionTimeoutMs)
+      .flatMap(({ tookMs }) => tookMs),
   }));
 }
 

@@ -1,5 +1,5 @@
 import { chosen } from '../harness/compare.mjs';
-import { COLUMNS, notesOf, rowsOf, SUMMARY } from '../harness/handover-report.mjs';
+import { findingOf } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
 import { plansOf } from '../harness/plans.mjs';
 
@@ -15,8 +15,7 @@ const FEW = 'packets without a listing';
 /**
  * Measures the time from the release of a lock until the next contender knows that it holds the lock.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function handover(bench) {
   const locks = chosen(
@@ -29,20 +28,17 @@ export default async function handover(bench) {
   const measured = [];
   for (const plan of plansOf(bench, ['at once', 'after a while']))
     measured.push(...(await measureHandovers({ bench, contestants: locks, plan, takesPart, ours: OURS })));
-  return {
+  return findingOf({
     id: 'handover',
     title: 'Handover of a lock, from the release until the next one knows that it holds',
-    columns: COLUMNS,
-    table: rowsOf(measured),
-    summary: SUMMARY,
+    measured,
+    beside: [OURS, RIVAL],
     notes: [
       'At once: each handover follows right after the one before. Session timeouts are a day, with three servers ten minutes. After a while: session timeouts are 5 s, and each holder holds the lock for 1.3 s.',
       'Requests are those of the handover and all that follow from it. The server numbers the requests of each session, except pings, and the benchmark compares these numbers. The figure is the median of all lines, counted where handovers follow at once.',
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
         : []),
-      ...notesOf(measured, [OURS, RIVAL]),
     ],
-    data: measured,
-  };
+  });
 }

@@ -5,8 +5,7 @@ import { compare, mean } from '../strategies/contest.mjs';
 /**
  * Measures what a handover costs the servers if it wakes all contenders, and if it wakes only the next one.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function herd({ quick, crowds, say }) {
   const servers = await startServers();

@@ -1,6 +1,6 @@
 import { chosen } from '../harness/compare.mjs';
 import { failTogether } from './host-failover/fail-together.mjs';
-import { COLUMNS, notesOf, rowsOf, SUMMARY } from './host-failover/report.mjs';
+import { COLUMNS, notesOf, rowsOf, SUMMARY, unmeasured } from './host-failover/report.mjs';
 import { waves } from './host-failover/settings.mjs';
 
 const ELECTIONS = 10;
@@ -13,8 +13,7 @@ const MORE_ROUNDS = 2;
 /**
  * Measures the time until another candidate leads after a leader's process or link has failed, without a guardian.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function hostFailover(bench) {
   const rounds = bench.quick ? 1 : MORE_ROUNDS * bench.rounds;
@@ -23,14 +22,7 @@ export default async function hostFailover(bench) {
   const names = new Set(planned.flat().map(({ contestant }) => contestant));
   const contestants = chosen(bench, ({ name }) => names.has(name));
   const measured = planned.map((wave) =>
-    wave
-      .filter(({ contestant }) => contestants.some(({ name }) => name === contestant))
-      .map((setting) => ({
-        setting,
-        rounds: /** @type {number[][]} */ ([]),
-        alreadyLost: 0,
-        failures: /** @type {string[]} */ ([]),
-      })),
+    wave.filter(({ contestant }) => contestants.some(({ name }) => name === contestant)).map(unmeasured),
   );
   for (let round = 0; round < rounds; round++) {
     for (const [at, wave] of measured.entries()) {

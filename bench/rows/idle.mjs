@@ -1,13 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { TcpProxy } from '../../test/support/faults/tcp-proxy.mjs';
-import { Child } from '../harness/child.mjs';
+import { watched, withCandidates } from '../harness/candidates.mjs';
 import { rounded } from '../harness/quantiles.mjs';
-import { startServers } from '../harness/servers.mjs';
 import { totals } from '../harness/traffic.mjs';
 
 /** @typedef {ReturnType<import('../../test/support/faults/traffic.mjs').Traffic['take']>} Counts */
 
-const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const READS = ['ping', 'exists', 'getData', 'getChildren'];
 /** Those that follow the leader's heartbeats. */
 const NEXT = 2;
@@ -16,46 +13,23 @@ const SETTLE_MS = 1500;
 /**
  * Measures what a thousand waiting candidates and their leader send while nothing happens.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function idle({ quick, say }) {
   // The timeout of a full run is so long that no lease ends if the machine pauses for two seconds.
   const sessionMs = quick ? 6000 : 10_000;
   const timeouts = quick ? 1 : 5;
   const waiting = quick ? 200 : 1000;
-  const servers = await startServers();
-  const proxy = await TcpProxy.start(servers.connect);
-  const child = new Child(SCRIPT);
-  try {
-    const count = waiting + 1;
-    await child.ask('join', {
-      connect: proxy.connectString,
-      path: '/idle',
-      count,
-      sessionTimeoutMs: sessionMs,
-    });
+  return await withCandidates(async (place) => {
+    const { child, connect } = place;
+    await child.ask('join', { connect, path: '/idle', count: waiting + 1, sessionTimeoutMs: sessionMs });
     say(`idle: ${waiting} candidates wait`);
     await pause(SETTLE_MS);
-    proxy.takeTraffic();
-    const before = await child.ask('cpuMs');
-    const traffic = await servers.meter.during(() => pause(timeouts * sessionMs));
-    const after = await child.ask('cpuMs');
-    const lines = proxy.takeTraffic();
-    const elapsedMs = after.atMs - before.atMs;
-    return report({ sessionMs, lines, traffic, elapsedMs, cpuMs: after.cpuMs - before.cpuMs });
-  } finally {
-    await child.end();
-    await proxy.stop();
-    await servers.stop();
-  }
+    return report({ sessionMs, ...(await watched(place, timeouts * sessionMs)) });
+  });
 }
 
-/**
- * @param {{ sessionMs: number, lines: Counts[], traffic: import('../harness/meter.mjs').Traffic,
- *   elapsedMs: number, cpuMs: number }} measured
- * @returns {import('../harness/finding.mjs').Finding}
- */
+/** @param {{ sessionMs: number } & Awaited<ReturnType<typeof watched>>} measured @returns {import('../harness/finding.mjs').Finding} */
 function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
   // Many sessions are opened at the same time. Only their requests show whose they are.
   const busiest = lines.toSorted((one, other) => requestsOf(other) - requestsOf(one));

@@ -18,8 +18,7 @@ const ERRORS = 4;
 /**
  * Looks whether anything grows that shouldn't: a while with real servers, on which locks, elections, members and jobs come and go.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function longRun({ quick, rounds, say }) {
   const minutes = quick ? 4 : rounds * MINUTES_OF_ROUND;

@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { TcpProxy } from '../../test/support/faults/tcp-proxy.mjs';
-import { Child } from '../harness/child.mjs';
-import { median, rounded } from '../harness/quantiles.mjs';
+import { besideProxy } from '../harness/candidates.mjs';
+import { now } from '../harness/clock.mjs';
+import { median, rounded, sum } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 import { probesInPlaceOfPings, totals } from '../harness/traffic.mjs';
 
-const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const SETTLE_MS = 1000;
 const PINGS_PER_TIMEOUT = 5;
 
@@ -16,8 +15,7 @@ const PINGS_PER_TIMEOUT = 5;
  * The row suspends their process until the server has expired all sessions, and then continues it. A proxy counts the requests
  * by kind, so that the row can leave out pings: their number depends on how long the recovery takes.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function lostSessions({ quick, say }) {
   const crowds = quick ? [30, 90] : [100, 300, 1000];
@@ -29,14 +27,8 @@ export default async function lostSessions({ quick, say }) {
   try {
     for (let round = 0; round < rounds; round++)
       for (const count of crowds) {
-        recoveries.push(
-          await recover(servers.meter, {
-            connect: servers.connect,
-            path: `/lost-${count}-${round}`,
-            count,
-            sessionTimeoutMs,
-          }),
-        );
+        const crowd = { path: `/lost-${count}-${round}`, count, sessionTimeoutMs };
+        recoveries.push(await besideProxy(servers, (place) => recover(place, crowd)));
         say(`lost sessions: ${count} supervisors join again, round ${round + 1} of ${rounds}`);
       }
   } finally {
@@ -57,56 +49,48 @@ export default async function lostSessions({ quick, say }) {
  */
 
 /**
- * @param {import('../harness/meter.mjs').Meter} meter
- * @param {{ connect: string, path: string, count: number, sessionTimeoutMs: number }} place
+ * @param {import('../harness/candidates.mjs').Place} place
+ * @param {{ path: string, count: number, sessionTimeoutMs: number }} crowd
  * @returns {Promise<Recovery>}
  */
-async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
-  const proxy = await TcpProxy.start(connect);
-  const child = new Child(SCRIPT);
-  try {
-    await child.ask('supervise', { connect: proxy.connectString, path, count, sessionTimeoutMs });
-    await pause(SETTLE_MS);
-    child.freeze();
-    while ((await meter.holdings()).ephemerals > 0) await pause(100);
-    proxy.takeTraffic();
-    const began = Number(process.hrtime.bigint()) / 1e6;
-    child.thaw();
-    const { elected, joinedAt } = await child.ask('recovered');
-    // If there is a second leader, it is elected within this time.
-    await pause(SETTLE_MS);
-    const lines = proxy.takeTraffic();
-    await child.ask('leave');
-    return {
-      count,
-      leaderMs: Math.max(...elected) - began,
-      electedTimes: elected.length,
-      joinedMs: joinedAt - began,
-      requests: totals(lines),
-      probes: lines.reduce(
-        (sum, line) => sum + probesInPlaceOfPings(line, sessionTimeoutMs / PINGS_PER_TIMEOUT),
-        0,
-      ),
-      notifications: lines.reduce((sum, line) => sum + line.notifications, 0),
-    };
-  } finally {
-    await child.end();
-    await proxy.stop();
-  }
+async function recover({ child, proxy, meter, connect }, { path, count, sessionTimeoutMs }) {
+  await child.ask('supervise', { connect, path, count, sessionTimeoutMs });
+  await pause(SETTLE_MS);
+  child.freeze();
+  while ((await meter.holdings()).ephemerals > 0) await pause(100);
+  proxy.takeTraffic();
+  const began = now();
+  child.thaw();
+  const { elected, joinedAt } = await child.ask('recovered');
+  // If there is a second leader, it is elected within this time.
+  await pause(SETTLE_MS);
+  const lines = proxy.takeTraffic();
+  await child.ask('leave');
+  const pingEveryMs = sessionTimeoutMs / PINGS_PER_TIMEOUT;
+  return {
+    count,
+    leaderMs: Math.max(...elected) - began,
+    electedTimes: elected.length,
+    joinedMs: joinedAt - began,
+    requests: totals(lines),
+    probes: sum(lines.map((line) => probesInPlaceOfPings(line, pingEveryMs))),
+    notifications: sum(lines.map(({ notifications }) => notifications)),
+  };
 }
 
 /** The requests of a supervisor, without those that depend only on the time. @param {Recovery} recovery */
 function perCandidate({ requests, probes, count }) {
   const { ping: _, multi: __, ...asked } = requests;
-  return (Object.values(asked).reduce((sum, each) => sum + each, 0) - probes) / count;
+  return (sum(Object.values(asked)) - probes) / count;
 }
 
 /** @param {Recovery[]} recoveries @param {number} sessionTimeoutMs @returns {import('../harness/finding.mjs').Finding} */
 function report(recoveries, sessionTimeoutMs) {
   const takeoverMs = (sessionTimeoutMs / 3) * 1.03 + 50;
   const crowds = [...new Set(recoveries.map(({ count }) => count))];
-  /** @param {number} crowd @param {(recovery: Recovery) => number} what */
-  const of = (crowd, what) => median(recoveries.filter(({ count }) => count === crowd).map(what));
+  /** @param {number} crowd @param {number} digits @param {(recovery: Recovery) => number} what */
+  const of = (crowd, digits, what) =>
+    rounded(median(recoveries.filter(({ count }) => count === crowd).map(what)), digits);
   const kinds = Object.entries(recoveries.at(-1)?.requests ?? {}).map(([kind, count]) => `${kind} ${count}`);
   return {
     id: 'lost-sessions',
@@ -122,24 +106,12 @@ function report(recoveries, sessionTimeoutMs) {
     ],
     table: crowds.map((crowd) => [
       crowd,
-      rounded(
-        of(crowd, ({ leaderMs }) => leaderMs),
-        0,
-      ),
-      rounded(
-        of(crowd, ({ joinedMs }) => joinedMs),
-        0,
-      ),
-      rounded(
-        of(crowd, ({ joinedMs }) => joinedMs / crowd),
-        2,
-      ),
-      rounded(of(crowd, perCandidate), 2),
-      rounded(
-        of(crowd, ({ notifications }) => notifications / crowd),
-        3,
-      ),
-      of(crowd, ({ electedTimes }) => electedTimes),
+      of(crowd, 0, ({ leaderMs }) => leaderMs),
+      of(crowd, 0, ({ joinedMs }) => joinedMs),
+      of(crowd, 2, ({ joinedMs }) => joinedMs / crowd),
+      of(crowd, 2, perCandidate),
+      of(crowd, 3, ({ notifications }) => notifications / crowd),
+      of(crowd, 1, ({ electedTimes }) => electedTimes),
     ]),
     notes: [
       `Session timeout ${sessionTimeoutMs / 1000} s. The time begins when the process goes on. All its sessions have expired by then. ${Math.round(takeoverMs)} ms of the time until a leader are the takeover delay.`,

@@ -1,11 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { TcpProxy } from '../../test/support/faults/tcp-proxy.mjs';
-import { Child } from '../harness/child.mjs';
+import { watched, withCandidates } from '../harness/candidates.mjs';
 import { rounded } from '../harness/quantiles.mjs';
-import { startServers } from '../harness/servers.mjs';
 import { totals } from '../harness/traffic.mjs';
 
-const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const SESSION_MS = 6000;
 const LEASE_MS = SESSION_MS / 3;
 const SETTLE_MS = 2000;
@@ -14,49 +11,32 @@ const SETTLE_MS = 2000;
  * Measures ten thousand elections on one session, which leads all of them: their start, the cost of their heartbeats, and their
  * end.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function manyElections({ quick, say }) {
   const count = quick ? 1000 : 10_000;
   const watchedMs = quick ? 2000 : 10_000;
-  const servers = await startServers();
-  const proxy = await TcpProxy.start(servers.connect);
-  const child = new Child(SCRIPT);
-  try {
-    const started = await child.ask('standInMany', {
-      connect: proxy.connectString,
-      path: '/many',
-      count,
-      sessionTimeoutMs: SESSION_MS,
-    });
+  return await withCandidates(async (place) => {
+    const { child, connect, proxy } = place;
+    const crowd = { connect, path: '/many', count, sessionTimeoutMs: SESSION_MS };
+    const started = await child.ask('standInMany', crowd);
     const starting = totals(proxy.takeTraffic());
     say(`many elections: ${count} led after ${Math.round(started.tookMs)} ms`);
     await pause(SETTLE_MS);
-    proxy.takeTraffic();
-    const before = await child.ask('cpuMs');
-    const traffic = await servers.meter.during(() => pause(watchedMs));
-    const after = await child.ask('cpuMs');
-    const lines = proxy.takeTraffic();
-    const leading = await child.ask('leading');
-    const stopMs = await child.ask('stop');
-    const seconds = (after.atMs - before.atMs) / 1000;
+    const { lines, traffic, elapsedMs, cpuMs } = await watched(place, watchedMs);
+    const seconds = elapsedMs / 1000;
     return report({
       count,
       started,
       starting,
-      leading,
-      stopMs,
+      leading: await child.ask('leading'),
+      stopMs: await child.ask('stop'),
       requestsPerSecond: traffic.requests / seconds,
       bytesPerSecond: lines.reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0) / seconds,
       heartbeats: totals(lines),
-      cpuShare: (after.cpuMs - before.cpuMs) / 1000 / seconds,
+      cpuShare: cpuMs / elapsedMs,
     });
-  } finally {
-    await child.end();
-    await proxy.stop();
-    await servers.stop();
-  }
+  });
 }
 
 /**

@@ -8,8 +8,7 @@ const STALL_MS = 30_000;
 /**
  * Measures one process that takes thousands of shards, and many locks, with and without `maxStallMs`. The two take turns.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function manyHolds({ quick, rounds, say }) {
   const counts = quick ? { shards: 1024, locks: 250 } : { shards: 4096, locks: 1000 };

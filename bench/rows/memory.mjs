@@ -19,8 +19,7 @@ const WAYS = {
 /**
  * Measures the memory of a process with a thousand contenders in one lock's queue.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function memory({ quick, say }) {
   const rounds = quick ? 1 : 5;

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { lstat, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { median, rounded } from '../harness/quantiles.mjs';
+import { glob } from 'tinyglobby';
+import { median, rounded, sum } from '../harness/quantiles.mjs';
 import { timedProcess } from '../harness/timed-process.mjs';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
@@ -15,8 +16,7 @@ const run = promisify(execFile);
 /**
  * Measures the size of an installation of the package, and the time to import it.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function packageRow({ quick, say }) {
   const folder = await mkdtemp(join(tmpdir(), 'conclave-package-'));
@@ -40,35 +40,24 @@ async function install(folder) {
   const [{ filename }] = JSON.parse(packing.stdout);
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'measured', private: true }));
   await run('npm', [...INSTALL, '--prefer-offline', join(folder, filename)], { cwd: folder });
-  return await packagesBelow(join(folder, 'node_modules'));
+  return await packagesIn(folder);
 }
 
-/** @param {string} modules @param {string} [scope] @returns {Promise<Package[]>} */
-async function packagesBelow(modules, scope = '') {
-  const found = [];
-  for (const entry of await readdir(modules, { withFileTypes: true })) {
-    const path = join(modules, entry.name);
-    if (!entry.isDirectory() || entry.name.startsWith('.')) continue;
-    if (entry.name.startsWith('@')) found.push(...(await packagesBelow(path, `${entry.name}/`)));
-    else {
-      const { dependencies = {} } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8'));
-      found.push({
-        name: scope + entry.name,
-        bytes: await bytesBelow(path),
-        needs: Object.keys(dependencies),
-      });
-    }
-  }
-  return found;
+/** @param {string} folder @returns {Promise<Package[]>} */
+async function packagesIn(folder) {
+  const manifests = await glob('node_modules/{*,@*/*}/package.json', { cwd: folder, absolute: true });
+  return await Promise.all(
+    manifests.sort().map(async (path) => {
+      const { name, dependencies = {} } = JSON.parse(await readFile(path, 'utf8'));
+      return { name, bytes: await bytesBelow(dirname(path)), needs: Object.keys(dependencies) };
+    }),
+  );
 }
 
 /** @param {string} folder @returns {Promise<number>} the sum of the sizes of all files */
 async function bytesBelow(folder) {
-  const sizes = (await readdir(folder, { withFileTypes: true })).map(async (entry) => {
-    const path = join(folder, entry.name);
-    return entry.isDirectory() ? await bytesBelow(path) : (await lstat(path)).size;
-  });
-  return sum(await Promise.all(sizes));
+  const files = await glob('**', { cwd: folder, absolute: true, dot: true });
+  return sum(await Promise.all(files.map(async (path) => (await lstat(path)).size)));
 }
 
 /** The packages that `roots` need, directly or not. @param {readonly Package[]} packages @param {readonly string[]} roots */
@@ -125,9 +114,4 @@ function report(packages, importMs) {
     ],
     data: { packages, importMs },
   };
-}
-
-/** @param {readonly number[]} values */
-function sum(values) {
-  return values.reduce((total, value) => total + value, 0);
 }

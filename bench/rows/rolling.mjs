@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { now } from '../harness/clock.mjs';
 import { chosen, untilSettled } from '../harness/compare.mjs';
 import { Driver } from '../harness/driver.mjs';
 import { median, rounded } from '../harness/quantiles.mjs';
@@ -30,8 +31,7 @@ const ORDERS = /** @type {const} */ (['the leader first', 'the leader last']);
  * Replaces five replicas of a service one by one, and restarts three servers one by one. Measures for how long nobody leads, and counts the
  * firings of a job that run twice or not at all.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function rolling(bench) {
   const rivals = chosen(bench, ({ name }) => name === RIVAL);
@@ -157,7 +157,7 @@ async function restartServers({ connect, servers }, path) {
     const restarts = [];
     for (const server of servers) {
       const what = `a server restarted, ${(await server.mode()) === 'leader' ? 'the leading one' : 'a follower'}`;
-      restarts.push({ what, at: nowMs(), day: Date.now() });
+      restarts.push({ what, at: now(), day: Date.now() });
       await server.stop();
       await server.start();
       await pause(SETTLE_MS);
@@ -172,9 +172,6 @@ async function restartServers({ connect, servers }, path) {
     });
   });
 }
-
-/** The same monotonic clock as in the workers. */
-const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** From the last act of each term to the first one of the next. @param {readonly WarmWorker[]} workers */
 function gapsOf(workers) {

@@ -37,8 +37,7 @@ const QUICK = {
  * Measures how long shards take to get owners: when a group begins, when members join and when they are killed.
  * Counts the requests of groups, too.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function shards({ quick, say }) {
   const plan = quick ? QUICK : FULL;

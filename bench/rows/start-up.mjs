@@ -23,8 +23,7 @@ const PROGRAMS = {
 /**
  * Measures the time from the start of a process until its first `elected`, and the same for the raw client.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function startUp({ quick, say }) {
   const rounds = quick ? 3 : 21;

@@ -21,8 +21,7 @@ const LOWER_BOUNDS = {
 /**
  * Measures uncontended acquire and release on one session. The contestants take turns with blocks of cycles.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function uncontended(bench) {
   /** @type {Place[]} */

@@ -1,3 +1,4 @@
+import { now } from '../harness/clock.mjs';
 import { quantile, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 import { WarmWorker } from '../harness/warm-worker.mjs';
@@ -14,8 +15,7 @@ const WAYS = /** @type {const} */ ([
  * Each worker is a process, which acts every 5 ms while it leads. At a handover the leader is told to stop as soon as the next worker has
  * joined, as in a deployment. At a failover the next worker has waited, and loaded if it prepares, before the leader is killed.
  *
- * @param {import('../harness/finding.mjs').Bench} bench
- * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ * @type {import('../harness/finding.mjs').Row}
  */
 export default async function warmStandby({ quick, say }) {
   const rounds = quick ? 3 : 20;
@@ -47,7 +47,7 @@ async function handOver(leader, next) {
 /** @param {WarmWorker} leader @param {WarmWorker} next @returns {Promise<number>} the time of the kill */
 async function failOver(leader, next) {
   await next.loaded;
-  const killedAt = Number(process.hrtime.bigint()) / 1e6;
+  const killedAt = now();
   leader.child.kill('SIGKILL');
   return killedAt;
 }

@@ -1,5 +1,6 @@
 /** What a blocked event loop costs: the leader's, for shorter and for longer than `maxStallMs`, and that of the next in line. */
-import { pause } from '../../harness/compare.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { now } from '../../harness/clock.mjs';
 import { joinLine } from './line.mjs';
 import { HANG, LEASE_MS, sessionOf, WAYS } from './settings.mjs';
 
@@ -82,7 +83,7 @@ export async function nexts(connect, rounds) {
         await pause(SETTLE_MS);
         const blocked = next.ask('block', NEXT.blockMs);
         await pause(NEXT.killedAfterMs);
-        const killedAt = Number(process.hrtime.bigint()) / 1e6;
+        const killedAt = now();
         await leader.end();
         await Promise.all([third.ask('elected'), blocked]);
         const [led] = await third.ask('history');

@@ -1,10 +1,12 @@
 /** What the thread costs a process whose event loop isn't blocked. Without the option and with it take turns. */
-import { inTurn, pause, queueUp } from '../../harness/compare.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inTurn, queueUp } from '../../harness/compare.mjs';
 import { CONTESTANTS } from '../../harness/contestants.mjs';
 import { Driver } from '../../harness/driver.mjs';
 import { joinLine } from './line.mjs';
 import { sessionOf, WAYS } from './settings.mjs';
 
+/** @import { Child } from '../../harness/child.mjs' */
 /** @import { Meter } from '../../harness/meter.mjs' */
 /** @import { Way } from './settings.mjs' */
 /** @typedef {Record<Way, number[][]>} Rounds the values of each round */
@@ -20,6 +22,24 @@ const READ = '/read';
 /** @returns {Rounds} */
 function noRounds() {
   return { without: [], with: [] };
+}
+
+/**
+ * Measures in turns. The round before the first warms up.
+ *
+ * @template {{ way: Way }} T
+ * @param {readonly T[]} all
+ * @param {number} rounds
+ * @param {(one: T, round: number) => Promise<number[]>} measure
+ */
+async function warmedUp(all, rounds, measure) {
+  const took = noRounds();
+  for (let round = -1; round < rounds; round++)
+    for (const one of inTurn(all, round + 1)) {
+      const times = await measure(one, round);
+      if (round >= 0) took[one.way].push(times);
+    }
+  return took;
 }
 
 /** From `start()` until the candidate leads, in a new process, and the memory of that process then. @param {string} connect @param {number} rounds */
@@ -78,18 +98,14 @@ export async function roundTrips(connect, meter, plan) {
 
 /** @param {string} connect @param {Plan} plan */
 async function reads(connect, { rounds, warmUp, reads: count }) {
-  const took = noRounds();
   const lines = await Promise.all(
     WAYS.map(async (way) => ({ way, line: await joinLine(connect, READ, [longSessionOf(way)]) })),
   );
   try {
-    for (let round = -1; round < rounds; round++)
-      for (const { way, line } of inTurn(lines, round + 1))
-        for (const child of line.children) {
-          const times = await child.ask('read', { path: READ, count: round < 0 ? warmUp : count });
-          if (round >= 0) took[way].push(times);
-        }
-    return took;
+    return await warmedUp(lines, rounds, async ({ line: { children } }, round) => {
+      const [child] = /** @type {[Child]} */ (children);
+      return await child.ask('read', { path: READ, count: round < 0 ? warmUp : count });
+    });
   } finally {
     await Promise.all(lines.map(({ line }) => line.end()));
   }
@@ -101,7 +117,7 @@ function longSessionOf(way) {
 }
 
 /**
- * Runs a task in turns on the program of one recipe. The round before the first warms up.
+ * Runs a task in turns on the program of one recipe.
  *
  * @param {string} connect
  * @param {'lock' | 'election'} recipe
@@ -109,7 +125,6 @@ function longSessionOf(way) {
  * @param {(driver: Driver, path: string, round: { isWarmUp: boolean }) => Promise<number[]>} task
  */
 async function withDrivers(connect, recipe, { rounds }, task) {
-  const took = noRounds();
   const command = CONTESTANTS.find(({ name }) => name === `Conclave ${recipe}`)?.command() ?? [];
   const drivers = await Promise.all(
     WAYS.map(async (way) => {
@@ -121,12 +136,9 @@ async function withDrivers(connect, recipe, { rounds }, task) {
     }),
   );
   try {
-    for (let round = -1; round < rounds; round++)
-      for (const { way, driver } of inTurn(drivers, round + 1)) {
-        const times = await task(driver, `/${recipe}-${way}-${round + 1}`, { isWarmUp: round < 0 });
-        if (round >= 0) took[way].push(times);
-      }
-    return took;
+    return await warmedUp(drivers, rounds, async ({ way, driver }, round) =>
+      task(driver, `/${recipe}-${way}-${round + 1}`, { isWarmUp: round < 0 }),
+    );
   } finally {
     await Promise.all(drivers.map(({ driver }) => driver.kill()));
   }

@@ -1,6 +1,7 @@
 /** Failovers of leaders that aren't blocked, as in the row `host-failover`. */
 import { CONTESTANTS } from '../../harness/contestants.mjs';
 import { failTogether } from '../host-failover/fail-together.mjs';
+import { unmeasured } from '../host-failover/report.mjs';
 import { ofConclave } from '../host-failover/settings.mjs';
 import { LEASE_MS, MAX_STALL_MS, SESSION_MS, WAYS } from './settings.mjs';
 
@@ -15,12 +16,7 @@ export async function failovers({ rounds, elections }) {
   const wave = FAULTS.flatMap((fault) =>
     WAYS.map((way) => {
       const options = { leaseMs: LEASE_MS, ...(way === 'with' && { maxStallMs: MAX_STALL_MS }) };
-      const setting = ofConclave(fault, SESSION_MS, options);
-      return {
-        ...{ fault, way, setting, alreadyLost: 0 },
-        rounds: /** @type {number[][]} */ ([]),
-        failures: /** @type {string[]} */ ([]),
-      };
+      return { fault, way, ...unmeasured(ofConclave(fault, SESSION_MS, options)) };
     }),
   );
   const contestants = CONTESTANTS.filter(({ name }) =>

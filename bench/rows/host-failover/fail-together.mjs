@@ -1,4 +1,6 @@
-import { pause, untilSettled } from '../../harness/compare.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { now } from '../../harness/clock.mjs';
+import { untilSettled } from '../../harness/compare.mjs';
 import { ETCD } from '../../harness/contestants.mjs';
 import { startEtcd, startServers } from '../../harness/servers.mjs';
 import { TICK_MS } from './settings.mjs';
@@ -72,6 +74,5 @@ function areIn(successions, at, elections) {
 
 /** Waits for a part of a tick. Servers end sessions at multiples of the tick by the machine's monotonic clock, as this process sees it too. @param {number} phase */
 async function untilPhase(phase) {
-  const nowMs = Number(process.hrtime.bigint() / 1000n) / 1000;
-  await pause((phase * TICK_MS - (nowMs % TICK_MS) + TICK_MS) % TICK_MS);
+  await pause((phase * TICK_MS - (now() % TICK_MS) + TICK_MS) % TICK_MS);
 }

@@ -21,6 +21,11 @@ import {
  * @property {string[]} failures why rounds are left out
  */
 
+/** A setting that wasn't measured yet. @param {Setting} setting @returns {Failovers} */
+export function unmeasured(setting) {
+  return { setting, rounds: [], alreadyLost: 0, failures: [] };
+}
+
 export const COLUMNS = [
   'what befalls the leader',
   'session timeout s',

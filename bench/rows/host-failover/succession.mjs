@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { TcpProxy } from '../../../test/support/faults/tcp-proxy.mjs';
-import { pause } from '../../harness/compare.mjs';
+import { within } from '../../../test/support/waiting.mjs';
 import { Driver } from '../../harness/driver.mjs';
 import { Revocations } from './revocations.mjs';
 import { FAULTS, TICK_MS } from './settings.mjs';
@@ -97,7 +98,8 @@ export class Succession {
     const failedAt = performance.now();
     this.#strike();
     const replaced = Promise.all(this.#numbers.map((number) => successor.held(number)));
-    const heldAt = await within(replaced, 2 * this.setting.sessionMs + MORE_MS);
+    const patienceMs = 2 * this.setting.sessionMs + MORE_MS;
+    const heldAt = await within(patienceMs, replaced, 'no other candidate led');
     this.tookMs = heldAt.map((at) => at - failedAt).filter((ms) => ms > 0);
     this.alreadyLost = heldAt.length - this.tookMs.length;
   }
@@ -139,24 +141,5 @@ export class Succession {
   /** @param {number} number */
   #pathOf(number) {
     return `${this.#place.path}-${number}`;
-  }
-}
-
-/**
- * @template T
- * @param {Promise<T>} promise
- * @param {number} ms
- * @returns {Promise<T>}
- */
-async function within(promise, ms) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no other candidate led within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

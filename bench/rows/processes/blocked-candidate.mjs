@@ -1,6 +1,7 @@
 /** A process with one candidate, whose event loop can be blocked. Meanwhile the blocked thread and a worker ask `isHeld()`. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { heldTerm } from 'conclave/held-term';
+import { cpuMs, now } from '../../harness/clock.mjs';
 
 const ASK_EVERY_MS = 1;
 /** After a block the loop turns for so long before the row looks at what was lost. */
@@ -15,11 +16,6 @@ const BATCHES = 51;
  * @typedef {{ asked: number, denied: number, leastMs: number, firstDeniedAt: number | undefined }} Answers
  * @typedef {{ ledAt: number, endedAt?: number }} Led
  */
-
-/** The machine's monotonic clock, which all processes share, in milliseconds. */
-function now() {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
 
 /** @returns {Answers} */
 function noAnswers() {
@@ -55,7 +51,7 @@ async function serveCandidate() {
   const { once } = (await import('node:events')).EventEmitter;
   const { setTimeout: pause } = await import('node:timers/promises');
   const { ElectionSupervisor } = await import('conclave');
-  const { serve } = await import('../../harness/child.mjs');
+  const { serve, startCandidate } = await import('../../harness/child.mjs');
   /** @type {InstanceType<typeof ElectionSupervisor>} */
   let supervisor;
   /** @type {Promise<unknown>} */
@@ -88,11 +84,8 @@ async function serveCandidate() {
         })
         .on('error', () => undefined); // The history suffices.
       elected = new Promise((resolve) => supervisor.once('elected', resolve));
-      const waiting = new Promise((resolve) => supervisor.once('waiting', resolve));
-      const placed = Promise.race([elected, waiting]);
       const began = now();
-      await supervisor.start();
-      await placed;
+      await startCandidate(supervisor);
       return { tookMs: now() - began, rssMb: process.memoryUsage.rss() / 2 ** 20 };
     },
     elected: async () => void (await elected),
@@ -168,10 +161,7 @@ async function serveCandidate() {
       });
       return batches.sort((a, b) => a - b)[(BATCHES - 1) / 2];
     },
-    cpuMs: () => {
-      const { user, system } = process.cpuUsage();
-      return { cpuMs: (user + system) / 1000, atMs: now() };
-    },
+    cpuMs,
     /** The time of each read, one after the other, in microseconds. */
     read: async ({ path, count }) => {
       const session = await supervisor.session(new AbortController().signal);

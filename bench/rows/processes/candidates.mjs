@@ -3,7 +3,8 @@
  * many elections.
  */
 import { ElectionSupervisor, LeaderElector, Session } from 'conclave';
-import { forEach, serve } from '../../harness/child.mjs';
+import { forEach, serve, startCandidate } from '../../harness/child.mjs';
+import { cpuMs, now } from '../../harness/clock.mjs';
 
 const AT_ONCE = 50;
 /** How many elections are started at the same time on one session. */
@@ -14,25 +15,6 @@ const sessions = [];
 const electors = [];
 /** @type {ElectionSupervisor[]} */
 const supervisors = [];
-
-/** The machine's monotonic clock, which all processes share, in milliseconds. */
-function now() {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
-
-/** @param {LeaderElector} elector */
-function untilWaiting(elector) {
-  return new Promise((resolve) => {
-    elector.once('waiting', resolve).once('elected', resolve);
-  });
-}
-
-/** @param {ElectionSupervisor} supervisor */
-function untilPlaced(supervisor) {
-  return new Promise((resolve) => {
-    supervisor.once('waiting', resolve).once('elected', resolve);
-  });
-}
 
 /**
  * The times after the loss at which supervisors were elected, and at which all had joined again.
@@ -59,9 +41,7 @@ serve({
         const session = /** @type {Session} */ (sessions[/** @type {number} */ (from) + index]);
         const elector = new LeaderElector(session, path);
         electors.push(elector);
-        const placed = untilWaiting(elector);
-        await elector.start();
-        await placed;
+        await startCandidate(elector);
       });
   },
   supervise: async ({ connect, path, count, sessionTimeoutMs }) => {
@@ -74,9 +54,7 @@ serve({
       });
       supervisor.on('error', (error) => console.error(String(error)));
       supervisors.push(supervisor);
-      const placed = untilPlaced(supervisor);
-      await supervisor.start();
-      await placed;
+      await startCandidate(supervisor);
     });
     /** @type {number[]} */
     const elected = [];
@@ -137,8 +115,5 @@ serve({
     await Promise.all(electors.map((elector) => elector.stop()));
     return now() - began;
   },
-  cpuMs: () => {
-    const { user, system } = process.cpuUsage();
-    return { cpuMs: (user + system) / 1000, atMs: now() };
-  },
+  cpuMs,
 });

@@ -1,6 +1,6 @@
 /** A process that has a candidate, with a session of its own, in each of several elections. It counts terms that begin and end. */
 import { ElectionSupervisor } from 'conclave';
-import { forEach, serve } from '../../harness/child.mjs';
+import { forEach, serve, startCandidate } from '../../harness/child.mjs';
 
 const AT_ONCE = 10;
 let begun = 0;
@@ -18,17 +18,13 @@ serve({
         session,
         guardian: false,
       });
-      const placed = new Promise((resolve) => {
-        supervisor.once('waiting', resolve).once('elected', resolve);
-      });
       supervisor
         .on('elected', () => begun++)
         .on('demoted', (_term, reason) => {
           ended[reason] = (ended[reason] ?? 0) + 1;
         })
         .on('error', () => undefined); // The reasons in `ended` suffice.
-      await supervisor.start();
-      await placed;
+      await startCandidate(supervisor);
     }),
   terms: () => ({ begun, ended }),
 });

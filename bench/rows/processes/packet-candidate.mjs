@@ -5,6 +5,7 @@
  * It reports to its parent `joined`, with its nodes and the credentials that take its session over, and `electedAt`.
  */
 import { randomUUID } from 'node:crypto';
+import { now } from '../../harness/clock.mjs';
 import {
   creation,
   EPHEMERAL,
@@ -37,5 +38,4 @@ if (ahead !== undefined) {
   await gone;
   await wire.ask(1, reading(path));
 }
-// A monotonic clock that all processes of a machine share.
-process.send?.({ electedAt: String(process.hrtime.bigint()) });
+process.send?.({ electedAt: now() });

@@ -1,6 +1,8 @@
 /** A process with many members of one group of shards, which notes what happens to each shard, and when. */
+import { EventEmitter, once } from 'node:events';
 import { ShardSupervisor } from 'conclave';
 import { serve } from '../../harness/child.mjs';
+import { now } from '../../harness/clock.mjs';
 
 /** @import { ShardEvent } from '../shards/history.mjs' */
 
@@ -11,20 +13,14 @@ const members = [];
 let events = [];
 /** The member that owns each shard. @type {Map<string, number>} */
 const owners = new Map();
-/** @type {Set<() => void>} */
-const waiting = new Set();
-
-/** The machine's monotonic clock, which all processes share, in milliseconds. */
-function now() {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
+const changes = new EventEmitter().setMaxListeners(0);
 
 /** @param {number} member @param {string} shard @param {ShardEvent['kind']} kind */
 function note(member, shard, kind) {
   events.push({ member, shard, kind, atMs: now() });
   if (kind === 'acquired') owners.set(shard, member);
   else if (owners.get(shard) === member) owners.delete(shard);
-  for (const look of waiting) look();
+  changes.emit('change');
 }
 
 /** @param {import('conclave').ShardSupervisorOptions} options @returns {number} the member's number */
@@ -47,25 +43,15 @@ function add(options) {
   return number;
 }
 
-/** @param {() => boolean} isMet called after each event of a shard @param {string} what */
-function until(isMet, what) {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      waiting.delete(look);
-    };
-    const look = () => {
-      if (!isMet()) return;
-      end();
-      resolve(undefined);
-    };
-    const timer = setTimeout(() => {
-      end();
-      reject(new Error(`not within ${PATIENCE_MS / 1000} s: ${what}; ${owners.size} have an owner`));
-    }, PATIENCE_MS);
-    waiting.add(look);
-    look();
-  });
+/** @param {() => boolean} isMet after an event of a shard @param {string} what */
+async function until(isMet, what) {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    while (!isMet()) await once(changes, 'change', { signal });
+  } catch (cause) {
+    const why = `not within ${PATIENCE_MS / 1000} s: ${what}; ${owners.size} have an owner`;
+    throw new Error(why, { cause });
+  }
 }
 
 /** @param {number} member */

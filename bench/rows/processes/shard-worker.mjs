@@ -1,5 +1,6 @@
 /** A worker that owns shards, and reports each of them to its parent. Arguments: servers, path, shards, session timeout. */
 import { ShardSupervisor } from 'conclave';
+import { now } from '../../harness/clock.mjs';
 
 const [connect = '', path = '', shards = '', sessionTimeoutMs = ''] = process.argv.slice(2);
 const supervisor = new ShardSupervisor({
@@ -9,8 +10,7 @@ const supervisor = new ShardSupervisor({
   session: { sessionTimeoutMs: Number(sessionTimeoutMs) },
 });
 supervisor
-  // A monotonic clock that all processes of a machine share.
-  .on('acquired', ({ id }) => process.send?.({ acquired: id, at: String(process.hrtime.bigint()) }))
+  .on('acquired', ({ id }) => process.send?.({ acquired: id, at: now() }))
   .on('released', ({ id }) => process.send?.({ released: id }))
   .on('lost', ({ id }) => process.send?.({ released: id }))
   .on('planned', () => process.send?.({ planned: true }))

@@ -6,22 +6,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
 import { LeaderJobs } from 'conclave/jobs';
+import { now } from '../../harness/clock.mjs';
 
 const LOAD_MS = 1500;
 const ACT_EVERY_MS = 5;
 
 const [connect = '', path = '', loads = '', jobEveryMs] = process.argv.slice(2);
-// A monotonic clock that all processes of a machine share.
-const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** @param {import('conclave').Term} term */
 async function act(term) {
   let [actedAt, longestPauseMs] = [0, 0];
   while (term.isHeld()) {
-    const now = nowMs();
-    if (actedAt === 0) process.send?.({ firstActAt: now });
-    else longestPauseMs = Math.max(longestPauseMs, now - actedAt);
-    actedAt = now;
+    const at = now();
+    if (actedAt === 0) process.send?.({ firstActAt: at });
+    else longestPauseMs = Math.max(longestPauseMs, at - actedAt);
+    actedAt = at;
     await pause(ACT_EVERY_MS);
   }
   if (actedAt > 0) process.send?.({ lastActAt: actedAt, longestPauseMs });
@@ -30,7 +29,7 @@ async function act(term) {
 /** @param {AbortSignal} signal */
 async function load(signal) {
   await pause(LOAD_MS, undefined, { signal });
-  process.send?.('loaded');
+  process.send?.({ loaded: true });
 }
 
 /** Fires at multiples of the period, as the schedulers of all replicas do. @param {number} periodMs */
@@ -65,4 +64,4 @@ if (jobEveryMs !== undefined) fireEvery(Number(jobEveryMs));
 supervisor.shutdownOn(['SIGTERM']);
 process.on('disconnect', () => process.exit(1)); // The parent is gone.
 await supervisor.start();
-process.send?.('joined');
+process.send?.({ joined: true });

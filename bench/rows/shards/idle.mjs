@@ -1,5 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { TcpProxy } from '../../../test/support/faults/tcp-proxy.mjs';
-import { pause } from '../../harness/compare.mjs';
 import { startServers } from '../../harness/servers.mjs';
 import { totals } from '../../harness/traffic.mjs';
 import { Group } from './group.mjs';

@@ -1,8 +1,10 @@
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SessionGuardian } from 'conclave';
-import { pause } from '../../harness/compare.mjs';
+import { endProcess } from '../../../tools/processes.mjs';
+import { now } from '../../harness/clock.mjs';
 import { startServers } from '../../harness/servers.mjs';
 
 const SCRIPT = fileURLToPath(new URL('../processes/shard-worker.mjs', import.meta.url));
@@ -75,10 +77,9 @@ class Workers {
   #all = [];
   /** The worker that planned last. @type {Worker | undefined} */
   #planner;
-  /** The worker that claimed each shard last, and when. @type {Map<string, { owner: Worker, at: bigint }>} */
+  /** The worker that claimed each shard last, and when. @type {Map<string, { owner: Worker, at: number }>} */
   #claims = new Map();
-  /** @type {Set<() => void>} */
-  #waiting = new Set();
+  #heard = new EventEmitter();
 
   /** @param {string} connect @param {SessionGuardian | undefined} guardian */
   constructor(connect, guardian) {
@@ -109,7 +110,7 @@ class Workers {
    * Handles the messages of a worker. Other messages are for the guardian.
    *
    * @param {Worker} worker
-   * @param {{ joined?: true, planned?: true, acquired?: string, released?: string, at?: string }} message
+   * @param {{ joined?: true, planned?: true, acquired?: string, released?: string, at?: number }} message
    */
   #hear(worker, { joined, planned, acquired, released, at }) {
     if (joined) worker.hasJoined = true;
@@ -117,9 +118,9 @@ class Workers {
     if (released !== undefined) worker.shards.delete(released);
     if (acquired !== undefined && at !== undefined) {
       worker.shards.add(acquired);
-      this.#claims.set(acquired, { owner: worker, at: BigInt(at) });
+      this.#claims.set(acquired, { owner: worker, at });
     }
-    for (const look of this.#waiting) look();
+    this.#heard.emit('message');
   }
 
   /** @param {Victim} victim @returns {Promise<number>} how long its shards were without an owner, in milliseconds */
@@ -127,20 +128,20 @@ class Workers {
     const victims = this.#chosen(victim);
     const lost = victims.flatMap(({ shards }) => [...shards]);
     const exits = victims.map(({ child }) => once(child, 'exit'));
-    const killedAt = process.hrtime.bigint();
+    const killedAt = now();
     for (const worker of victims) {
       worker.isAlive = false;
       worker.child.kill('SIGKILL');
     }
     await Promise.all(exits);
-    const endedAt = process.hrtime.bigint();
+    const endedAt = now();
     this.#all = this.#all.filter(({ isAlive }) => isAlive);
     const since = this.#guardian === undefined ? killedAt : endedAt;
     await this.#until(
       () => lost.every((shard) => this.#claims.get(shard)?.owner.isAlive),
       `${lost.length} shards of the killed workers have other owners`,
     );
-    const times = lost.map((shard) => Number((this.#claims.get(shard)?.at ?? 0n) - since) / 1e6);
+    const times = lost.map((shard) => (this.#claims.get(shard)?.at ?? Number.NaN) - since);
     return Math.max(...times);
   }
 
@@ -155,35 +156,17 @@ class Workers {
     return [victim === 'planner' ? planner : other];
   }
 
-  /** @param {() => boolean} isMet called after each message @param {string} what */
-  #until(isMet, what) {
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-      };
-      const look = () => {
-        if (!isMet()) return;
-        end();
-        resolve(undefined);
-      };
-      const timer = setTimeout(() => {
-        end();
-        reject(new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`));
-      }, PATIENCE_MS);
-      this.#waiting.add(look);
-      look();
-    });
+  /** @param {() => boolean} isMet after a message @param {string} what */
+  async #until(isMet, what) {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    try {
+      while (!isMet()) await once(this.#heard, 'message', { signal });
+    } catch (cause) {
+      throw new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`, { cause });
+    }
   }
 
   async end() {
-    await Promise.all(
-      this.#all.map(async ({ child }) => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        const exited = once(child, 'exit');
-        child.kill('SIGKILL');
-        await exited;
-      }),
-    );
+    await Promise.all(this.#all.map(({ child }) => endProcess(child)));
   }
 }

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Session } from 'conclave';
 import { findKazoo } from '../../../tools/peers/installed.mjs';
 import { startServers } from '../../harness/servers.mjs';
@@ -16,6 +16,7 @@ export const PIECES = 1000;
 // So long that no heartbeats are counted.
 const DAY_MS = 86_400_000;
 const KAZOO_SESSION_MS = 10_000;
+const MOST_BYTES = 2 ** 26;
 
 /** @typedef {{ who: string, moved: number, interrupted: number, gapsMs: number[], spanMs: number }} Repartition */
 /** @typedef {{ moved: number, recordWrites: number, transactions: number, operations: number }} Writes of one join, as servers count them */
@@ -98,19 +99,8 @@ export async function measureKazoo(timeBoundaryS, say) {
   }
 }
 
-/** Runs a program that prints events as JSON. It ends with this process, too. @param {string[]} command @returns {Promise<ShardEvent[]>} */
+/** Runs a program that prints events as JSON. It ends with this process, too, by the end of its input. @param {string[]} command @returns {Promise<ShardEvent[]>} */
 async function eventsOf([program = '', ...args]) {
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
-  const ended = once(child, 'close');
-  let text = '';
-  let complaints = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk) => {
-    text += chunk;
-  });
-  child.stderr.setEncoding('utf8').on('data', (chunk) => {
-    complaints += chunk;
-  });
-  const [code] = await ended;
-  if (code !== 0) throw new Error(`${args[0]} ended with ${code}: ${complaints.slice(-2000)}`);
-  return JSON.parse(text);
+  const { stdout } = await promisify(execFile)(program, args, { maxBuffer: MOST_BYTES });
+  return JSON.parse(stdout);
 }
