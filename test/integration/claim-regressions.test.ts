@@ -17,7 +17,7 @@ import {
 } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
-import { until } from '../support/waiting.mjs';
+import { deferred, until } from '../support/waiting.mjs';
 
 /**
  * Deletes an election with everything in it in one write, as an operator would. A candidate may create its heartbeat node
@@ -48,14 +48,8 @@ describe('a claimant', () => {
     const cutOff = await openSession({}, proxy.connectString);
     await lead(former, path);
     const elector = new LeaderElector(own, path);
-    let finish: () => void = () => undefined;
-    elector.once('elected', (term) => {
-      term.waitUntil(
-        new Promise<void>((resolve) => {
-          finish = resolve;
-        }),
-      );
-    });
+    const work = deferred();
+    elector.once('elected', (term) => term.waitUntil(work.promise));
     const elected = nextEvent(elector, 'elected');
     await elector.start();
     await former.close(); // An unclean end at version 1, which is also the first version of the next election.
@@ -63,7 +57,7 @@ describe('a claimant', () => {
     await wipe(operator, path);
     await until(() => elector.state.name !== 'leading');
     const [, term] = await lead(cutOff, path);
-    await eventAfter(elector, 'waiting', finish);
+    await eventAfter(elector, 'waiting', work.resolve);
     const again = nextEvent(elector, 'elected');
     proxy.partition();
     await operator.remove(await holderOf(operator, path));
@@ -151,18 +145,14 @@ it('a policy of revocations that says nothing kept a timer of the whole grace af
   const before = timers();
   const session = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
   const asker = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
-  let asked: () => void = () => undefined;
-  const isAsked = new Promise<void>((resolve) => {
-    asked = resolve;
-  });
-  const [leader] = await lead(session, path, {
-    onRevoke: () => {
-      asked();
-      return new Promise(() => undefined);
-    },
-  });
+  const asked = deferred();
+  const onRevoke = () => {
+    asked.resolve();
+    return new Promise<boolean>(() => undefined);
+  };
+  const [leader] = await lead(session, path, { onRevoke });
   const asking = revokeLeader(asker, path, { graceMs: 3_600_000 });
-  await isAsked;
+  await asked.promise;
   await leader.stop();
   await asking;
   await Promise.all([session.close(), asker.close()]);

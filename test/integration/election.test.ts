@@ -12,7 +12,7 @@ import type { Session } from '../../src/session/session.js';
 import { campaign, candidateNodes, DEAD, lead } from '../support/conclave/electors.js';
 import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
-import { until } from '../support/waiting.mjs';
+import { deferred, until } from '../support/waiting.mjs';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
 
@@ -29,7 +29,7 @@ describe('an election', () => {
     const wrong: unknown[] = [];
     let working = 0;
     const electors: LeaderElector[] = [];
-    let arrived: () => void = () => undefined;
+    let next = deferred();
     for (let index = 0; index < 5; index++) {
       const elector = new LeaderElector(await openSession(), path, {
         id: `e${index}`,
@@ -44,21 +44,18 @@ describe('an election', () => {
         if (terms.some((former) => former.isHeld())) wrong.push('two terms held');
         leaders.push(elector.id);
         terms.push(term);
-        arrived();
+        next.resolve();
       });
       elector.on('error', (error) => void wrong.push(error));
       electors.push(elector);
     }
-    const first = nextEvent(electors[0] as LeaderElector, 'elected');
     for (const elector of electors) await elector.start();
-    await first;
+    await next.promise;
     for (let round = 0; round < 20; round++) {
-      const next = new Promise<void>((resolve) => {
-        arrived = resolve;
-      });
+      next = deferred();
       const leader = electors.find(({ term }) => term !== undefined);
       await leader?.resign();
-      await next;
+      await next.promise;
     }
     expect(leaders).toEqual(Array.from({ length: 21 }, (_, round) => `e${round % 5}`));
     expect(terms.map(({ number }) => number)).toEqual(Array.from({ length: 21 }, (_, round) => round + 1));
@@ -96,9 +93,9 @@ describe('an election', () => {
     const path = uniquePath('election');
     const [one] = await lead(await openSession(), path);
     const two = new LeaderElector(await openSession(), path);
-    const waiting = nextEvent<[{ position: number; ahead: string }]>(two, 'waiting');
-    await two.start();
-    const [place] = await waiting;
+    const [place] = await eventAfter<[{ position: number; ahead: string }]>(two, 'waiting', () =>
+      two.start(),
+    );
     expect(place.position).toBe(1);
     expect((await two.candidates())[0]?.node).toBe(place.ahead);
     expect(two.state).toEqual({ name: 'waiting', ...place });
@@ -126,13 +123,10 @@ describe('the end of a term', () => {
     const { session, path } = await openWithPath('election');
     const observer = await openSession();
     const steps: string[] = [];
-    let begin: () => void = () => undefined;
-    const working = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
+    const working = deferred();
     const elector = new LeaderElector(session, path, {
       lead: async (term) => {
-        begin();
+        working.resolve();
         term.signal.addEventListener('abort', () => void steps.push(`signal in ${elector.state.name}`));
         await aborted(term.signal);
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -141,7 +135,7 @@ describe('the end of a term', () => {
     });
     elector.on('demoted', (term, reason) => void steps.push(`demoted ${reason}, held ${term.isHeld()}`));
     const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
-    await working;
+    await working.promise;
     await elector.stop();
     steps.push((await recordOf(observer, path)).state);
     expect(steps).toEqual([
@@ -220,11 +214,9 @@ describe('the end of a term', () => {
     const observer = await openSession();
     const [elector, term] = await lead(session, path);
     const demoted = nextEvent(elector, 'demoted');
-    const again = nextEvent<[Term]>(elector, 'elected');
     const [node] = await candidateNodes(observer, path);
-    await observer.remove(`${path}/${node}`);
+    const [next] = await eventAfter<[Term]>(elector, 'elected', () => observer.remove(`${path}/${node}`));
     expect(await demoted).toEqual([term, 'node-deleted']);
-    const [next] = await again;
     expect(next.number).toBe(2);
     expect(await candidateNodes(observer, path)).toHaveLength(1);
     await elector.stop();
@@ -269,12 +261,9 @@ describe('the end of a term', () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 300 });
     const [elector] = await lead(session, path);
     const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
-    const demoted = nextEvent(elector, 'demoted');
-    const elected = nextEvent<[Term]>(other, 'elected');
-    proxy.cut();
-    await demoted;
-    proxy.restore();
-    expect((await elected)[0].number).toBe(2);
+    await eventAfter(elector, 'demoted', () => proxy.cut());
+    const [term] = await eventAfter<[Term]>(other, 'elected', () => proxy.restore());
+    expect(term.number).toBe(2);
     await until(() => elector.state.name === 'waiting');
     await Promise.all([elector.stop(), other.stop()]);
   });
@@ -282,11 +271,8 @@ describe('the end of a term', () => {
   it('keeps the node, and its lease, while the work takes its time to settle', async () => {
     const path = uniquePath('election');
     const session = await openSession({ sessionTimeoutMs: 3000, leaseMs: 2500 });
-    let finish: () => void = () => undefined;
-    const work = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    const [elector] = await lead(session, path, { lead: () => work });
+    const work = deferred();
+    const [elector] = await lead(session, path, { lead: () => work.promise });
     const other = await campaign(await openSession(), path);
     const errors: Error[] = [];
     elector.on('error', (error) => void errors.push(error));
@@ -296,7 +282,7 @@ describe('the end of a term', () => {
     // The lease isn't over, so the elector reports that its stop is pending, and not an overrun.
     expect(errors).toMatchObject([{ code: 'STOP_PENDING', term: 1 }]);
     const elected = nextEvent(other, 'elected');
-    finish();
+    work.resolve();
     await stopping;
     await elected;
     await other.stop();
@@ -337,9 +323,7 @@ describe('a lost reply', () => {
     const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' });
     const elector = new LeaderElector(session, path);
     const events = recordEvents(elector, ...EVENTS);
-    const elected = nextEvent<[Term]>(elector, 'elected');
-    await elector.start();
-    const [term] = await elected;
+    const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
     await lost;
     expect(term.number).toBe(1);
     expect(term.token).toBe((await session.retryUntilAnswered(() => session.getData(path))).stat.mzxid);
@@ -354,10 +338,9 @@ describe('a lost reply', () => {
     const [elector] = await lead(session, path);
     const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
     const lost = proxy.loseReplyTo('multi', { text: '"term":2' });
-    const elected = nextEvent<[Term]>(other, 'elected');
-    await elector.stop();
+    const [term] = await eventAfter<[Term]>(other, 'elected', () => elector.stop());
     await lost;
-    expect((await elected)[0].number).toBe(2);
+    expect(term.number).toBe(2);
     expect(await other.candidates()).toHaveLength(1);
     await other.stop();
   });
@@ -426,10 +409,9 @@ describe('stopping an elector', () => {
   it('follows from closing its session, in which case a term ends as stopped', async () => {
     const session = await openSession();
     const [elector] = await lead(session, uniquePath('election'));
-    const demoted = nextEvent<[Term, DemotionReason]>(elector, 'demoted');
     const stopped = nextEvent(elector, 'stopped');
-    await session.close();
-    expect((await demoted)[1]).toBe('stopped');
+    const [, reason] = await eventAfter<[Term, DemotionReason]>(elector, 'demoted', () => session.close());
+    expect(reason).toBe('stopped');
     await stopped;
   });
 });
@@ -470,9 +452,7 @@ describe('a listener that throws', () => {
         throw new Error(`no ${event}`);
       });
     }
-    const elected = nextEvent(elector, 'elected');
-    await elector.start();
-    await elected;
+    await eventAfter(elector, 'elected', () => elector.start());
     await elector.resign();
     await until(() => elector.term !== undefined);
     await elector.stop();
@@ -504,9 +484,8 @@ describe('a listener that throws', () => {
       const end = performance.now() + 1200;
       while (performance.now() < end);
     });
-    const demoted = nextEvent<[Term, string]>(elector, 'demoted');
-    await elector.start();
-    expect((await demoted)[1]).not.toBe('finished');
+    const [, reason] = await eventAfter<[Term, string]>(elector, 'demoted', () => elector.start());
+    expect(reason).not.toBe('finished');
     expect(began.filter(Boolean)).toEqual([]);
     proxy.restore();
     await elector.stop();

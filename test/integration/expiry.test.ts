@@ -1,14 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import type { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { Session } from '../../src/session/session.js';
 import { TestClock } from '../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { aborted } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
 async function startServer(): Promise<EmbeddedZooKeeper> {
@@ -85,25 +83,12 @@ describe('a session that expires while it is connected', () => {
   });
 });
 
-it('an expiry that a test orders is reported as such by the term, the events, the hook and a hold', async () => {
+it('a term and a hold end at once with the reason session-expired when the server ends their session', async () => {
   const server = await startServer();
-  const { connectString: connect } = server;
-  const losses: unknown[] = [];
-  const supervisor = new ElectionSupervisor({
-    connect,
-    path: '/election',
-    cleanup: ({ reason, term }) => void losses.push({ reason, signal: term?.signal.reason }),
-  });
-  onTestFinished(() => supervisor.stop());
-  const events = recordEvents(supervisor, 'demoted', 'expired', 'cleaned');
-  const demoted = nextEvent<[Term, string]>(supervisor, 'demoted');
-  await eventAfter(supervisor, 'elected', () => supervisor.start());
-  const hold = await new DistributedLock(await Session.connect(connect), '/lock').acquire();
-  const cleaned = nextEvent(supervisor, 'cleaned');
+  const session = await openSession({}, server.connectString);
+  const [, term] = await lead(session, '/election');
+  const hold = await new DistributedLock(session, '/lock').acquire();
   server.expireSession(() => true);
-  expect((await demoted)[1]).toBe('session-expired');
-  await cleaned;
-  expect(events).toEqual(['demoted', 'expired', 'cleaned']);
-  expect(losses).toMatchObject([{ reason: 'session-expired', signal: { reason: 'session-expired' } }]);
-  expect(await aborted(hold.signal)).toMatchObject({ reason: 'session-expired' });
+  for (const { signal } of [term, hold])
+    expect(await aborted(signal)).toMatchObject({ reason: 'session-expired' });
 });

@@ -52,17 +52,20 @@ function messageWith(child: ChildProcess, what: string): Promise<Record<string, 
   });
 }
 
-/** Starts a process that leads, and waits until the guardian knows that it does. */
-async function guardLeader(
-  guardian: SessionGuardian,
-  ...how: Parameters<typeof forkOne>
-): Promise<ChildProcess> {
-  const child = forkOne(...how);
+/** Guards a process, and waits until that leads. */
+async function watchLeader(guardian: SessionGuardian, child: ChildProcess): Promise<void> {
   const leads = messageWith(child, 'elected');
   guardian.watch(child);
   await leads;
+}
+
+/** Starts a process that leads, and waits until the guardian knows that it does. */
+async function guardLeader(guardian = makeGuardian(), options: object = {}, connect = connectString()) {
+  const path = uniquePath('guarded');
+  const child = forkOne(path, options, connect);
+  await watchLeader(guardian, child);
   await until(() => guardian.roleOf(child) === 'leading');
-  return child;
+  return { path, guardian, child };
 }
 
 /** Starts the next candidate, in this process. */
@@ -80,12 +83,13 @@ const ENDS: [string, (child: ChildProcess) => void][] = [
 ];
 
 describe('a guardian', () => {
+  const auth = { scheme: 'digest', credentials: 'alice:secret' };
+  const session = { sessionTimeoutMs: 10_000, auth };
+
   it.each(ENDS)(
     'gives back at once what a leader led that was %s',
     async (_, end) => {
-      const path = uniquePath('guarded');
-      const guardian = makeGuardian();
-      const child = await guardLeader(guardian, path);
+      const { path, guardian, child } = await guardLeader();
       const elected = nextEvent<[Term]>(await nextInLine(path), 'elected');
       const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
       end(child);
@@ -100,25 +104,18 @@ describe('a guardian', () => {
   );
 
   it('frees the locks of a process that has ended', async () => {
-    const [path, locked] = [uniquePath('guarded'), uniquePath('lock')];
-    const guardian = makeGuardian();
-    const child = forkOne(path);
-    const leads = messageWith(child, 'elected');
-    guardian.watch(child);
-    await leads;
+    const { child } = await guardLeader();
+    const locked = uniquePath('lock');
     const holds = messageWith(child, 'locked');
     child.send(`lock ${locked}`);
     await holds;
-    await until(() => guardian.roleOf(child) === 'leading');
     const waiting = new DistributedLock(await openSession(), locked).acquire();
     child.kill('SIGKILL');
     await (await waiting).release();
   }, 9000);
 
   it('does nothing to a process that has closed its channel, until that has ended', async () => {
-    const path = uniquePath('guarded');
-    const guardian = makeGuardian();
-    const child = await guardLeader(guardian, path);
+    const { path, child } = await guardLeader();
     const session = await openSession();
     await eventAfter(child, 'disconnect', () => child.send('disconnect'));
     const elector = await nextInLine(path);
@@ -132,9 +129,7 @@ describe('a guardian', () => {
   }, 9000);
 
   it('does nothing to a process that is stopped', async () => {
-    const path = uniquePath('guarded');
-    const guardian = makeGuardian();
-    const child = await guardLeader(guardian, path);
+    const { path, guardian, child } = await guardLeader();
     const cleanedUp: CleanupReport[] = [];
     guardian.on('cleanedUp', (report) => void cleanedUp.push(report));
     child.kill('SIGSTOP');
@@ -160,9 +155,7 @@ describe('a guardian', () => {
     const { pid } = await messageWith(wrapper, 'pid');
     onTestFinished(() => void process.kill(pid as number, 'SIGKILL'));
     expect(pid).not.toBe(wrapper.pid);
-    const leads = messageWith(wrapper, 'elected');
-    guardian.watch(wrapper);
-    await leads;
+    await watchLeader(guardian, wrapper);
     await until(() => errors.length > 0 || guardian.roleOf(wrapper) === 'leading');
     const elector = await nextInLine(path);
     await eventAfter(wrapper, 'exit', () => wrapper.kill('SIGKILL'));
@@ -175,9 +168,7 @@ describe('a guardian', () => {
   }, 20_000);
 
   it('leaves a term alone that was given back, whatever it heard last', async () => {
-    const path = uniquePath('guarded');
-    const guardian = makeGuardian();
-    const child = await guardLeader(guardian, path);
+    const { path, guardian, child } = await guardLeader();
     const elected = nextEvent<[Term]>(await nextInLine(path), 'elected');
     // From here on the guardian hears nothing from the child.
     const disconnected = nextEvent(child, 'disconnect');
@@ -210,9 +201,7 @@ describe('a guardian', () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
     const child = forkOne(path, { guardian: false });
-    const leads = messageWith(child, 'elected');
-    guardian.watch(child);
-    await leads;
+    await watchLeader(guardian, child);
     const elector = await nextInLine(path);
     expect(guardian.roleOf(child)).toBe('none');
     await eventAfter(child, 'exit', () => child.kill('SIGKILL'));
@@ -220,9 +209,7 @@ describe('a guardian', () => {
   }, 9000);
 
   it('that was closed guards nothing, and lets the children be', async () => {
-    const path = uniquePath('guarded');
-    const guardian = makeGuardian();
-    const child = await guardLeader(guardian, path);
+    const { path, guardian, child } = await guardLeader();
     const before = child.listenerCount('message');
     await guardian.close();
     expect(child.listenerCount('message')).toBe(before - 1);
@@ -234,14 +221,10 @@ describe('a guardian', () => {
   }, 9000);
 
   it('closes the session without the credentials for what was led, and says why the rest was left', async () => {
-    const path = uniquePath('guarded');
-    const auth = { scheme: 'digest', credentials: 'alice:secret' };
     const logged: unknown[] = [];
     const log = (...words: unknown[]) => void logged.push(words);
-    const guardian = makeGuardian({ logger: { debug: log, info: log, warn: log, error: log } });
-    const child = await guardLeader(guardian, path, {
-      session: { sessionTimeoutMs: 10_000, auth },
-    });
+    const logger = { debug: log, info: log, warn: log, error: log };
+    const { path, guardian, child } = await guardLeader(makeGuardian({ logger }), { session });
     const alice = await openSession({ auth });
     const [node] = await candidateNodes(alice, path);
     const owner = (await alice.exists(`${path}/${node}`))?.ephemeralOwner as bigint;
@@ -258,18 +241,11 @@ describe('a guardian', () => {
   }, 9000);
 
   it('gives back what was led with credentials if it has them, below a chroot too', async () => {
-    const auth = { scheme: 'digest', credentials: 'alice:secret' };
-    const path = uniquePath('guarded');
     const guardian = makeGuardian({ session: { auth } });
-    const child = await guardLeader(
-      guardian,
-      path,
-      { session: { sessionTimeoutMs: 10_000, auth } },
-      `${connectString()}/alices`,
-    );
-    const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
-    child.kill('SIGKILL');
-    expect((await cleanedUp)[0].sessions).toMatchObject([{ terms: 1, clean: true }]);
+    const { path, child } = await guardLeader(guardian, { session }, `${connectString()}/alices`);
+    const kill = () => child.kill('SIGKILL');
+    const [report] = await eventAfter<[CleanupReport]>(guardian, 'cleanedUp', kill);
+    expect(report.sessions).toMatchObject([{ terms: 1, clean: true }]);
     const alice = await openSession({ auth });
     const { data, stat } = await alice.getData(`/alices${path}`);
     expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });
@@ -303,26 +279,21 @@ describe('a guardian of a program that authenticates by SASL, at servers that re
         options: Partial<SessionGuardianOptions>,
         onError: (error: Error) => void = ignore,
       ) {
-        const [connect, path] = [`127.0.0.1:${server.port}`, uniquePath('guarded')];
+        const connect = `127.0.0.1:${server.port}`;
         const guardian = makeGuardian({ connect: async () => connect, ...options });
         guardian.on('error', onError);
-        const child = await guardLeader(
-          guardian,
-          path,
-          { session: { sessionTimeoutMs: 30_000, sasl } },
-          connect,
-        );
-        const session = await openSession({ sasl }, connect);
-        const elector = new LeaderElector(session, path, { takeoverDelayMs: 3_600_000 });
+        const session = { sessionTimeoutMs: 30_000, sasl };
+        const { path, child } = await guardLeader(guardian, { session }, connect);
+        const elector = new LeaderElector(await openSession({ sasl }, connect), path, {
+          takeoverDelayMs: 3_600_000,
+        });
         onTestFinished(() => elector.stop());
         await eventAfter(elector, 'waiting', () => elector.start());
-        const [elected, cleanedUp] = [
-          nextEvent<[Term]>(elector, 'elected'),
-          nextEvent<[CleanupReport]>(guardian, 'cleanedUp'),
-        ];
+        const elected = nextEvent<[Term]>(elector, 'elected');
         elected.catch(ignore);
-        child.kill('SIGKILL');
-        return { elector, elected, report: (await cleanedUp)[0] };
+        const kill = () => child.kill('SIGKILL');
+        const [report] = await eventAfter<[CleanupReport]>(guardian, 'cleanedUp', kill);
+        return { elector, elected, report };
       }
 
       it('gives back at once what it led, with a password that a function gives', async () => {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { type HealthSource, healthHandler } from '../../src/cluster/supervisor/health-handler.js';
-import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
@@ -61,17 +60,6 @@ describe('health checks over HTTP, as the documentation has them', () => {
     await until(() => second.isLeader, 'the second leader');
     expect(await ask(ports[0], '/readyz')).toMatchObject({ status: 503, body: { reasons: ['stopped'] } });
     expect((await ask(ports[1], '/leader')).status).toBe(200);
-  });
-
-  it('say how a member of a group of shards is', async () => {
-    const path = uniquePath('health');
-    const supervisor = new ShardSupervisor({ connect: connectString(), path, id: 'm', shards: 2 });
-    onTestFinished(() => supervisor.stop());
-    const port = await serve(supervisor);
-    await supervisor.start();
-    await until(() => supervisor.owned.size === 2, 'its shards');
-    expect(await ask(port, '/readyz')).toMatchObject({ status: 200, body: { ready: true, owned: 2 } });
-    expect((await ask(port, '/leader')).status).toBe(404);
   });
 
   it.each([

@@ -1,43 +1,28 @@
 import { inspect } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   DistributedLock,
   ElectionObserver,
   ElectionSupervisor,
-  LeaderElector,
   MultiLock,
   ReadWriteLock,
   Semaphore,
-  Session,
-  type Term,
 } from '../../src/index.js';
-import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
+import { lead } from '../support/conclave/electors.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+import { SILENT } from '../support/silent-logger.mjs';
 
 async function world() {
-  const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock });
-  const options = { environment: clock.environment };
-  const session = await Session.connect(server.connectString, options);
-  onTestFinished(async () => {
-    await clock.advanceUntil(session.close());
-    await server.stop();
-  });
-  return { clock, server, options, session };
+  const { clock, server, open } = await startWithTestClock();
+  return { clock, server, session: await open() };
 }
 
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 
-async function elect(session: Session): Promise<{ elector: LeaderElector; term: Term }> {
-  const elector = new LeaderElector(session, '/elections/one', { id: 'me' });
-  const elected = new Promise<Term>((resolve) => elector.once('elected', resolve));
-  await elector.start();
-  return { elector, term: await elected };
-}
-
 describe('what is printed, and written as JSON,', () => {
   it('of a term says whether it is held, and the token', async () => {
     const { clock, session } = await world();
-    const { elector, term } = await elect(session);
+    const [elector, term] = await lead(session, '/elections/one', { id: 'me' });
     expect(plain(term)).toEqual({ number: 1, token: String(term.token), held: true });
     expect(inspect(term)).toBe(`Term { number: 1, token: ${term.token}n, held: true }`);
     expect(inspect({ deep: { down: { in: term } } })).toContain('[Term]');
@@ -98,11 +83,16 @@ describe('what is printed, and written as JSON,', () => {
   });
 
   it('of all else there is says which one it is', async () => {
-    const { clock, server, options, session } = await world();
+    const { clock, server, session } = await world();
     const [embedded] = server.sessions();
     const path = '/some';
     const connect = server.connectString;
-    const supervisor = new ElectionSupervisor({ connect, path, id: 'me', session: options });
+    const supervisor = new ElectionSupervisor({
+      connect,
+      path,
+      id: 'me',
+      session: { environment: clock.environment },
+    });
     const shown: [unknown, object, string][] = [
       [supervisor, { id: 'me', path }, 'ElectionSupervisor'],
       [new ElectionObserver(session, path), { path }, 'ElectionObserver'],
@@ -124,14 +114,8 @@ describe('what is printed, and written as JSON,', () => {
     const { clock, session } = await world();
     const logged: object[] = [];
     const info = (details: object) => void logged.push(details);
-    const error = info;
-    const ignore = () => undefined;
-    const elector = new LeaderElector(session, '/elections/one', {
-      logger: { debug: ignore, info, warn: ignore, error },
-    });
-    const elected = new Promise<Term>((resolve) => elector.once('elected', resolve));
-    await elector.start();
-    const { token } = await elected;
+    const logger = { ...SILENT, info, error: info };
+    const [elector, { token }] = await lead(session, '/elections/one', { logger });
     elector.on('demoted', () => {
       throw 'a string';
     });

@@ -16,10 +16,10 @@ import { heartbeatNodeOf, parseEntry } from '../../src/queue/names-and-order.js'
 import { connectSource } from '../../src/session/connection/server-list.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
-import type { TestClock } from '../../src/testing/index.js';
 import { permitAll } from '../support/conclave/shard-owners.js';
 import { sessionAt, startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import { deferred } from '../support/waiting.mjs';
 import { PERMISSION } from '../support/wire/operations.js';
 
 const PATH = '/election';
@@ -37,10 +37,14 @@ async function setUp() {
     });
     return { elector, session, at: sessionAt(server, session) };
   };
-  const start = async (id: string, options?: LeaderElectorOptions) => {
-    const candidate = await join(id, options);
+  const start = async (...how: Parameters<typeof join>) => {
+    const candidate = await join(...how);
     await clock.advanceUntil(candidate.elector.start());
     return candidate;
+  };
+  const startLeader = async (...how: Parameters<typeof join>) => {
+    const leader = await start(...how);
+    return { ...leader, term: await clock.advanceUntil(() => leader.elector.term as Term) };
   };
   const operator = await open(TIMES);
   const nodeOf = async (id: string) => {
@@ -57,22 +61,16 @@ async function setUp() {
       ]),
     );
   };
-  return { clock, server, open, join, start, operator, deleteNodesOf };
+  return { clock, server, open, join, start, startLeader, operator, nodeOf, deleteNodesOf };
 }
 
 describe('a candidate that has led', () => {
   it('waits for the lease of a leader whose election was deleted', async () => {
-    const { clock, server, join, operator, deleteNodesOf } = await setUp();
-    let finish: () => void = () => undefined;
-    const work = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    const { clock, server, start, startLeader, operator, deleteNodesOf } = await setUp();
+    const work = deferred();
     let terms = 0;
-    const a = await join('a', { lead: (term) => (++terms === 1 ? work : term.ended) });
-    await clock.advanceUntil(a.elector.start());
-    await clock.advanceUntil(() => a.elector.term);
-    const b = await join('b');
-    await clock.advanceUntil(b.elector.start());
+    const a = await startLeader('a', { lead: (term) => (++terms === 1 ? work.promise : term.ended) });
+    const b = await start('b');
     await clock.advance(10_000);
     await deleteNodesOf('a'); // Another client, or a takeover. The work of `a` takes its time to settle.
     const term = (await clock.advanceUntil(() => b.elector.term)) as Term;
@@ -81,7 +79,7 @@ describe('a candidate that has led', () => {
     b.at.partition();
     const all = server.paths(PATH).reverse();
     await clock.advanceUntil(operator.commit(all.map((path) => ({ kind: 'delete', path }))));
-    finish();
+    work.resolve();
     const again = (await clock.advanceUntil(() => a.elector.term)) as Term;
     expect([again.isHeld(), term.isHeld()]).not.toEqual([true, true]);
   });
@@ -89,10 +87,8 @@ describe('a candidate that has led', () => {
 
 describe('a supervised candidate whose session ends', () => {
   it('waits for the lease of a leader whose election was deleted', async () => {
-    const { clock, server, join, operator } = await setUp();
-    const leader = await join('leader', {}, { sessionTimeoutMs: 30_000, leaseMs: 8000 });
-    await clock.advanceUntil(leader.elector.start());
-    const term = (await clock.advanceUntil(() => leader.elector.term)) as Term;
+    const { clock, server, startLeader, operator, nodeOf } = await setUp();
+    const { term, at } = await startLeader('leader', {}, { sessionTimeoutMs: 30_000, leaseMs: 8000 });
     const supervisor = new ElectionSupervisor({
       connect: server.connectString,
       path: PATH,
@@ -104,8 +100,8 @@ describe('a supervised candidate whose session ends', () => {
     supervisor.on('error', () => undefined);
     await clock.advanceUntil(supervisor.start());
     await clock.advance(10_000);
-    leader.at.partition();
-    const node = `${PATH}/${await nodeById(clock, operator, 'next')}`;
+    at.partition();
+    const node = `${PATH}/${await nodeOf('next')}`;
     const all = server.paths(PATH).reverse();
     server.sessionOf(node)?.expire();
     const left = all.filter((path) => server.data(path) !== undefined);
@@ -120,14 +116,12 @@ describe('a candidate that joins while the record cannot be read', () => {
   const SHORT = { sessionTimeoutMs: 30_000, leaseMs: 1000 };
   for (const isBefore of [true, false])
     it(`waits for the lease of the leader whose name is in the queue: joined ${isBefore ? 'before' : 'after'} the record was overwritten`, async () => {
-      const { clock, join, operator, deleteNodesOf } = await setUp();
-      const leader = await join('leader', {}, LONG);
-      await clock.advanceUntil(leader.elector.start());
-      const term = (await clock.advanceUntil(() => leader.elector.term)) as Term;
+      const { clock, join, startLeader, operator, deleteNodesOf } = await setUp();
+      const { term, at } = await startLeader('leader', {}, LONG);
       const next = await join('next', {}, SHORT);
       if (isBefore) await clock.advanceUntil(next.elector.start());
       await clock.advance(10_000);
-      leader.at.partition();
+      at.partition();
       await clock.advanceUntil(operator.setData(PATH, Buffer.from('x')));
       if (!isBefore) await clock.advanceUntil(next.elector.start());
       await clock.advance(100);
@@ -141,11 +135,8 @@ describe('a candidate that joins while the record cannot be read', () => {
 describe('a term whose record another client writes while its work settles', () => {
   it('is lost for that, and not because its node was deleted', async () => {
     const { clock, join, operator } = await setUp();
-    let finish: () => void = () => undefined;
-    const work = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    const a = await join('a', { lead: () => work });
+    const work = deferred();
+    const a = await join('a', { lead: () => work.promise });
     const lost: unknown[] = [];
     a.elector.beforeRelease(async (_, lostFor) => void lost.push(lostFor));
     await clock.advanceUntil(a.elector.start());
@@ -153,7 +144,7 @@ describe('a term whose record another client writes while its work settles', () 
     void a.elector.resign();
     await clock.advanceUntil(operator.setData(PATH, Buffer.from('x')));
     await clock.advance(TIMES.leaseMs);
-    finish();
+    work.resolve();
     await clock.advanceUntil(() => lost.length > 0);
     expect(lost).toEqual(['record-overwritten']);
   });
@@ -161,12 +152,10 @@ describe('a term whose record another client writes while its work settles', () 
 
 describe('a takeover that is refused because the record may not be written', () => {
   it('is not said to be refused for the nodes of the leader', async () => {
-    const { clock, server, join, open } = await setUp();
+    const { clock, server, startLeader, open } = await setUp();
     const said: string[] = [];
     const warn = (_: object, message: string) => void said.push(message);
-    const leader = await join('leader');
-    await clock.advanceUntil(leader.elector.start());
-    await clock.advanceUntil(() => leader.elector.term);
+    const leader = await startLeader('leader');
     const logger: Logger = { ...SILENT, warn };
     const session: Session = await open({ ...TIMES, logger });
     const next = new LeaderElector(session, PATH, { id: 'next', logger });
@@ -187,17 +176,12 @@ describe('a takeover that is refused because the record may not be written', () 
 
 describe('a candidate that was handed a term which another client took away', () => {
   it('keeps its priority', async () => {
-    const { clock, server, join, operator } = await setUp();
-    const former = await join('former');
-    await clock.advanceUntil(former.elector.start());
-    await clock.advanceUntil(() => former.elector.term);
+    const { clock, server, start, startLeader, operator } = await setUp();
+    const former = await startLeader('former');
     const record = server.data(PATH) as Buffer;
-    const plain = await join('plain');
-    await clock.advanceUntil(plain.elector.start());
-    const other = await join('other');
-    await clock.advanceUntil(other.elector.start());
-    const preferred = await join('preferred', { priority: 5 });
-    await clock.advanceUntil(preferred.elector.start());
+    const plain = await start('plain');
+    const other = await start('other');
+    const preferred = await start('preferred', { priority: 5 });
     await clock.advance(10_000);
     preferred.at.partition();
     const resigning = former.elector.resign();
@@ -244,9 +228,8 @@ describe('a session that leads many elections', () => {
 });
 
 it('a request to step down reaches the leader also if another one comes before the leader has read it', async () => {
-  const { clock, open, start } = await setUp();
-  const leader = await start('leader', { onRevoke: ({ by }) => by === 'one' });
-  await clock.advanceUntil(() => leader.elector.term);
+  const { clock, open, startLeader } = await setUp();
+  const leader = await startLeader('leader', { onRevoke: ({ by }) => by === 'one' });
   const [one, two] = [await open(TIMES), await open(TIMES)];
   await clock.advance(5000);
   const at = clock.now();
@@ -268,9 +251,8 @@ it('a request to step down reaches the leader also if another one comes before t
 
 for (const isCut of [false, true])
   it(`the candidate with the highest priority leads next when a leader resigns ${isCut ? 'without' : 'with'} a connection`, async () => {
-    const { clock, server, start } = await setUp();
-    const leader = await start('leader');
-    await clock.advanceUntil(() => leader.elector.term);
+    const { clock, server, start, startLeader } = await setUp();
+    const leader = await startLeader('leader');
     await start('plain');
     const preferred = await start('preferred', { priority: 7 });
     await clock.advance(5000);
@@ -289,17 +271,14 @@ for (const isCut of [false, true])
 
 describe('the guardian of a process that dies right after a term was handed over to it', () => {
   it('gives that term back', async () => {
-    const { clock, server, join, open } = await setUp();
-    const leader = await join('leader');
-    await clock.advanceUntil(leader.elector.start());
-    await clock.advanceUntil(() => leader.elector.term);
+    const { clock, server, start, startLeader, open } = await setUp();
+    const leader = await startLeader('leader');
     // A candidate whose process is dead: its place and its session are there, and nothing acts for it.
     const session = await open(TIMES);
     const id = candidateUuid(randomUUID(), 0, session.leaseMs);
     const data = serializeCandidate('next', undefined);
     await clock.advanceUntil(joinWithHeartbeats(session, PATH, { id, data, parse: parseEntry }));
-    const last = await join('last');
-    await clock.advanceUntil(last.elector.start());
+    const last = await start('last');
     await clock.advance(10_000);
     // What `GuardedProcess` knows of it: the session, and an election in which it waits.
     const dead = { ...openSessionOf(session), waits: [PATH] };
@@ -322,12 +301,6 @@ describe('the guardian of a process that dies right after a term was handed over
     expect(tookMs).toBeLessThan(1000);
   });
 });
-
-async function nodeById(clock: TestClock, session: Session, id: string): Promise<string> {
-  const reader = new LeaderElector(session, PATH);
-  const found = (await clock.advanceUntil(reader.candidates())).find((each) => each.id === id);
-  return found?.node as string;
-}
 
 function vacant(record: Buffer): Buffer {
   const { term } = JSON.parse(record.toString()) as { term: number };

@@ -2,11 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { LockLostError, LockTimeoutError, NodeLostError, SessionExpiredError } from '../../src/errors.js';
-import { hasTurn } from '../../src/lock/acquisition.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import type { LockHold } from '../../src/lock/lock-hold.js';
-import { joinQueue } from '../../src/queue/join-queue.js';
-import { untilTurn } from '../../src/queue/turn-wait.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import {
@@ -19,47 +15,7 @@ import {
 import { aborted, eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 
-/** Resolves when a contender waits behind another. */
-function waitingBehind(lock: DistributedLock): { waits: Promise<void>; hold: Promise<LockHold> } {
-  let hold!: Promise<LockHold>;
-  const waits = new Promise<void>((resolve) => {
-    hold = lock.acquire({ onWaiting: () => resolve() });
-  });
-  return { waits, hold };
-}
-
 describe('a lock', () => {
-  it('is held by one after the other, in the order of asking, with rising tokens, and leaves nothing', async () => {
-    const path = uniquePath('lock');
-    const sessions = await Promise.all(Array.from({ length: 4 }, () => openSession()));
-    const locks = sessions.map((session) => new DistributedLock(session, path));
-    const order: number[] = [];
-    const tokens: bigint[] = [];
-    let holders = 0;
-    const turns: Promise<void>[] = [];
-    for (const [index, lock] of locks.entries()) {
-      const take = async (hold: Promise<LockHold>) => {
-        const held = await hold;
-        expect(++holders).toBe(1);
-        held.assertHeld();
-        order.push(index);
-        tokens.push(held.token);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        holders--;
-        await held.release();
-        expect(held.isHeld()).toBe(false);
-      };
-      const { waits, hold } = waitingBehind(lock);
-      turns.push(take(hold));
-      if (index > 0) await Promise.race([waits, hold]);
-      else await hold;
-    }
-    await Promise.all(turns);
-    expect(order).toEqual([0, 1, 2, 3]);
-    expect(tokens).toEqual([...tokens].sort((a, b) => Number(a - b)));
-    expect(await sessions[0]?.getChildren(path)).toEqual([]);
-  });
-
   it('has the czxid of its node for a token', async () => {
     const session = await openSession();
     const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
@@ -169,8 +125,7 @@ describe('a lock', () => {
     const path = uniquePath('lock');
     const [one, two] = [await openSession(), await openSession()];
     const hold = await new DistributedLock(one, path).acquire();
-    const waiter = waitingBehind(new DistributedLock(two, path));
-    await waiter.waits;
+    const waiter = await enqueue(new DistributedLock(two, path));
     const lost = expect(waiter.hold).rejects.toBeInstanceOf(NodeLostError);
     const nodes = await one.getChildren(path);
     const waiting = nodes.find((node) => !hold.path.endsWith(node));
@@ -183,10 +138,8 @@ describe('a lock', () => {
     const path = uniquePath('lock');
     const [a, b, c] = [await openSession(), await openSession(), await openSession()];
     const first = await new DistributedLock(a, path).acquire();
-    const second = waitingBehind(new DistributedLock(b, path));
-    await second.waits;
-    const third = waitingBehind(new DistributedLock(c, path));
-    await third.waits;
+    const second = await enqueue(new DistributedLock(b, path));
+    const third = await enqueue(new DistributedLock(c, path));
     const lost = expect(second.hold).rejects.toBeInstanceOf(NodeLostError);
     const waiting = (await new DistributedLock(c, path).contenders())[1]?.node;
     // In one transaction, so that the contender can't notice anything between the two writes.
@@ -215,8 +168,7 @@ describe('a lock', () => {
     const other = await openSession();
     const path = uniquePath('lock');
     const hold = await new DistributedLock(session, path).acquire();
-    const waiter = waitingBehind(new DistributedLock(session, path));
-    await waiter.waits;
+    const waiter = await enqueue(new DistributedLock(session, path));
     const rejected = expect(waiter.hold).rejects.toBeInstanceOf(SessionExpiredError);
     proxy.cut();
     await until(async () => (await other.getChildren(path)).length === 0, 'the expiry');
@@ -230,8 +182,7 @@ describe('a lock', () => {
     const other = await openSession();
     const path = uniquePath('lock');
     const hold = await new DistributedLock(session, path).acquire();
-    const next = waitingBehind(new DistributedLock(other, path));
-    await next.waits;
+    const next = await enqueue(new DistributedLock(other, path));
     await eventAfter(session, 'suspended', () => proxy.cut());
     await hold.release();
     proxy.restore();
@@ -268,21 +219,6 @@ describe('joining the queue', () => {
       ({ token } = next);
       await next.release();
     }
-  });
-
-  it('serves many contenders of one session in their order', async () => {
-    const { session, path } = await openWithPath('lock');
-    const contenders = [];
-    for (let index = 0; index < 10; index++) contenders.push(await joinQueue(session, path));
-    const order: number[] = [];
-    const turns = contenders.map(async (contender, index) => {
-      await untilTurn(contender);
-      order.push(index);
-      expect(await hasTurn(contender)).toBe(true);
-      await contender.leave();
-    });
-    await Promise.all(turns);
-    expect(order).toEqual(contenders.map((_, index) => index));
   });
 });
 
