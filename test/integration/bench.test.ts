@@ -34,17 +34,8 @@ function start(folder: string, ...args: string[]) {
 describe('npm run bench', () => {
   it('measures, counts by the server, and keeps what it found', async () => {
     const folder = await folderForTest();
-    const { ended } = start(
-      folder,
-      ...[
-        '--quick',
-        '--only',
-        'uncontended,handover',
-        '--contestants',
-        'Conclave lock,raw,ready-made packets',
-      ],
-      ...['--rounds', '1', '--crowds', '5'],
-    );
+    const words = ['--quick', '--only', 'uncontended,handover', '--rounds', '1', '--crowds', '5'];
+    const { ended } = start(folder, ...words, '--contestants', 'Conclave lock,raw,ready-made packets');
     const { code, said } = await ended;
     expect(code, said).toBe(0);
     expect(said).toMatch(/0:\d\d {4}5 contenders, at once: round 1 of 1/);
@@ -97,10 +88,8 @@ describe('npm run bench', () => {
 
   it('leaves nothing behind when it is interrupted', async () => {
     const folder = await folderForTest();
-    const { child, ended } = start(
-      folder,
-      ...['--quick', '--only', 'handover', '--contestants', 'raw', '--rounds', '1000'],
-    );
+    const words = ['--quick', '--only', 'handover', '--contestants', 'raw', '--rounds', '1000'];
+    const { child, ended } = start(folder, ...words);
     const before = await readdir(MEMORY);
     // The first line of a round reports its sessions. By then servers run, and a program has begun to contend.
     await new Promise<void>((resolve) => {

@@ -60,18 +60,8 @@ async function tlsOf(name: string) {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'conclave-rotation-'));
   const ca = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  await run(
-    'openssl',
-    'req',
-    '-x509',
-    ...ca,
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.pem',
-    '-subj',
-    '/CN=authority',
-  );
+  const files = ['-keyout', 'ca.key', '-out', 'ca.pem'];
+  await run('openssl', 'req', '-x509', ...ca, ...files, '-subj', '/CN=authority');
   await issue('server', '/CN=server', { san: 'DNS:localhost,IP:127.0.0.1' });
   await issue('first', '/O=Acme/CN=worker');
   await issue('renewed', '/O=Acme/CN=worker');
@@ -261,9 +251,7 @@ it('a leader keeps its term while the listed servers change one by one until non
   onTestFinished(() => session.close());
   const elector = new LeaderElector(session, uniquePath('election'));
   onTestFinished(() => elector.stop());
-  const elected = nextEvent(elector, 'elected');
-  await elector.start();
-  await elected;
+  await eventAfter(elector, 'elected', () => elector.start());
   const { term } = elector;
   for (const next of [1, 2]) {
     listed = next;

@@ -1,34 +1,30 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { execaNode } from 'execa';
 import { describe, expect, it } from 'vitest';
-import packageJson from '../../package.json' with { type: 'json' };
 import { readToken, showsToken } from '../../src/cli/commands/dashboard.js';
 import type { DashboardState } from '../../src/dashboard/api-types.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { conclave } from '../support/conclave/command-line.js';
 import { follow, getJson, post } from '../support/conclave/dashboards.js';
 import { campaign } from '../support/conclave/electors.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession } from '../support/conclave/sessions.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { onTestFinished } from '../support/vitest/test-end.js';
+import { until } from '../support/waiting.mjs';
 
-const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
 const TOKEN = 'a-token-of-many-characters';
 
 async function setUp() {
-  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
-  onTestFinished(() => server.stop());
+  const server = await startEmbedded();
   const elector = await campaign(await openSession({}, server.connectString), '/elections/a', { id: 'one' });
   onTestFinished(() => elector.stop());
   const start = async (...words: string[]) => {
-    const args = ['dashboard', '--connect', server.connectString, '--port', '0', ...words];
-    const process = execaNode(PROGRAM, args, { ipc: false, reject: false, timeout: 30_000 });
-    onTestFinished(() => void process.kill('SIGKILL'));
-    const [chunk] = (await once(process.stdout, 'data')) as [Buffer];
-    return { process, line: chunk.toString(), url: chunk.toString().trim() };
+    const { connectString: connect } = server;
+    const command = new RunningCommand(['dashboard', '--port', '0', ...words], { connect });
+    await until(() => command.stdout.endsWith('\n'), 'its address');
+    return { command, url: command.stdout.trim() };
   };
   return { server, start };
 }
@@ -44,16 +40,16 @@ function tokenFile(text: string): string {
 describe('conclave dashboard', () => {
   it('prints its address as one line, serves the dashboard read-only, and ends at a signal with its streams', async () => {
     const { server, start } = await setUp();
-    const { process, line, url } = await start();
-    expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\n$/);
+    const { command, url } = await start();
+    expect(command.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\n$/);
     expect(await (await fetch(url)).text()).toMatch(/^<!doctype html>/i);
     const { elections } = await getJson<DashboardState>(`${url}api/elections`);
     expect(elections).toMatchObject([{ path: '/elections/a', leader: { id: 'one' } }]);
     expect((await post(`${url}api/elections/%2Felections%2Fa/resign`, {})).status).toBe(403);
     const { ended } = await follow(`${url}api/events`);
-    process.kill('SIGTERM');
+    command.signal('SIGTERM');
     await ended;
-    expect(await process).toMatchObject({ exitCode: 0, stdout: url, stderr: '' });
+    expect([await command.exit(), command.stdout, command.stderr]).toEqual([0, `${url}\n`, '']);
     expect(server.sessions()).toHaveLength(1);
   });
 
@@ -95,25 +91,17 @@ describe('conclave dashboard', () => {
     [['--root', 'elections'], /root is "elections"/],
     [['--port', '70000'], /Expected a whole number from 0 to 65535/],
   ])('refuses %j', async (words, said) => {
-    const { exitCode, stderr, stdout } = await execaNode(
-      PROGRAM,
-      ['dashboard', '-c', '127.0.0.1:1', ...words],
-      {
-        reject: false,
-      },
-    );
-    expect([exitCode, stdout]).toEqual([64, '']);
+    const { exitCode, stderr, stdout } = await conclave('dashboard', '-c', '127.0.0.1:1', ...words);
+    expect([exitCode, stdout]).toEqual([64, []]);
     expect(stderr).toMatch(said);
   });
 
   it('says that its port is taken', async () => {
     const { server } = await setUp();
-    const words = ['dashboard', '-c', server.connectString, '--port', String(server.port)];
-    const { exitCode, stderr } = await execaNode(PROGRAM, words, { reject: false });
-    expect([exitCode, stderr]).toEqual([
-      69,
-      expect.stringContaining(`port ${server.port} of 127.0.0.1 is in use`),
-    ]);
+    const words = ['-c', server.connectString, '--port', String(server.port)];
+    const { exitCode, stderr } = await conclave('dashboard', ...words);
+    expect(exitCode).toBe(69);
+    expect(stderr).toContain(`port ${server.port} of 127.0.0.1 is in use`);
   });
 });
 

@@ -1,7 +1,6 @@
-import { expect, it, onTestFinished } from 'vitest';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { expect, it } from 'vitest';
 import { RunningCommand } from '../support/conclave/running-command.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { until } from '../support/waiting.mjs';
 
 const ELECTION = '/app/election';
@@ -12,8 +11,7 @@ const STARTS_AGAIN = 'fencing tokens and terms start again';
 const hasRun = (text: string) => /elected for term (\d+)\n(?:.*\n)*?leads in term \1\n/.test(text);
 
 it('a server that is killed, and starts again without its data is waited for by run and status --watch without a limit, and they go on with its new data', async () => {
-  const server = await EmbeddedZooKeeper.start({ tickMs: 100, logger: SILENT });
-  onTestFinished(() => server.stop());
+  const server = await startEmbedded({ tickMs: 100 });
   const connect = server.connectString;
   const session = ['--session-timeout', '2s'];
   const observing = new RunningCommand(['status', ELECTION, '--watch', ...session], { connect });

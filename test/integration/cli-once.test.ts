@@ -1,11 +1,10 @@
 import { constants } from 'node:os';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { serializeLastRun } from '../../src/jobs/last-run.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { until } from '../support/waiting.mjs';
 
 const HOUR = 3600_000;
@@ -47,8 +46,7 @@ describe('conclave once', () => {
     expect(await other.exit()).toBe(0);
     expect(other.stdout).toBe('');
     expect(other.stderr).toMatch(/^conclave: nothing to do: a run was begun at \d{4}-.*Z\n$/);
-    runner.signal('SIGTERM');
-    await runner.exit();
+    await runner.end('SIGTERM');
   });
 
   it('does not join the election if a run was begun less than half of the period ago', async () => {
@@ -79,22 +77,19 @@ describe('conclave once', () => {
     ]);
     const nextWithDefault = once(path, ['--every', '4s'], script('echo no'));
     expect(await nextWithDefault.exit()).toBe(75);
-    runner.signal('SIGTERM');
-    await runner.exit();
+    await runner.end('SIGTERM');
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'ran the command though %s came between its election and the start, and noted a firing without a run',
     async (signal) => {
       const path = uniquePath('once');
-      const server = await EmbeddedZooKeeper.start({ logger: SILENT });
-      onTestFinished(() => server.stop());
+      const server = await startEmbedded();
       const words = ['once', path, '--every', '1h', '-v', '--', 'sh', '-c', 'echo ran'];
       const runner = new RunningCommand(words, { connect: server.connectString });
       server.delay(500, { path: /\/cron/ });
       await until(() => runner.stderr.includes('elected'), 'its election');
-      runner.signal(signal);
-      expect([await runner.exit(), runner.stdout]).toEqual([128 + constants.signals[signal], '']);
+      expect([await runner.end(signal), runner.stdout]).toEqual([128 + constants.signals[signal], '']);
       expect(runner.stderr).not.toContain('lost');
       expect(server.paths(path)).not.toContain(`${path}/cron/once`);
     },

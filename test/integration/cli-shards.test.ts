@@ -1,23 +1,24 @@
 import { constants } from 'node:os';
-import { join } from 'node:path';
-import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import packageJson from '../../package.json' with { type: 'json' };
 import type { GroupStatus } from '../../src/shards/group-status.js';
 import { GroupPaths } from '../../src/shards/stored/group-paths.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-supervisor-options.js';
+import { conclave } from '../support/conclave/command-line.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { until } from '../support/waiting.mjs';
-
-const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
+import { deferred, until } from '../support/waiting.mjs';
 
 async function shards(...words: string[]) {
-  const { exitCode, stdout, stderr } = await execaNode(PROGRAM, ['shards', ...words, '-c', connectString()], {
-    reject: false,
-    timeout: 20_000,
-  });
-  return { exitCode, stdout, stderr };
+  const { stdout, ...rest } = await conclave('shards', ...words);
+  return { ...rest, stdout: stdout.join('\n') };
+}
+
+/** Runs the command, and returns what it prints. It ends with exit code 0, and complains of nothing. */
+async function done(...words: string[]): Promise<string> {
+  const { stdout, ...rest } = await shards(...words);
+  expect(rest).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
 }
 
 async function statusOf(group: string): Promise<GroupStatus> {
@@ -51,15 +52,11 @@ const ids = ({ owned }: ShardSupervisor) => [...owned.keys()].sort();
 describe('conclave shards', () => {
   it('status prints the members, what each owns, and who plans', async () => {
     const { path } = await startTwo();
-    expect(await shards('status', path)).toEqual({
-      exitCode: 0,
-      stderr: '',
-      stdout: [
-        '4 shards, 4 owned; planner a',
-        'member a  owns 2: 0-1  10.0.0.1:80',
-        'member b  owns 2: 2-3',
-      ].join('\n'),
-    });
+    expect((await done('status', path)).split('\n')).toEqual([
+      '4 shards, 4 owned; planner a',
+      'member a  owns 2: 0-1  10.0.0.1:80',
+      'member b  owns 2: 2-3',
+    ]);
     const status = await statusOf(path);
     expect(status).toMatchObject({
       group: path,
@@ -79,10 +76,9 @@ describe('conclave shards', () => {
 
   it('status names a shard whose work does not end, and who waits for it', async () => {
     const path = uniquePath('cli-shards');
-    let settle: () => void = () => undefined;
+    const work = deferred();
     const stuck = await start(path, 'a', {
-      run: ({ id, number }) =>
-        id === '3' && number === 1 ? new Promise<void>((resolve) => (settle = resolve)) : undefined,
+      run: ({ id, number }) => (id === '3' && number === 1 ? work.promise : undefined),
     });
     await until(() => stuck.owned.size === 4);
     const other = await start(path, 'b');
@@ -90,7 +86,7 @@ describe('conclave shards', () => {
     const { exitCode, stdout } = await shards('status', path);
     expect(exitCode).toBe(1);
     expect(stdout.split('\n').at(-1)).toBe('shard 3: a has still to give it back to b');
-    settle();
+    work.resolve();
     await until(() => other.owned.size === 2);
   });
 
@@ -108,15 +104,11 @@ describe('conclave shards', () => {
 
   it('pin gives a shard to a member for good, and unpin takes that back', async () => {
     const { path, first, second } = await startTwo();
-    expect(await shards('pin', path, '0', 'b')).toEqual({
-      exitCode: 0,
-      stderr: '',
-      stdout: 'shard 0 is pinned to b',
-    });
+    expect(await done('pin', path, '0', 'b')).toBe('shard 0 is pinned to b');
     await until(() => second.owned.has('0'));
     await until(() => first.owned.size === 2 && second.owned.size === 2);
-    expect((await shards('status', path)).stdout).toContain('pinned  shard 0 to b');
-    expect(await shards('unpin', path, '0', '--json')).toMatchObject({ exitCode: 0, stdout: '{"pins":{}}' });
+    expect(await done('status', path)).toContain('pinned  shard 0 to b');
+    expect(await done('unpin', path, '0', '--json')).toBe('{"pins":{}}');
     expect(second.owned.has('0')).toBe(true);
   });
 
@@ -124,29 +116,17 @@ describe('conclave shards', () => {
     const { path, first, second } = await startTwo();
     const kept = { first: ids(first)[1], second: ids(second)[1] };
     const [moved, back] = [ids(first)[0] as string, ids(second)[0] as string];
-    const result = await shards('move', path, moved, 'b', '--json');
-    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
-    expect((JSON.parse(result.stdout) as { moved: string[] }).moved).toEqual([moved, back]);
+    expect(JSON.parse(await done('move', path, moved, 'b', '--json')).moved).toEqual([moved, back]);
     expect([ids(first), ids(second)]).toEqual([[back, kept.first].sort(), [moved, kept.second].sort()]);
     expect((await statusOf(path)).shards.every(({ pinned }) => pinned === undefined)).toBe(true);
-    expect(await shards('move', path, moved, 'b')).toMatchObject({
-      exitCode: 0,
-      stdout: `b owns shard ${moved} already`,
-    });
+    expect(await done('move', path, moved, 'b')).toBe(`b owns shard ${moved} already`);
   });
 
   it('resize gives a group more shards, and fewer, while its members work', async () => {
     const { path, first, second } = await startTwo();
-    expect(await shards('resize', path, '8')).toEqual({
-      exitCode: 0,
-      stderr: '',
-      stdout: 'the group has 8 shards',
-    });
+    expect(await done('resize', path, '8')).toBe('the group has 8 shards');
     await until(() => first.owned.size === 4 && second.owned.size === 4);
-    expect(await shards('resize', path, '2')).toMatchObject({
-      exitCode: 0,
-      stdout: 'the group has 2 shards',
-    });
+    expect(await done('resize', path, '2')).toBe('the group has 2 shards');
     await until(() => first.owned.size === 1 && second.owned.size === 1);
     const again = await start(path, 'c'); // With the former number of shards.
     expect(again.health().ready).toBe(true);
@@ -154,10 +134,8 @@ describe('conclave shards', () => {
 
   it('resize to fewer is not done, and status says why, as long as a shard that was removed has an owner', async () => {
     const path = uniquePath('cli-shards');
-    let settle: () => void = () => undefined;
-    const member = await start(path, 'a', {
-      run: ({ id }) => (id === '3' ? new Promise<void>((resolve) => (settle = resolve)) : undefined),
-    });
+    const work = deferred();
+    const member = await start(path, 'a', { run: ({ id }) => (id === '3' ? work.promise : undefined) });
     await until(() => member.owned.size === 4);
     const resize = () => shards('resize', path, '2', '--timeout', '500ms');
     for (const call of ['first', 'second']) {
@@ -178,7 +156,7 @@ describe('conclave shards', () => {
       { id: '3', owner: 'a', term: 1, planned: null, problem: 'a has still to give it back' },
     ]);
     expect(left.map(({ id }) => id)).toEqual(['0', '1']);
-    settle();
+    work.resolve();
     expect(await resize()).toMatchObject({ exitCode: 0, stdout: 'the group has 2 shards' });
     expect((await shards('status', path)).exitCode).toBe(0);
     expect((await statusOf(path)).removed).toEqual([]);
@@ -203,37 +181,30 @@ describe('conclave shards', () => {
   });
 
   it('move that is not done in time takes its pins back', async () => {
-    let settle: () => void = () => undefined;
+    const work = deferred();
     const { path } = await startTwo({
-      run: ({ number, id }) =>
-        number === 1 && id === '0' ? new Promise<void>((resolve) => (settle = resolve)) : undefined,
+      run: ({ number, id }) => (number === 1 && id === '0' ? work.promise : undefined),
     });
     const { exitCode, stderr } = await shards('move', path, '0', 'b', '--timeout', '1s');
     expect(exitCode).toBe(75);
     expect(stderr).toMatch(/shard 0 has not moved within 1000 ms/);
     expect((await statusOf(path)).shards.every(({ pinned }) => pinned === undefined)).toBe(true);
-    settle();
+    work.resolve();
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('move that %s ends takes its pins back', async (signal) => {
-    let settle: () => void = () => undefined;
+    const work = deferred();
     const { path } = await startTwo({
-      run: ({ number, id }) =>
-        number === 1 && id === '0' ? new Promise<void>((resolve) => (settle = resolve)) : undefined,
+      run: ({ number, id }) => (number === 1 && id === '0' ? work.promise : undefined),
     });
     const session = await openSession();
     const moves = () => session.getChildren(new GroupPaths(path).pins);
-    const move = execaNode(PROGRAM, ['shards', 'move', path, '0', 'b', '-c', connectString()], {
-      reject: false,
-      timeout: 20_000,
-    });
+    const move = new RunningCommand(['shards', 'move', path, '0', 'b']);
     await until(async () => (await moves()).length === 1);
-    move.kill(signal);
-    const { exitCode, stderr } = await move;
-    expect(exitCode).toBe(128 + constants.signals[signal]);
-    expect(stderr).toContain(`shard 0 has not moved when ${signal} came`);
+    expect(await move.end(signal)).toBe(128 + constants.signals[signal]);
+    expect(move.stderr).toContain(`shard 0 has not moved when ${signal} came`);
     expect(await moves()).toEqual([]);
-    settle();
+    work.resolve();
   });
 });
 

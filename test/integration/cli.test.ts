@@ -1,31 +1,25 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { execaNode, type ResultPromise } from 'execa';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { runCommandLine } from '../../src/cli/command-line.js';
 import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
-
-const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
+import { RunningCommand } from '../support/conclave/running-command.js';
+import { until } from '../support/waiting.mjs';
 
 /** Runs the command to its end, as a shell would. */
 async function conclave(...words: string[]) {
-  const { exitCode, stdout, stderr } = await execaNode(PROGRAM, words, {
-    reject: false,
-    timeout: 20_000,
-  });
-  return { exitCode, stdout, stderr };
+  const command = new RunningCommand(words);
+  return { exitCode: await command.exit(), stdout: command.stdout, stderr: command.stderr };
 }
 
-/** Starts the command, and resolves with the first line that it prints. */
-async function start(...words: string[]): Promise<{ process: ResultPromise; line: string }> {
-  const process = execaNode(PROGRAM, words, { ipc: false, reject: false, timeout: 30_000 });
-  onTestFinished(() => void process.kill('SIGKILL'));
-  const [chunk] = (await once(process.stdout, 'data')) as [Buffer];
-  return { process, line: chunk.toString() };
+/** Starts a server, and waits for its address. */
+async function startServer(...words: string[]): Promise<RunningCommand> {
+  const server = new RunningCommand(['dev-server', ...words]);
+  await until(() => server.stdout.endsWith('\n'), 'its address');
+  return server;
 }
 
 describe('the command line', () => {
@@ -41,7 +35,7 @@ describe('the command line', () => {
     expect(help.stdout).toMatch(/^ {2}prune \[options\] <path> +\w/m);
     for (const name of ['ZOOKEEPER', 'CONCLAVE_AUTH', 'CONCLAVE_LOG_LEVEL'])
       expect(help.stdout).toContain(name);
-    expect(await conclave('--version')).toMatchObject({ exitCode: 0, stdout: packageJson.version });
+    expect(await conclave('--version')).toMatchObject({ exitCode: 0, stdout: `${packageJson.version}\n` });
   });
 
   it('prints the help of a command', async () => {
@@ -98,17 +92,16 @@ describe('conclave dev-server', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     'serves, prints its address and purpose, and stops at %s',
     async (signal) => {
-      const { process, line } = await start('dev-server', '--port', '0', '--tick-ms', '100');
+      const server = await startServer('--port', '0', '--tick-ms', '100');
+      const line = server.stdout;
       expect(line).toMatch(/^127\.0\.0\.1:\d+\n$/);
       const session = await Session.connect(line.trim(), { sessionTimeoutMs: 60_000 });
       onTestFinished(() => session.close({ timeoutMs: 0 }));
       expect(session.sessionTimeoutMs).toBe(2000);
       expect((await session.create('/node')).value).toBe('/node');
-      process.kill(signal);
-      const { exitCode, stdout, stderr } = await process;
-      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: line.trim() });
-      expect(stderr).toBe(
-        'conclave: this server is for tests and demos only: in memory, and open to every user of this machine',
+      expect([await server.end(signal), server.stdout]).toEqual([0, line]);
+      expect(server.stderr).toBe(
+        'conclave: this server is for tests and demos only: in memory, and open to every user of this machine\n',
       );
       await expect(fourLetterWord(Number(line.split(':')[1]), 'ruok')).rejects.toThrow('ECONNREFUSED');
     },
@@ -116,12 +109,11 @@ describe('conclave dev-server', () => {
 
   it('gives higher zxids at each start, so that fences of former starts let new leaders pass', async () => {
     const nextZxid = async () => {
-      const { process, line } = await start('dev-server', '--port', '0');
-      const session = await Session.connect(line.trim());
+      const server = await startServer('--port', '0');
+      const session = await Session.connect(server.stdout.trim());
       const { zxid } = await session.create('/node');
       await session.close({ timeoutMs: 0 });
-      process.kill('SIGKILL');
-      await process;
+      await server.end('SIGKILL');
       return zxid;
     };
     const [first, second] = [await nextZxid(), await nextZxid()];
@@ -131,11 +123,10 @@ describe('conclave dev-server', () => {
 
   it('listens at the given host and port', async () => {
     const port = await freePort();
-    expect((await start('dev-server', '-p', String(port), '--host', 'localhost')).line).toBe(
-      `localhost:${port}\n`,
-    );
+    const { stdout } = await startServer('-p', String(port), '--host', 'localhost');
+    expect(stdout).toBe(`localhost:${port}\n`);
     expect(await fourLetterWord(port, 'ruok', 'localhost')).toBe('imok');
-    expect((await start('dev-server', '-p', '0', '--host', '::1')).line).toMatch(/^\[::1\]:\d+\n$/);
+    expect((await startServer('-p', '0', '--host', '::1')).stdout).toMatch(/^\[::1\]:\d+\n$/);
   });
 
   it('names a port that is taken, in one line, with exit code 69', async () => {
@@ -146,7 +137,7 @@ describe('conclave dev-server', () => {
     expect(await conclave('dev-server', '--port', String(port))).toEqual({
       exitCode: 69,
       stdout: '',
-      stderr: `conclave: port ${port} of 127.0.0.1 is in use. Give another one with --port, or --port 0 for any free port.`,
+      stderr: `conclave: port ${port} of 127.0.0.1 is in use. Give another one with --port, or --port 0 for any free port.\n`,
     });
   });
 });

@@ -62,13 +62,8 @@ describe('a cluster', () => {
     const exits = exitsOf(workers);
     await eventAfter(workers, 'stopped', () => workers.stop());
     expect(exits).toHaveLength(3);
-    expect(exits.at(-1)).toEqual({
-      slot: leader?.slot,
-      pid: leader?.pid,
-      code: 0,
-      signal: null,
-      expected: true,
-    });
+    const { slot, pid } = leader as NonNullable<typeof leader>;
+    expect(exits.at(-1)).toEqual({ slot, pid, code: 0, signal: null, expected: true });
     expect(workers.workers).toEqual([]);
     expect(await (await openSession()).getChildren(path)).toEqual([]);
     await workers.stop();

@@ -127,24 +127,21 @@ describe('an output that takes nothing', () => {
     ['without a level', undefined],
     ['with a level', 'error'],
   ] as const)('%s', (_, level) => {
-    it.each(['on a full device', 'a closed pipe'] as const)(
-      'loses what is logged, and nothing else, if it is %s (the process ended at the second line, or hung at its end)',
-      async (name) => {
+    const aboveThread = { maxStallMs: 60_000 };
+    it.each([
+      ['on a full device', 'on a full device', {}],
+      ['a closed pipe', 'a closed pipe', {}],
+      ['a closed pipe, in which the output of its thread ends', 'a closed pipe', aboveThread],
+    ] as const)(
+      'loses what is logged, and nothing else, if it is %s (the process ended at its first or second line, or hung at its end)',
+      async (_, name, session) => {
         const { descriptor } = BROKEN_OUTPUTS[name]();
-        const { child, ended, fail } = await start(descriptor, level);
+        const { child, ended, fail } = await start(descriptor, level, session);
         for (let count = 0; count < 3; count++) await fail();
         child.disconnect();
         expect(await within(10_000, ended, 'it has not ended')).toBe(0);
       },
     );
-
-    it('does so beside a thread, whose own output ends in it (the process ended at the first line)', async () => {
-      const { descriptor } = BROKEN_OUTPUTS['a closed pipe']();
-      const { child, ended, fail } = await start(descriptor, level, { maxStallMs: 60_000 });
-      for (let count = 0; count < 3; count++) await fail();
-      child.disconnect();
-      expect(await within(10_000, ended, 'it has not ended')).toBe(0);
-    });
 
     it('loses it too if it is a terminal that is gone', async () => {
       const { descriptor, lose } = await BROKEN_OUTPUTS['a terminal that is gone']();

@@ -39,20 +39,30 @@ const tsx = <T extends Options>(project: string, file: string, args: readonly st
     cwd: project,
   });
 
-/** Runs a copy of an example as a user would, on the servers of the tests. */
+/** Runs a copy of an example as a user would, on the servers of the tests. It ends with exit code 0. */
 async function run(
   name: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
-): Promise<{ lines: string[]; exitCode: number | undefined }> {
+): Promise<{ lines: string[]; output: string }> {
   const options = {
     env: { ZOOKEEPER: connectString(), ...env },
     all: true,
     reject: false,
     timeout: PATIENCE_MS - 2000,
   } as const;
-  const { all, exitCode } = await tsx(await copyOf(name), 'main.ts', args, options);
-  return { lines: all.split('\n'), exitCode };
+  const { all: output, exitCode } = await tsx(await copyOf(name), 'main.ts', args, options);
+  expect(exitCode, output).toBe(0);
+  return { lines: output.split('\n'), output };
+}
+
+/** Runs the demo, which needs nothing but Node: whatever it would install or start is out of its reach. Returns its output. */
+async function demo(...args: string[]): Promise<string> {
+  const env = { ZOOKEEPER: '', PATH: dirname(process.execPath) };
+  const options = { env, all: true, reject: false, timeout: 58_000 } as const;
+  const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), args, options);
+  expect(exitCode, output).toBe(0);
+  return output;
 }
 
 /** A database for an example, as its environment names it. */
@@ -87,9 +97,7 @@ describe('the examples', () => {
   });
 
   example('article: fifteen nodes lead one after the other, each once', async () => {
-    const { lines, exitCode } = await run('article', ['--scale', '0.03', '--seed', '7']);
-    const output = lines.join('\n');
-    expect(exitCode, output).toBe(0);
+    const { lines } = await run('article', ['--scale', '0.03', '--seed', '7']);
     expect(lines.filter((line) => line === 'Now I am leader, all must follow!')).toHaveLength(15);
     expect(
       lines.filter((line) => /^waiting for \/examples\/article\/_c_.*-lock-\d{10}!$/.test(line)).length,
@@ -103,21 +111,17 @@ describe('the examples', () => {
   });
 
   example('cleanup-hook: the cache is dropped before the next election', async () => {
-    const { lines, exitCode } = await run('cleanup-hook');
-    expect(exitCode, lines.join('\n')).toBe(0);
+    const { lines } = await run('cleanup-hook');
     expect(lines.at(-1)).toBe('The cache was dropped before the next election: yes');
   });
 
   example('singleton-consumer: nothing is lost and nothing comes twice', async () => {
-    const { lines, exitCode } = await run('singleton-consumer');
-    expect(exitCode, lines.join('\n')).toBe(0);
+    const { lines } = await run('singleton-consumer');
     expect(lines).toContain('600 of 600 records in the log, in order and each once: yes');
   });
 
   example('rolling-restart: four workers, a job every 50 ms, and each job runs once', async () => {
-    const { lines, exitCode } = await run('rolling-restart');
-    const output = lines.join('\n');
-    expect(exitCode, output).toBe(0);
+    const { lines, output } = await run('rolling-restart');
     expect(output).toMatch(/^Each of the \d+ jobs, one every 50 ms, ran exactly once: yes$/m);
     const handovers = lines.filter((line) =>
       /^\w+ -> \w+: no leader for [\d.]+ ms, the first job/.test(line),
@@ -159,9 +163,7 @@ describe('the examples', () => {
   );
 
   example('cron-jobs: the leader is killed, and each second has its firing', async () => {
-    const { lines, exitCode } = await run('cron-jobs');
-    const output = lines.join('\n');
-    expect(exitCode, output).toBe(0);
+    const { lines } = await run('cron-jobs');
     expect(lines.findIndex((line) => line.startsWith('B: '))).toBeGreaterThan(
       lines.indexOf('--- A is killed'),
     );
@@ -171,9 +173,7 @@ describe('the examples', () => {
   example(
     "fenced-postgres: a former leader's late write is refused, and its successor's stands",
     async () => {
-      const { lines, exitCode } = await run('fenced-postgres', [], await database());
-      const output = lines.join('\n');
-      expect(exitCode, output).toBe(0);
+      const { lines, output } = await run('fenced-postgres', [], await database());
       const tokens = lines
         .flatMap((line) => /^[AB] leads with token (\d+) /.exec(line)?.[1] ?? [])
         .map(BigInt);
@@ -194,9 +194,7 @@ describe('the examples', () => {
   example(
     'sharded-consumers: one joins, one is killed, one is drained; each event once and in order',
     async () => {
-      const { lines, exitCode } = await run('sharded-consumers', [], await database());
-      const output = lines.join('\n');
-      expect(exitCode, output).toBe(0);
+      const { lines, output } = await run('sharded-consumers', [], await database());
       expect(lines.filter((line) => /shards moved/.test(line))).toEqual([
         expect.stringMatching(/^A has 6, B has 6; shards moved: [06]$/),
         'A has 4, B has 4, C has 4; shards moved: 4',
@@ -208,14 +206,7 @@ describe('the examples', () => {
   );
 
   example('demo: killed, resigned, expired; each tick once, never two leaders', async () => {
-    const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), [], {
-      // Whatever it would install or start is out of its reach: it needs nothing but Node.
-      env: { ZOOKEEPER: '', PATH: dirname(process.execPath) },
-      all: true,
-      reject: false,
-      timeout: 58_000,
-    });
-    expect(exitCode, output).toBe(0);
+    const output = await demo();
     expect(output).toContain('the embedded ZooKeeper is for tests and demos only');
     expect(output).toMatch(/Failover took \d+ ms/);
     expect(output).toMatch(/yes {2}each of the \d+ ticks ran exactly once/);
@@ -225,29 +216,23 @@ describe('the examples', () => {
   example(
     'demo of shards: one joins, one is killed, one is drained; only what has to move moves',
     async () => {
-      const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), ['--shards'], {
-        env: { ZOOKEEPER: '', PATH: dirname(process.execPath) },
-        all: true,
-        reject: false,
-        timeout: 58_000,
-      });
-      expect(exitCode, output).toBe(0);
+      const output = await demo('--shards');
       expect(output.match(/: yes$/gm), output).toHaveLength(2);
       expect(output).toMatch(/[A-C]( [A-C]){11} {3}4 moved/);
     },
   );
 
   example('demo runs on the servers that ZOOKEEPER names', async () => {
-    const demo = execaNode(join(EXAMPLES, 'demo/main.mjs'), [], {
+    const running = execaNode(join(EXAMPLES, 'demo/main.mjs'), [], {
       env: { ZOOKEEPER: connectString() },
       ipc: false,
       reject: false,
       timeout: 30_000,
     });
     const lines: string[] = [];
-    for await (const line of demo) {
+    for await (const line of running) {
       lines.push(line);
-      if (line.includes('tick 2')) demo.kill('SIGTERM');
+      if (line.includes('tick 2')) running.kill('SIGTERM');
     }
     expect(lines[0]).toContain(`ZOOKEEPER names the servers at ${connectString()}`);
     expect(lines.join('\n')).toMatch(/replica A is ELECTED/);
@@ -269,8 +254,7 @@ describe('the examples', () => {
   example(
     'clustered-scheduler: the active worker is killed, then all are replaced; one at a time runs the job',
     async () => {
-      const { lines, exitCode } = await run('clustered-scheduler');
-      expect(exitCode, lines.join('\n')).toBe(0);
+      const { lines } = await run('clustered-scheduler');
       expect(lines.filter((line) => /^term \d+: process \d+ ran the job \d+ times/.test(line))).toHaveLength(
         3,
       );
@@ -304,9 +288,7 @@ describe('the examples', () => {
   example(
     'active-scheduler: the leader is killed, the next one is stopped; one at a time runs the job',
     async () => {
-      const { lines, exitCode } = await run('active-scheduler');
-      const output = lines.join('\n');
-      expect(exitCode, output).toBe(0);
+      const { lines, output } = await run('active-scheduler');
       expect(output).toMatch(
         /^After the kill the job ran again within \d+ ms, after the stop within \d+ ms\.$/m,
       );

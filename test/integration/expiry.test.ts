@@ -1,19 +1,13 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { TestClock } from '../../src/testing/controls/test-clock.js';
-import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { candidateNodes, lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted } from '../support/events.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { until } from '../support/waiting.mjs';
-
-async function startServer(): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start();
-  onTestFinished(() => server.stop());
-  return server;
-}
 
 /** Records how a term ends: the reason of its signal, then the events in their order. */
 function recordEnd(elector: LeaderElector, { signal }: Term): unknown[] {
@@ -46,7 +40,7 @@ describe('a session that expires while it is connected', () => {
   });
 
   it('ends a term at once when its node is gone, and says why when that is known', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const session = await openSession({}, server.connectString);
     const [elector, term] = await lead(session, '/election');
     const seen = recordEnd(elector, term);
@@ -69,7 +63,7 @@ describe('a session that expires while it is connected', () => {
   });
 
   it('does not keep a demoted leader waiting for servers that say nothing more: after a lease the term ends by what is known', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 300 }, server.connectString);
     const [elector, term] = await lead(session, '/election');
     const seen = recordEnd(elector, term);
@@ -84,7 +78,7 @@ describe('a session that expires while it is connected', () => {
 });
 
 it('a term and a hold end at once with the reason session-expired when the server ends their session', async () => {
-  const server = await startServer();
+  const server = await startEmbedded();
   const session = await openSession({}, server.connectString);
   const [, term] = await lead(session, '/election');
   const hold = await new DistributedLock(session, '/lock').acquire();

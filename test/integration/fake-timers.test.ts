@@ -36,15 +36,9 @@ describe('under the fake timers of a test runner an election elects, hands over,
   });
 
   it('with those of node:test', async () => {
-    const { all, exitCode } = await execaNode(
-      join(import.meta.dirname, '../fixtures/mocked-timers.test.mjs'),
-      {
-        nodeOptions: ['--test'],
-        all: true,
-        reject: false,
-        timeout: 30_000,
-      },
-    );
+    const file = join(import.meta.dirname, '../fixtures/mocked-timers.test.mjs');
+    const options = { nodeOptions: ['--test'], all: true, reject: false, timeout: 30_000 } as const;
+    const { all, exitCode } = await execaNode(file, options);
     expect(exitCode, all).toBe(0);
   });
 });

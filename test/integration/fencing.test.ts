@@ -51,6 +51,14 @@ async function leader(id: string, number: number): Promise<Leader> {
   return { account: new Account(database, id, { token: tokenOf(number) }), database, pid: rows[0].pid };
 }
 
+/** A former leader of a new account, which has begun, and its successor, which has not. */
+async function formerAndSuccessor() {
+  const id = randomUUID();
+  const [former, successor] = [await leader(id, 1), await leader(id, 2)];
+  await former.account.begin();
+  return { id, former, successor };
+}
+
 const tokenOf = (number: number): bigint => TOKEN + BigInt(number);
 
 /** Resolves when a statement on this connection waits for the lock of another. */
@@ -138,11 +146,8 @@ describe('an account that PostgreSQL fences', () => {
   });
 
   it('refuses a write that comes between what the successor read and its first write', async () => {
-    const id = randomUUID();
-    const former = await leader(id, 1);
-    await former.account.begin();
+    const { id, former, successor } = await formerAndSuccessor();
     await former.account.set(100n);
-    const successor = await leader(id, 2);
     const read = await successor.account.begin();
     await expect(former.account.set(150n)).rejects.toThrow(FencedOutError);
     await successor.account.set(read + 1n);
@@ -150,10 +155,7 @@ describe('an account that PostgreSQL fences', () => {
   });
 
   it('loses such a write if the successor reads without having raised the fence', async () => {
-    const id = randomUUID();
-    const former = await leader(id, 1);
-    await former.account.begin();
-    const successor = await leader(id, 2);
+    const { id, former, successor } = await formerAndSuccessor();
     const { rows } = await successor.database.query('SELECT value FROM balance WHERE id = $1', [id]);
     await former.account.set(150n);
     await successor.account.set(BigInt(rows[0].value) + 1n);
@@ -161,12 +163,9 @@ describe('an account that PostgreSQL fences', () => {
   });
 
   it('lets a write that has begun end before the fence rises, and shows it to the successor', async () => {
-    const id = randomUUID();
-    const former = await leader(id, 1);
-    await former.account.begin();
+    const { former, successor } = await formerAndSuccessor();
     await former.database.query('BEGIN');
     await former.account.set(100n);
-    const successor = await leader(id, 2);
     const read = successor.account.begin();
     await isBlocked(successor);
     await former.database.query('COMMIT');
@@ -174,10 +173,7 @@ describe('an account that PostgreSQL fences', () => {
   });
 
   it('refuses a write that has waited for the fence to rise', async () => {
-    const id = randomUUID();
-    const former = await leader(id, 1);
-    await former.account.begin();
-    const successor = await leader(id, 2);
+    const { id, former, successor } = await formerAndSuccessor();
     await successor.database.query('BEGIN');
     await successor.account.begin();
     const late = expect(former.account.set(100n)).rejects.toThrow(FencedOutError);
@@ -188,10 +184,7 @@ describe('an account that PostgreSQL fences', () => {
   });
 
   it('takes the lock from a leader that pauses in a transaction, and undoes what that had written', async () => {
-    const id = randomUUID();
-    const former = await leader(id, 1);
-    const successor = await leader(id, 2);
-    await former.account.begin();
+    const { id, former, successor } = await formerAndSuccessor();
     const ended = nextEvent<[Error]>(former.database, 'error');
     await former.database.query('BEGIN');
     await former.account.set(100n);
@@ -345,10 +338,7 @@ describe('the statements of docs/fencing.md', () => {
     });
 
     it('never let a raise on a row that a former leader has just changed read an older value', async () => {
-      const id = randomUUID();
-      const former = await leader(id, 1);
-      const successor = await leader(id, 2);
-      await former.account.begin();
+      const { former, successor } = await formerAndSuccessor();
       await former.database.query('BEGIN');
       await former.account.set(150n);
       await successor.database.query(`BEGIN ISOLATION LEVEL ${isolation}`);

@@ -7,9 +7,7 @@ import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import type { Term } from '../../src/election/term/term.js';
-import type { SessionOptions } from '../../src/session/session-options.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import {
   ActivityLog,
   isAlive,
@@ -21,7 +19,7 @@ import {
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/guarded-program.mjs');
@@ -48,32 +46,33 @@ const printed = (runner: RunningCommand, text: string) =>
 const said = (runner: RunningCommand, text: string) =>
   until(() => runner.stderr.includes(text), `'${text}' in ${runner.stderr}`);
 const pidOf = ({ stdout }: RunningCommand) => Number(/^pid (\d+)$/m.exec(stdout)?.[1]);
+const kill = (runner: RunningCommand) => process.kill(pidOf(runner), 'SIGKILL');
 
 /** Starts the next candidate, in this process. It is elected within an hour only if the term before was given back. */
-async function nextInLine(path: string, options: SessionOptions = {}): Promise<LeaderElector> {
-  const elector = new LeaderElector(await openSession(options), path, { takeoverDelayMs: HOUR_MS });
+async function nextInLine(path: string, ...how: Parameters<typeof openSession>): Promise<LeaderElector> {
+  const elector = new LeaderElector(await openSession(...how), path, { takeoverDelayMs: HOUR_MS });
   onTestFinished(() => elector.stop());
   await eventAfter(elector, 'waiting', () => elector.start());
   return elector;
 }
 
-/** Guards a leader, and calls `end` when the leader is followed by a candidate. Resolves with the candidate's term. */
+/** Calls `end` when a candidate follows the leader that is guarded. Resolves when that candidate leads the next term. */
 async function successorAfter(
   runner: RunningCommand,
   path: string,
   end: () => unknown,
-  options: SessionOptions = {},
-): Promise<Term> {
+  ...how: Parameters<typeof openSession>
+): Promise<void> {
   await printed(runner, `reported leads ${path}`);
-  const [term] = await eventAfter<[Term]>(await nextInLine(path, options), 'elected', end);
-  return term;
+  const [term] = await eventAfter<[Term]>(await nextInLine(path, ...how), 'elected', end);
+  expect(term.number).toBe(2);
 }
 
 /** Kills a program whose main thread stands still. */
 async function killBlocked(runner: RunningCommand): Promise<void> {
   runner.process.stdin?.write('block\n');
   await printed(runner, 'blocks\n');
-  process.kill(pidOf(runner), 'SIGKILL');
+  kill(runner);
 }
 
 /** A folder for PATH with nothing but these programs of /bin. */
@@ -121,7 +120,7 @@ describe('conclave guard', () => {
   });
 
   it.each<[string, string, (runner: RunningCommand) => unknown, number]>([
-    ['killed', '', (runner) => process.kill(pidOf(runner), 'SIGKILL'), 137],
+    ['killed', '', kill, 137],
     ['crashes', '', (runner) => runner.process.stdin?.write('throw\n'), 1],
     [
       'is killed while its main thread stands still and another one sends its heartbeats',
@@ -129,13 +128,12 @@ describe('conclave guard', () => {
       killBlocked,
       137,
     ],
-    ['replaced a shell and is killed', 'exec ', (runner) => process.kill(pidOf(runner), 'SIGKILL'), 137],
+    ['replaced a shell and is killed', 'exec ', kill, 137],
   ])('frees what a program led that %s', async (_, prefix, end, code) => {
     const path = uniquePath('guard');
     const words = program({ elections: [path], maxStallMs: HOUR_MS });
     const runner = guard(prefix === '' ? words : ['sh', '-c', `${prefix}"$@"`, 'sh', ...words]);
-    const term = await successorAfter(runner, path, () => end(runner));
-    expect(term.number).toBe(2);
+    await successorAfter(runner, path, () => end(runner));
     expect(await runner.exit()).toBe(code);
   });
 
@@ -144,28 +142,18 @@ describe('conclave guard', () => {
     const env = { CONCLAVE_AUTH: 'digest:ada:secret' };
     const auth = { scheme: 'digest', credentials: 'ada:secret' };
     const runner = guard(program({ elections: [path] }), { env });
-    const kill = () => process.kill(pidOf(runner), 'SIGKILL');
-    expect((await successorAfter(runner, path, kill, { auth })).number).toBe(2);
+    await successorAfter(runner, path, () => kill(runner), { auth });
   });
 
   it('frees what a program led at servers that require SASL, and does not pass its own password on to the program', async () => {
     const sasl = { username: 'worker', password: 'worker-secret' };
     const saslUsers = { worker: sasl.password };
-    const server = await EmbeddedZooKeeper.start({ saslUsers, requireAuth: ['sasl'], logger: SILENT });
-    onTestFinished(() => server.stop());
+    const server = await startEmbedded({ saslUsers, requireAuth: ['sasl'] });
     const { connectString: connect } = server;
     const path = uniquePath('guard');
     const env = { SERVERS: connect, CONCLAVE_SASL: 'worker:worker-secret' };
     const runner = guard(program({ elections: [path], sasl }), { connect, env });
-    await printed(runner, `reported leads ${path}`);
-    const elector = new LeaderElector(await openSession({ sasl }, connect), path, {
-      takeoverDelayMs: HOUR_MS,
-    });
-    onTestFinished(() => elector.stop());
-    await eventAfter(elector, 'waiting', () => elector.start());
-    const kill = () => process.kill(pidOf(runner), 'SIGKILL');
-    const [term] = await eventAfter<[Term]>(elector, 'elected', kill);
-    expect(term.number).toBe(2);
+    await successorAfter(runner, path, () => kill(runner), { sasl }, connect);
     expect(await runner.exit()).toBe(137);
     expect(runner.stdout).toContain('CONCLAVE_SASL undefined\n');
     expect(runner.stderr).toBe('');
@@ -183,7 +171,7 @@ describe('conclave guard', () => {
     const member = new ShardSupervisor({ connect: connectString(), path: group, shards: 4, session, run });
     onTestFinished(() => member.stop({ timeoutMs: 1000 }).catch(() => undefined));
     await member.start();
-    process.kill(pidOf(runner), 'SIGKILL');
+    kill(runner);
     await Promise.all(elected);
     await until(() => member.owned.size === 4, 'all shards'); // The lease of its former owner is 10 s.
     expect(await runner.exit()).toBe(137);
@@ -198,16 +186,14 @@ describe('conclave guard', () => {
     const first = Number(leader());
     process.kill(first, 'SIGKILL');
     await until(() => (runner.stdout.match(/ leading$/gm)?.length ?? 0) === 2, 'the next leader');
-    runner.signal('SIGTERM');
-    expect(await runner.exit()).toBe(0);
+    expect(await runner.end('SIGTERM')).toBe(0);
     expect(runner.stderr).toBe('');
   });
 
   it('ends with a program that shuts down in good order at SIGTERM', async () => {
     const path = uniquePath('guard');
     const runner = guard(program({ elections: [path] }));
-    const term = await successorAfter(runner, path, () => runner.signal('SIGTERM'));
-    expect(term.number).toBe(2);
+    await successorAfter(runner, path, () => runner.signal('SIGTERM'));
     expect(await runner.exit()).toBe(0);
     expect(runner.stderr).toBe('');
   });
@@ -224,7 +210,7 @@ describe('conclave guard', () => {
     const options = ['--connect', NOWHERE, '--connect-timeout', '300ms'];
     const runner = guard(program({ elections: [path] }), { options });
     await printed(runner, `reported leads ${path}`);
-    process.kill(pidOf(runner), 'SIGKILL');
+    kill(runner);
     expect(await runner.exit()).toBe(137);
     expect(runner.stderr).toMatch(/^conclave: the clean-up has not ended within 300 ms: /m);
   });
@@ -234,13 +220,12 @@ describe('conclave guard', () => {
     const proxy = await startProxy();
     proxy.cut();
     const runner = guard(program({ elections: [path] }), { options: ['--connect', proxy.connectString] });
-    const term = await successorAfter(runner, path, async () => {
-      process.kill(pidOf(runner), 'SIGKILL');
+    await successorAfter(runner, path, async () => {
+      kill(runner);
       await until(() => !isAlive(pidOf(runner)), 'the end of the program');
       runner.signal('SIGTERM');
       proxy.restore();
     });
-    expect(term.number).toBe(2);
     expect(await runner.exit()).toBe(137);
   });
 
@@ -248,7 +233,7 @@ describe('conclave guard', () => {
     const words = program({ elections: [uniquePath('guard')] });
     const runner = guard(['sh', '-c', '"$@"; exit 6', 'sh', ...words]);
     await said(runner, 'passes on the messages of process');
-    process.kill(pidOf(runner), 'SIGKILL');
+    kill(runner);
     expect(await runner.exit()).toBe(6);
     expect(runner.stderr).toMatch(/^conclave: the process \d+ passes on .* isn't guarded: /m);
   });
@@ -302,8 +287,7 @@ describe('the signals to conclave guard', () => {
       runner.signal(`SIG${name}`);
       await printed(runner, `got ${name}`);
     }
-    runner.signal('SIGTERM');
-    expect(await runner.exit()).toBe(7);
+    expect(await runner.end('SIGTERM')).toBe(7);
     expect(runner.stdout).not.toContain('inner');
   });
 
@@ -315,8 +299,7 @@ describe('the signals to conclave guard', () => {
     const outer = `require('node:child_process').spawnSync(process.execPath, ['--eval', ${JSON.stringify(inner)}], { stdio: 'inherit' })`;
     const runner = guard([process.execPath, '--eval', outer]);
     await printed(runner, 'ready');
-    runner.signal(name);
-    expect(await runner.exit()).toBe(code); // All processes that share its output have ended.
+    expect(await runner.end(name)).toBe(code); // All processes that share its output have ended.
   });
 
   it('come once from a terminal: Ctrl+C', async () => {
@@ -357,15 +340,13 @@ describe('the signals to conclave guard', () => {
     runner.signal('SIGCONT');
     await printed(runner, 'goes on');
     expect(isStopped(runner.pid)).toBe(false);
-    runner.signal('SIGTERM');
-    expect(await runner.exit()).toBe(143);
+    expect(await runner.end('SIGTERM')).toBe(143);
   });
 
   it('that kill it end the program by SIGTERM', async () => {
     const runner = guard(script('trap "echo told; exit" TERM; echo ready; while :; do sleep 0.05; done'));
     await printed(runner, 'ready');
-    runner.signal('SIGKILL');
-    expect(await runner.exit()).toBe('SIGKILL');
+    expect(await runner.end('SIGKILL')).toBe('SIGKILL');
     expect(runner.stdout).toBe('ready\ntold\n');
   });
 
@@ -418,11 +399,9 @@ describe('conclave guard --restart', () => {
   it('frees what the program led each time', async () => {
     const path = uniquePath('guard');
     const runner = guard(program({ elections: [path] }), { options });
-    const first = await successorAfter(runner, path, () => process.kill(pidOf(runner), 'SIGKILL'));
-    expect(first.number).toBe(2);
+    await successorAfter(runner, path, () => kill(runner));
     await printed(runner, `reported waits ${path}`); // The program that was started again.
-    runner.signal('SIGTERM');
-    expect(await runner.exit()).toBe(0);
+    expect(await runner.end('SIGTERM')).toBe(0);
   });
 
   it.each<[NodeJS.Signals, number]>([
@@ -433,16 +412,14 @@ describe('conclave guard --restart', () => {
     const waits = "console.log('ready'); setInterval(() => undefined, 1000)";
     const runner = guard([process.execPath, '--eval', waits], { options });
     await printed(runner, 'ready');
-    runner.signal(name);
-    expect(await runner.exit()).toBe(code);
+    expect(await runner.end(name)).toBe(code);
     expect({ stdout: runner.stdout, stderr: runner.stderr }).toEqual({ stdout: 'ready\n', stderr: '' });
   });
 
   it('ends with a program that fails after SIGTERM, with its code', async () => {
     const runner = guard(script('trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'), { options });
     await printed(runner, 'ready');
-    runner.signal('SIGTERM');
-    expect(await runner.exit()).toBe(9);
+    expect(await runner.end('SIGTERM')).toBe(9);
   });
 
   it('ends at a signal between two runs', async () => {

@@ -10,9 +10,9 @@ import { deferred } from '../../src/platform/async/promises.js';
 import { type Environment, systemEnvironment } from '../../src/platform/injected-environment.js';
 import type { Clock } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent } from '../support/events.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
@@ -20,12 +20,6 @@ import { until } from '../support/waiting.mjs';
 const NOON = Date.UTC(2026, 10, 21, 12);
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
-
-async function startServer(): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
-  onTestFinished(() => server.stop());
-  return server;
-}
 
 /** A process of the service, with a time of day of its own. */
 class Replica {
@@ -391,8 +385,7 @@ describe('a firing that came before the election', () => {
   });
 
   it('was too late after an ordinary takeover, if a takeover takes longer than 10 s', async () => {
-    const server = await EmbeddedZooKeeper.start({ logger: SILENT, tickMs: 2000 });
-    onTestFinished(() => server.stop());
+    const server = await startEmbedded({ tickMs: 2000 });
     const path = uniquePath('jobs');
     const [one, two] = [
       await Replica.open(path, server.connectString, 40_000),
@@ -448,7 +441,7 @@ describe('an interval', () => {
 
 describe('a run that was cut off', () => {
   it('runs again in the next leader with `recover`, however late, and without a call', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const replicas = await openTwo(server.connectString);
     const { one, two, path } = replicas;
     const [begun, killed] = [deferred(), deferred()];
@@ -495,7 +488,7 @@ describe('a run that was cut off', () => {
 
 describe('a run that ends its process', () => {
   it('ended each next leader, and gets three attempts', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const path = uniquePath('jobs');
     const replicas = await Promise.all(
       Array.from({ length: 5 }, () => Replica.open(path, server.connectString)),
@@ -522,7 +515,7 @@ describe('a run that ends its process', () => {
   });
 
   it('does not count a run that the end of a term has cut off', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const replicas = await openTwo(server.connectString);
     const { one, two, path } = replicas;
     const begun = deferred();
@@ -617,7 +610,7 @@ describe('the run log', () => {
     ['one transaction for each run', {}, 10],
     ['two with `recover`', { recover: true }, 20],
   ])('costs one read in a term, and %s', async (_, options, transactions) => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const { one, two, path } = await openTwo(server.connectString);
     const [inOne, inTwo] = [one.job(options), two.job(options)];
     await inOne(0);
@@ -631,7 +624,7 @@ describe('the run log', () => {
   });
 
   it('loses its note when the leader resigns between the note and the run, and the next leader runs the firing', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const replicas = await openTwo(server.connectString);
     const { one, two, path } = replicas;
     const [inOne, inTwo] = [one.job(), two.job()];
@@ -648,7 +641,7 @@ describe('the run log', () => {
   });
 
   it('lost a firing without a word when the reply to its note was lost, and then the term', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const { one, path } = await openTwo(server.connectString);
     const job = one.job();
     await job(0);
@@ -668,7 +661,7 @@ describe('the run log', () => {
   });
 
   it('counts a note whose reply is lost', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const { one, path } = await openTwo(server.connectString);
     const job = one.job();
     await job(0);
@@ -678,7 +671,7 @@ describe('the run log', () => {
   });
 
   it('is refused by the servers: the firing does not run, and the log says so', async () => {
-    const server = await startServer();
+    const server = await startEmbedded();
     const { one, path } = await openTwo(server.connectString);
     const job = one.job();
     await job(0);

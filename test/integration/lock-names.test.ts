@@ -9,6 +9,7 @@ import { deferred } from '../../src/platform/async/promises.js';
 import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { entryPrefix, parseLockEntry } from '../../src/queue/names-and-order.js';
 import type { Session } from '../../src/session/session.js';
+import { enqueue } from '../support/conclave/enqueue.js';
 import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
@@ -39,13 +40,10 @@ async function takeTurns(locks: readonly AnyLock[], how: 'one by one' | 'at once
   };
   const taking: Promise<void>[] = [];
   for (const lock of locks) {
-    let queued!: () => void;
-    const inQueue = new Promise<void>((resolve) => {
-      queued = resolve;
-    });
-    const acquired = lock.acquire({ onWaiting: () => queued(), timeoutMs: 20_000 });
+    const inQueue = deferred();
+    const acquired = lock.acquire({ onWaiting: () => inQueue.resolve(), timeoutMs: 20_000 });
     taking.push(acquired.then(take));
-    if (how === 'one by one') await Promise.race([inQueue, acquired]);
+    if (how === 'one by one') await Promise.race([inQueue.promise, acquired]);
   }
   await Promise.all(taking);
   return turns;
@@ -142,17 +140,11 @@ describe('a queue whose counter has come to its end', () => {
     const path = bases.at(-2) as string;
     const sessions = await open(4);
     await useUp(sessions[0] as Session, path);
-    const [a, b, c, d] = sessions.map((session) => new ReadWriteLock(session, path)) as [
-      ReadWriteLock,
-      ReadWriteLock,
-      ReadWriteLock,
-      ReadWriteLock,
-    ];
+    type Locks = [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
+    const [a, b, c, d] = sessions.map((session) => new ReadWriteLock(session, path)) as Locks;
     const [first, beside] = [await a.readLock.acquire(), await b.readLock.acquire()];
-    const waiting = new Promise<void>((resolve) => {
-      void c.writeLock.acquire({ onWaiting: () => resolve() }).then((hold) => hold.release());
-    });
-    await waiting;
+    const writer = await enqueue(c.writeLock);
+    void writer.hold.then((hold) => hold.release());
     expect(await d.readLock.tryAcquire()).toBeUndefined();
     const late = d.readLock.acquire();
     await Promise.all([first.release(), beside.release()]);

@@ -90,11 +90,8 @@ describe('a lock', () => {
     await supervisor.start();
     await supervisor[Symbol.asyncDispose]();
     await session[Symbol.asyncDispose]();
-    expect([elector.state.name, session.state.name, supervisor.health().live]).toEqual([
-      'stopped',
-      'closed',
-      false,
-    ]);
+    const ends = [elector.state.name, session.state.name, supervisor.health().live];
+    expect(ends).toEqual(['stopped', 'closed', false]);
     expect(await observer.getChildren(path)).toEqual([]);
   });
 

@@ -6,8 +6,9 @@ import { EnsembleResetError, NoServerError, SessionExpiredError } from '../../sr
 import type { Logger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { EnsembleHistory } from '../../src/session/session-source.js';
-import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import type { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 import { STAT } from '../support/wire/fake-server.mjs';
@@ -17,12 +18,7 @@ import { startFakeServer } from '../support/wire/start-fake-server.js';
 const SESSION_MS = 400;
 const PATH = '/elections/lost-data';
 
-/** Starts a server of this test's own, at the given port, if any. */
-async function startServer(port = 0): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start({ tickMs: 50, port, logger: SILENT });
-  onTestFinished(() => server.stop());
-  return server;
-}
+const startServer = (port = 0) => startEmbedded({ tickMs: 50, port });
 
 /** Restarts a server like a container without a volume: at the same address, and without its data. */
 async function restartWithoutData(server: EmbeddedZooKeeper): Promise<EmbeddedZooKeeper> {

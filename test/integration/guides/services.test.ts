@@ -39,8 +39,7 @@ describe('the service of the guides', () => {
     expect(await leader.status('/metrics')).toBe(200);
     expect(leader.output).not.toContain('any client that can reach the servers');
     expect(follower.output).not.toContain('tick');
-    leader.process.kill('SIGTERM');
-    expect(await leader.exit()).toBe(0);
+    expect(await leader.stop()).toBe(0);
     await follower.printed(/^tick: term 2, token \d+$/m);
   });
 
@@ -51,8 +50,7 @@ describe('the service of the guides', () => {
     });
     await until(async () => (await service.status('/livez')) === 200, 'the liveness of the service');
     expect(await service.status('/readyz')).toBe(503);
-    service.process.kill('SIGTERM');
-    expect(await service.exit()).toBe(0);
+    expect(await service.stop()).toBe(0);
   });
 
   it.skipIf(!mayMakeNamespaces)('as process 1 of a container ends in good order at SIGTERM', async () => {
@@ -116,8 +114,7 @@ describe('the service of the guides', () => {
     });
     const service = await RunningGuide.start(outfile, { path: uniquePath('guide') });
     await service.printed(/^tick: term 1/m);
-    service.process.kill('SIGTERM');
-    expect(await service.exit()).toBe(0);
+    expect(await service.stop()).toBe(0);
   });
 });
 
@@ -138,8 +135,7 @@ it('the cluster of the guides has one leader, replaces one that is killed and al
     const now = descendantsOf(service.pid);
     return now.length === 3 && now.every((pid) => !before.includes(pid));
   }, 'three new workers');
-  service.process.kill('SIGTERM');
-  expect(await service.exit()).toBe(0);
+  expect(await service.stop()).toBe(0);
   expect(service.output).not.toMatch(/leads term 4/);
 });
 
@@ -157,8 +153,7 @@ it.each(['jobs.mjs', 'cron.mjs', 'node-schedule.mjs'])(
     await until(() => firings().length >= 2, 'two firings');
     const [leader, follower] = replicas.toSorted((a, b) => b.output.length - a.output.length);
     expect(follower?.output).not.toContain('backup');
-    leader?.process.kill('SIGTERM');
-    expect(await leader?.exit()).toBe(0);
+    expect(await leader?.stop()).toBe(0);
     await follower?.printed(/^backup of/m);
     const times = firings().map(([, time]) => time);
     expect(new Set(times).size).toBe(times.length);
@@ -192,8 +187,7 @@ it("the job of the guides on croner's schedule writes one row per firing, though
   await leader.exit();
   const before = (await seconds()).length;
   await until(async () => (await seconds()).length > before + 2, 'the rows of the next leader');
-  follower.process.kill('SIGTERM');
-  expect(await follower.exit()).toBe(0);
+  expect(await follower.stop()).toBe(0);
   const rows = await seconds();
   expect(new Set(rows).size).toBe(rows.length);
 });

@@ -29,8 +29,7 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
     expect(redirected.headers.get('location')).toBe(`${leader.url}/items/two`);
     expect(await follower.status('/items/two', { ...POST, redirect: 'follow' })).toBe(201);
     await leader.printed(/^stored two with token \d+$/m);
-    leader.process.kill('SIGTERM');
-    expect(await leader.exit()).toBe(0);
+    expect(await leader.stop()).toBe(0);
     await until(async () => (await follower.status('/items/three', POST)) === 201, 'the next leader');
     const tokenOf = ({ output }: RunningGuide) => BigInt(/with token (\d+)/.exec(output)?.[1] ?? 0);
     expect(tokenOf(follower)).toBeGreaterThan(tokenOf(leader));
@@ -83,8 +82,7 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
     const tab = connect(Number(new URL(replica.url).port), '127.0.0.1');
     onTestFinished(() => void tab.destroy());
     await once(tab, 'connect');
-    replica.process.kill('SIGTERM');
-    expect(await replica.exit()).toBe(0);
+    expect(await replica.stop()).toBe(0);
   });
 
   it('answers 503 without a leader, and stays live without a server', async () => {
@@ -118,8 +116,7 @@ describe('NestJS', () => {
     await until(async () => (await write(leader))[0] === 201, 'an answer');
     expect(await write(leader)).toEqual([201, { report: 'the report may' }]);
     expect(await write(follower)).toEqual([201, { report: null }]);
-    leader.process.kill('SIGTERM');
-    expect(await leader.exit()).toBe('SIGTERM'); // Nest ends the process by the signal that it has handled.
+    expect(await leader.stop()).toBe('SIGTERM'); // Nest ends the process by the signal that it has handled.
     await until(
       async () => JSON.stringify(await write(follower)).includes('the report may'),
       'the next leader',

@@ -93,6 +93,12 @@ export class RunningCommand {
     const [code, signal] = await this.#exited;
     return (code ?? signal) as number | string;
   }
+
+  /** Sends it the signal, and resolves as {@link exit} does. */
+  end(signal: NodeJS.Signals): Promise<number | string> {
+    this.signal(signal);
+    return this.exit();
+  }
 }
 
 /** The words by which a process was started, or calls itself; empty if it has ended. */

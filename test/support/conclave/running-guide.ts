@@ -77,4 +77,10 @@ export class RunningGuide {
     const [code, signal] = await this.#exited;
     return (code ?? signal) as number | string;
   }
+
+  /** Stops it as a service manager does, and resolves as {@link exit} does. */
+  stop(): Promise<number | string> {
+    this.process.kill('SIGTERM');
+    return this.exit();
+  }
 }
