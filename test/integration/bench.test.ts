@@ -1,22 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { measureHandovers } from '../../bench/harness/handovers.mjs';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 /** The folder for the data of servers that mustn't wait for a disk. */
 const MEMORY = '/dev/shm';
 const MAIN = join(import.meta.dirname, '../../bench/main.mjs');
 
-/** Makes a folder for the benchmark's results and temporary files. */
-async function folderForTest() {
-  const folder = await mkdtemp(join(tmpdir(), 'conclave-bench-test-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
+/** Starts the benchmark, with this folder for its results and temporary files. */
 function start(folder: string, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, '--out', join(folder, 'results'), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -33,7 +27,7 @@ function start(folder: string, ...args: string[]) {
 
 describe('npm run bench', () => {
   it('measures, counts by the server, and keeps what it found', async () => {
-    const folder = await folderForTest();
+    const folder = temporaryFolder();
     const words = ['--quick', '--only', 'uncontended,handover', '--rounds', '1', '--crowds', '5'];
     const { ended } = start(folder, ...words, '--contestants', 'Conclave lock,raw,ready-made packets');
     const { code, said } = await ended;
@@ -87,7 +81,7 @@ describe('npm run bench', () => {
   });
 
   it('leaves nothing behind when it is interrupted', async () => {
-    const folder = await folderForTest();
+    const folder = temporaryFolder();
     const words = ['--quick', '--only', 'handover', '--contestants', 'raw', '--rounds', '1000'];
     const { child, ended } = start(folder, ...words);
     const before = await readdir(MEMORY);
@@ -108,7 +102,7 @@ describe('npm run bench', () => {
   });
 
   it('says what would be right when it is given a wrong option, and starts nothing', async () => {
-    const folder = await folderForTest();
+    const folder = temporaryFolder();
     const { code, said } = await start(folder, '--only', 'handover,failover').ended;
     expect(code).toBe(1);
     expect(said).toContain("--only has 'failover': expected some of uncontended, handover,");

@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readToken, showsToken } from '../../src/cli/commands/dashboard.js';
@@ -11,6 +10,7 @@ import { campaign } from '../support/conclave/electors.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession } from '../support/conclave/sessions.js';
 import { startEmbedded } from '../support/servers/embedded.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
@@ -30,9 +30,7 @@ async function setUp() {
 }
 
 function tokenFile(text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-token-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'token');
+  const file = join(temporaryFolder(), 'token');
   writeFileSync(file, text);
   return file;
 }

@@ -1,5 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { runCommandLine } from '../../src/cli/command-line.js';
+import { describe, expect, it } from 'vitest';
 import type { Term } from '../../src/election/term/term.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, lead } from '../support/conclave/electors.js';
@@ -13,7 +12,9 @@ const COMMANDS = ['run', 'status', 'resign', 'prune'];
 
 describe('a command about an election', () => {
   it.each(COMMANDS)('%s has a complete help page', async (name) => {
-    const page = await help(name);
+    const help = new RunningCommand([name, '--help']);
+    expect(await help.exit()).toBe(0);
+    const page = help.stdout;
     const text = page.replace(/\s+/g, ' ');
     for (const part of [
       `Usage: conclave ${name}`,
@@ -142,18 +143,6 @@ describe('a command about an election', () => {
     },
   );
 });
-
-async function help(name: string): Promise<string> {
-  const lines: string[] = [];
-  const print = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    lines.push(String(text));
-    return true;
-  });
-  onTestFinished(() => print.mockRestore());
-  expect(await runCommandLine([name, '--help'])).toBe(0);
-  print.mockRestore();
-  return lines.join('');
-}
 
 describe('conclave status', () => {
   it('exits with 1 if there is no such election, and if it has no leader', async () => {

@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa, execaNode, type Options } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { usePostgres } from '../../tools/postgres/server.mjs';
 import { connectString } from '../support/conclave/sessions.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { concurrently, onTestFinished } from '../support/vitest/test-end.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -15,8 +15,7 @@ const PATIENCE_MS = 120_000;
 
 /** Copies an example into a project of its own, which has the packages that the example's README installs, and no others. */
 async function copyOf(name: string): Promise<string> {
-  const project = await mkdtemp(join(tmpdir(), 'conclave-example-'));
-  onTestFinished(() => rm(project, { recursive: true }));
+  const project = temporaryFolder();
   await cp(join(EXAMPLES, name), project, { recursive: true });
   await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   const readme = await readFile(join(project, 'README.md'), 'utf8');

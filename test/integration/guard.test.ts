@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -20,6 +19,7 @@ import { connectString, openSession, uniquePath } from '../support/conclave/sess
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { startEmbedded } from '../support/servers/embedded.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/guarded-program.mjs');
@@ -77,8 +77,7 @@ async function killBlocked(runner: RunningCommand): Promise<void> {
 
 /** A folder for PATH with nothing but these programs of /bin. */
 function folderWith(...names: string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const name of names) symlinkSync(`/bin/${name}`, join(folder, name));
   return folder;
 }

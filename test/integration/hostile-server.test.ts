@@ -17,6 +17,7 @@ import { Session } from '../../src/session/session.js';
 import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';
 import { aborted, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import type { Dialogue } from '../support/wire/fake-server.mjs';
 import { GREETING, hostileChunk, PONG, WITHOUT_PASSWORD } from '../support/wire/hostile-frames.js';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
@@ -137,9 +138,7 @@ describe('a server that is not what it should be', () => {
   });
 
   it('is left when a reply can not be read; the operation counts as lost', async () => {
-    const server = await startFakeServer({
-      answer: () => ({ code: 0, body: Buffer.alloc(3) }),
-    });
+    const server = await startFakeServer({ answer: () => ({ code: 0, body: Buffer.alloc(3) }) });
     const session = await openSession({}, server.connectString);
     const suspended = nextEvent(session, 'suspended');
     await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
@@ -221,47 +220,39 @@ describe('a server that is not what it should be', () => {
     },
   );
 
-  it('that answers "session expired" loses the operation; the next handshake shows that the session is over', async () => {
+  const unreadable = { code: 0, body: Buffer.alloc(3) }; // The session leaves the server.
+
+  it.each<[what: string, dialogue: Dialogue, connections: number]>([
+    [
+      '"session expired" loses the operation; the next handshake shows that the session is over',
+      { handshake: (connection) => (connection === 1 ? 60_000 : 0), answer: () => ({ code: -112 }) },
+      2,
+    ],
+    [
+      '"session moved" ends the session: another connection has it, and there is no fight for it',
+      { answer: () => ({ code: -118 }) },
+      1,
+    ],
+    [
+      '"session moved" before it serves ends the session, too',
+      { answer: () => unreadable, firstPing: (connection) => ({ code: connection === 1 ? 0 : -118 }) },
+      2,
+    ],
+  ])('that answers %s', async (_, dialogue, expected) => {
+    let connections = 0;
+    const { handshake = () => 60_000 } = dialogue;
     const server = await startFakeServer({
-      handshake: (connection) => (connection === 1 ? 60_000 : 0),
-      answer: () => ({ code: -112 }),
+      ...dialogue,
+      handshake: (...shown) => {
+        [connections] = shown;
+        return handshake(...shown);
+      },
     });
     const session = await openSession({}, server.connectString);
     await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
     expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
     expect(session.state.name).toBe('expired');
-  });
-
-  it('that answers "session moved" ends the session: another connection has it, and there is no fight for it', async () => {
-    let connections = 0;
-    const server = await startFakeServer({
-      handshake: (connection) => {
-        connections = connection;
-        return 60_000;
-      },
-      answer: () => ({ code: -118 }),
-    });
-    const session = await openSession({}, server.connectString);
-    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
-    expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
-    expect(session.state.name).toBe('expired');
-    expect(connections).toBe(1);
-  });
-
-  it('that answers "session moved" before it serves ends the session, too', async () => {
-    let connections = 0;
-    const server = await startFakeServer({
-      handshake: (connection) => {
-        connections = connection;
-        return 60_000;
-      },
-      answer: () => ({ body: Buffer.alloc(3) }), // Unreadable: the session leaves the server.
-      firstPing: (connection) => ({ code: connection === 1 ? 0 : -118 }),
-    });
-    const session = await openSession({}, server.connectString);
-    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
-    expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
-    expect(connections).toBe(2);
+    expect(connections).toBe(expected);
   });
 
   it('that takes no session now, by another version of the protocol, is left for another', async () => {
@@ -273,7 +264,6 @@ describe('a server that is not what it should be', () => {
   });
 
   it('that answers "session moved" because a handshake of our own was given up is asked for the session again', async () => {
-    const unreadable = { code: 0, body: Buffer.alloc(3) };
     const answers = [unreadable, undefined, { code: -118 }, { code: -101 }];
     const server = await startFakeServer({
       handshake: (connection) => (connection === 2 ? undefined : 60_000),
@@ -292,7 +282,7 @@ describe('a server that is not what it should be', () => {
     const server = await startFakeServer({
       handshake: (connection) => (connection === 2 ? undefined : 60_000),
       answer: ({ connection }) => {
-        if (connection === 1) return { code: 0, body: Buffer.alloc(3) };
+        if (connection === 1) return unreadable;
         return isMoved ? { code: -118 } : nothingThere;
       },
     });

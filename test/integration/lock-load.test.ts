@@ -1,6 +1,5 @@
 /** Locks with many contenders: over several processes, and with half of them gone at once. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -11,6 +10,7 @@ import { type Enqueued, enqueue } from '../support/conclave/enqueue.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { CountingServer } from '../support/servers/counting-server.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/waiting.mjs';
 
 const COUNTING = join(import.meta.dirname, '../fixtures/lock-counter.mjs');
@@ -23,9 +23,7 @@ describe('fifty contenders in five processes', () => {
   const [processes, contenders, rounds] = [5, 10, 20];
 
   it('count a file up without a loss, each in its turn', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'conclave-load-'));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const file = join(folder, 'holds');
+    const file = join(temporaryFolder(), 'holds');
     const path = uniquePath('load');
     await writeFile(file, '');
     const args = [connectString(), path, file, String(contenders), String(rounds)];

@@ -1,6 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa, execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -9,6 +8,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { healthHandler } from '../../../src/cluster/supervisor/health-handler.js';
 import { runs } from '../../../tools/environment.mjs';
 import { GUIDES } from '../../support/conclave/running-guide.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const ROOT = join(GUIDES, '../..');
 const read = (file: string) => readFileSync(join(GUIDES, file), 'utf8');
@@ -159,9 +159,7 @@ describe('the settings of the guides', () => {
   });
 
   it.skipIf(!runs('systemd-analyze', '--version'))('systemd finds no fault in the unit', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-unit-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'scheduler.service');
+    const file = join(temporaryFolder(), 'scheduler.service');
     // The unit file names a program and a folder of another machine.
     const here = read('systemd/scheduler.service')
       .replaceAll('/usr/bin/node', process.execPath)
