@@ -24,10 +24,14 @@ async function leading(optionsFor: (clock: Clock) => Partial<ElectionSupervisorO
   const path = '/cooldown';
   const session = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment: clock.environment };
   const given = { connect: server.connectString, path, session };
-  const supervisor = new ElectionSupervisor({ ...given, ...optionsFor(clock) });
-  onTestFinished(() => clock.advanceUntil(supervisor.stop()));
-  const elected = electedOf(supervisor);
-  await clock.advanceUntil(supervisor.start());
+  const start = async (more: Partial<ElectionSupervisorOptions>) => {
+    const supervisor = new ElectionSupervisor({ ...given, ...more });
+    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    const elected = electedOf(supervisor);
+    await clock.advanceUntil(supervisor.start());
+    return { supervisor, elected };
+  };
+  const { supervisor, elected } = await start(optionsFor(clock));
   await clock.advanceUntil(elected);
   const restarts: Restart[] = [];
   supervisor.on('restarting', (restart) => void restarts.push(restart));
@@ -38,10 +42,23 @@ async function leading(optionsFor: (clock: Clock) => Partial<ElectionSupervisorO
     await clock.advanceUntil(deleteCandidates(operator, path));
     await clock.advanceUntil(next);
   };
-  return { clock, server, supervisor, path, restarts, again };
+  return { clock, server, supervisor, operator, path, start, restarts, again };
 }
 
+const coolsDown = (supervisor: ElectionSupervisor) =>
+  /^cools down .* another \d+ ms$/.test(supervisor.health().reasons[0] ?? '');
+
 describe('a leader that has lost its term', () => {
+  it('stays out of the election after the second loss, so that a candidate that comes later leads first', async () => {
+    const { clock, supervisor, operator, path, start, again } = await leading(() => ({ id: 'sick' }));
+    await again();
+    await clock.advanceUntil(deleteCandidates(operator, path));
+    await clock.advanceUntil(() => coolsDown(supervisor));
+    expect(supervisor.health()).toMatchObject({ live: true, ready: false, leading: false });
+    const { elected } = await start({ id: 'well' });
+    expect((await clock.advanceUntil(elected))[0].number).toBe(3);
+  });
+
   it('with its session, says how long the pause is in restarting, and counts the clean-up as a part of it', async () => {
     const { clock, server, supervisor, path, restarts, again } = await leading((itsClock) => ({
       cleanup: () => sleep(itsClock, 100),
@@ -55,7 +72,7 @@ describe('a leader that has lost its term', () => {
     await clock.advanceUntil(() => restarts.length > 0);
     const restartedAt = clock.now();
     const [restart] = restarts as [Restart];
-    expect(supervisor.health().reasons[0]).toMatch(/^cools down .* another \d+ ms$/);
+    expect(coolsDown(supervisor)).toBe(true);
     expect(restartedAt - lostAt).toBeGreaterThanOrEqual(100);
     expect(restartedAt - lostAt + restart.delayMs).toBeGreaterThanOrEqual(1000);
     expect(restart.delayMs).toBeLessThan(1500 - 99);
