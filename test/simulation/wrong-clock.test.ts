@@ -39,7 +39,7 @@ function waitBy(clock: (sources: TimeSources) => number): () => void {
 const WRONG: readonly Wrong[] = [
   {
     what: 'a wait by a clock that reads its monotonic source first, and keeps what a pause adds',
-    hint: 8,
+    hint: 13,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     canShow,
@@ -47,7 +47,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a wait by a clock that trusts an uptime in whole seconds',
-    hint: 46,
+    hint: 218,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     canShow: hasWholeSeconds,

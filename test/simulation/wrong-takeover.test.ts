@@ -124,7 +124,7 @@ interface LeaseOfNode {
 const WRONG: readonly Wrong[] = [
   {
     what: 'a guarded transaction that begins a lease, and raises no version',
-    hint: 63,
+    hint: 64,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -158,7 +158,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the newest heartbeat, though the claim came after it',
-    hint: 49,
+    hint: 59,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromHeartbeats,
@@ -175,7 +175,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a claim that deletes whatever version the heartbeat node has',
-    hint: 118,
+    hint: 131,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: () =>
@@ -190,7 +190,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a delay that counts from the last version, when the node is gone',
-    hint: 45,
+    hint: 56,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: countFromVersionsOfGoneNodes,

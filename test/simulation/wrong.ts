@@ -12,7 +12,7 @@ export interface Wrong {
   readonly faultRate?: Run['faultRate'];
   /** Whether the world of that seed can show the mistake. @default each can */
   readonly canShow?: (seed: number) => boolean;
-  /** The first seed to try: with each change of what is simulated another one may be the first to show it. */
+  /** The first seed to try. */
   readonly hint: number;
   /** Makes the mistake, and returns a function that takes it back. */
   readonly make: () => () => void;
@@ -31,27 +31,44 @@ export function replace<T extends object, K extends keyof T>(
   };
 }
 
+/**
+ * The first seed from `hint` on whose world shows a mistake. With each change of what is simulated another one may be the first.
+ * It fails the test if a hundred worlds don't show it.
+ */
+export async function seedThatShows(
+  what: string,
+  hint: number,
+  shows: (seed: number) => Promise<boolean>,
+  canShow: (seed: number) => boolean = () => true,
+): Promise<number> {
+  for (let [seed, tries] = [hint, 0]; tries < MOST_TRIES; seed++) {
+    if (!canShow(seed)) continue;
+    if (await shows(seed)) {
+      if (tries > 0) console.log(`${what}: found with seed ${seed}; as the hint it would save time`);
+      return seed;
+    }
+    tries++;
+  }
+  return expect.unreachable(`${what}: not found in ${MOST_TRIES} worlds`);
+}
+
 /** Defines a test for each mistake: the simulation finds it, in the first world or in one of the next. */
 export function findEach(wrongs: readonly Wrong[]): void {
   describe('the simulation finds', () => {
-    for (const { what, hint, found, faultRate = 'many', canShow = () => true, make } of wrongs)
+    for (const { what, hint, found, faultRate = 'many', canShow, make } of wrongs)
       it(what, async () => {
-        const makeRight = make();
         const isSought = (each: Violation) => found.test(`${each.kind}: ${each.what}`);
-        let isFound = false;
-        let [seed, tries] = [hint, 0];
+        const hours = faultRate === 'few' ? 1 : 0.3;
+        const shows = async (seed: number) => {
+          const { violations } = await simulate({ seed, hours, rules: 'shipped', faultRate }, isSought);
+          return violations.some(isSought);
+        };
+        const makeRight = make();
         try {
-          for (; !isFound && tries < MOST_TRIES; seed++) {
-            if (!canShow(seed)) continue;
-            tries++;
-            const run: Run = { seed, hours: faultRate === 'few' ? 1 : 0.3, rules: 'shipped', faultRate };
-            isFound = (await simulate(run, isSought)).violations.some(isSought);
-          }
+          await seedThatShows(what, hint, shows, canShow);
         } finally {
           makeRight();
         }
-        expect(isFound).toBe(true);
-        if (tries > 1) console.log(`${what}: found with seed ${seed - 1}; as the hint it would save time`);
       }, 300_000);
   });
 }
