@@ -58,12 +58,9 @@ it('the embedded server warns once without a logger, and not at the level silent
 const EPHEMERAL = { mode: MODE.ephemeral } as const;
 
 describe('the embedded server', () => {
-  it('starts within 50 ms, warns that it is for tests, and stops', async () => {
-    await (await EmbeddedZooKeeper.start({ logger: SILENT })).stop(); // The first start also loads modules.
+  it('starts, warns that it is for tests, and stops', async () => {
     const warn = vi.fn();
-    const began = performance.now();
     const server = await EmbeddedZooKeeper.start({ logger: { ...SILENT, warn } });
-    expect(performance.now() - began).toBeLessThan(50);
     expect(warn.mock.calls).toEqual([
       [{ connectString: server.connectString }, expect.stringContaining('for tests and demos only')],
     ]);
