@@ -225,11 +225,20 @@ describe('a repeated heartbeat', () => {
   });
 
   it.each<[string, (xid: number) => Buffer]>([
-    ['that is refused', refused],
-    ['that shows a version that did not rise', (xid) => committed(xid, [3])],
-    ['that is throttled', (xid) => reply(xid, { code: -127 })],
-    ["whose answer can't be read", (xid) => reply(xid, { body: Buffer.from([1, 2, 3]) })],
-  ])('%s is the last one until the main thread has sent one that is confirmed', (_, answer) => {
+    ['that is refused is the last one until the main thread has sent one that is confirmed', refused],
+    [
+      'that shows a version that did not rise is the last one until the main thread has sent one that is confirmed',
+      (xid) => committed(xid, [3]),
+    ],
+    [
+      'that is throttled is the last one until the main thread has sent one that is confirmed',
+      (xid) => reply(xid, { code: -127 }),
+    ],
+    [
+      "whose answer can't be read is the last one until the main thread has sent one that is confirmed",
+      (xid) => reply(xid, { body: Buffer.from([1, 2, 3]) }),
+    ],
+  ])('%s', (_, answer) => {
     const held = heldNode(node(1, HELD, { version: 3 }), [lease()]);
     const heartbeat = joined([held]);
     const { time, filter, extended, mainWrites, beat, give } = setUpServed([held]);
