@@ -1,7 +1,31 @@
 import { AuthenticationError } from '../errors.js';
 import type { SaslExchange } from '../session/sasl/sasl-mechanism.js';
-import type { KerberosClient, KerberosModule } from './kerberos-module.js';
 import type { TaskQueue } from './task-queue.js';
+
+/** As much of the npm package `kerberos` as Conclave uses. */
+export interface KerberosModule {
+  /**
+   * Makes the client's half of an exchange.
+   *
+   * @param service - the service's name and host, as `zookeeper@zk1.example.com`
+   */
+  initializeClient(service: string): Promise<KerberosClient>;
+}
+
+/** A client of the package `kerberos`. All tokens are in Base64. */
+export interface KerberosClient {
+  /** Whether client and server have proven themselves. */
+  readonly contextComplete: boolean;
+  /** Takes the server's token, at first `''`, and gives the client's. */
+  step(challenge: string): Promise<string>;
+  /** The message within the server's token. */
+  unwrap(challenge: string): Promise<string>;
+  /** A token with a message. Before version 7 of the package, the options must be given. */
+  wrap(challenge: string, options: object): Promise<string>;
+}
+
+/** What {@link SaslExchange.step} gets. */
+type Token = Buffer | null | undefined;
 
 const NO_TOKEN = Buffer.alloc(0);
 
@@ -23,9 +47,7 @@ export interface GssapiParts {
 export class GssapiExchange implements SaslExchange {
   readonly advice: string;
   readonly #parts: GssapiParts;
-  #state:
-    | { readonly name: 'new' | 'chosen' | 'over' }
-    | { readonly name: 'asked' | 'trusted'; readonly client: KerberosClient } = { name: 'new' };
+  readonly #steps = this.#exchange();
 
   constructor(parts: GssapiParts) {
     this.#parts = parts;
@@ -37,32 +59,28 @@ export class GssapiExchange implements SaslExchange {
   /**
    * @throws AuthenticationError if the server proves nothing, or demands a security layer; Error if Kerberos gives no ticket for the server
    */
-  async step(token: Buffer | null | undefined): Promise<Buffer | undefined> {
-    const state = this.#state;
-    this.#state = { name: 'over' };
-    switch (state.name) {
-      case 'new': {
-        const { client, ticket } = await this.#parts.turns.run(() => this.#begin());
-        this.#state = { name: 'asked', client };
-        return ticket;
-      }
-      case 'asked':
-        await this.#checkProof(state.client, token);
-        this.#state = { name: 'trusted', client: state.client };
-        return NO_TOKEN;
-      case 'trusted': {
-        const choice = await this.#choose(state.client, token);
-        this.#state = { name: 'chosen' };
-        return choice;
-      }
-      case 'chosen':
-        // A server that has refused the choice and sets allowSaslFailedClients answers the same. But it has taken the ticket by then, and each
-        // server takes this choice if it has offered it.
-        if (token) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');
-        return undefined;
-      case 'over':
-        throw new AuthenticationError('the SASL exchange is over');
-    }
+  async step(token: Token): Promise<Buffer | undefined> {
+    const { done, value } = await this.#steps.next(token);
+    if (done) throw new AuthenticationError('the SASL exchange is over');
+    return value;
+  }
+
+  /** Yields the client's tokens, and gets the server's. */
+  async *#exchange(): AsyncGenerator<Buffer | undefined, void, Token> {
+    const { client, ticket } = await this.#parts.turns.run(() => this.#begin());
+    const proof = yield ticket;
+    if (!proof) throw new AuthenticationError(NO_PROOF);
+    await ofServer('proof', () => client.step(proof.toString('base64')));
+    if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);
+    const offered = yield NO_TOKEN;
+    if (!offered) throw new AuthenticationError(NO_OFFER);
+    const offer = await ofServer('offer', () => client.unwrap(offered.toString('base64')));
+    const choice = answerToOffer(decode(offer));
+    const end = yield decode(await client.wrap(choice.toString('base64'), {}));
+    // A server that has refused the choice and sets allowSaslFailedClients answers the same. But it has taken the ticket by then, and each
+    // server takes this choice if it has offered it.
+    if (end) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');
+    yield undefined;
   }
 
   async #begin(): Promise<{ readonly client: KerberosClient; readonly ticket: Buffer }> {
@@ -75,19 +93,6 @@ export class GssapiExchange implements SaslExchange {
         cause: error,
       });
     }
-  }
-
-  async #checkProof(client: KerberosClient, token: Buffer | null | undefined): Promise<void> {
-    if (!token) throw new AuthenticationError(NO_PROOF);
-    await ofServer('proof', () => client.step(token.toString('base64')));
-    if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);
-  }
-
-  async #choose(client: KerberosClient, token: Buffer | null | undefined): Promise<Buffer> {
-    if (!token) throw new AuthenticationError(NO_OFFER);
-    const offer = await ofServer('offer', () => client.unwrap(token.toString('base64')));
-    const answer = answerToOffer(decode(offer));
-    return decode(await client.wrap(answer.toString('base64'), {}));
   }
 }
 

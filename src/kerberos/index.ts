@@ -1,2 +1,2 @@
+export type { KerberosClient, KerberosModule } from './gssapi-exchange.js';
 export { type KerberosOptions, kerberos } from './kerberos.js';
-export type { KerberosClient, KerberosModule } from './kerberos-module.js';

@@ -2,8 +2,7 @@ import { isIP } from 'node:net';
 import { InvalidOptionError } from '../errors.js';
 import { type ChecksOf, checkFunction, readOptions } from '../platform/checks.js';
 import type { SaslMechanism } from '../session/sasl/sasl-mechanism.js';
-import { GssapiExchange } from './gssapi-exchange.js';
-import { checkModule, type KerberosModule } from './kerberos-module.js';
+import { GssapiExchange, type KerberosModule } from './gssapi-exchange.js';
 import { TaskQueue } from './task-queue.js';
 
 /** Which principal each server has. */
@@ -21,8 +20,8 @@ const CHECKS = {
   hostOf: checkFunction<NonNullable<KerberosOptions['hostOf']>>,
   service: checkService,
 } satisfies ChecksOf<KerberosOptions>;
-const SERVICE = /^[^\s/@]+$/;
-const HOST = /^[^\s/@]+$/;
+/** A service, or a host, in a principal. */
+const PART_OF_PRINCIPAL = /^[^\s/@]+$/;
 
 /** One for all mechanisms, because the threads that Kerberos blocks are those of the process. */
 const turnsOfProcess = new TaskQueue();
@@ -56,8 +55,18 @@ export function kerberos(module: KerberosModule, options: KerberosOptions = {}):
   };
 }
 
+function checkModule(value: unknown): KerberosModule {
+  if (typeof (value as Partial<KerberosModule> | null | undefined)?.initializeClient === 'function')
+    return value as KerberosModule;
+  throw new InvalidOptionError(
+    'module',
+    value,
+    "the npm package kerberos 1.1 or later: give all of it, as import * as krb5 from 'kerberos' does",
+  );
+}
+
 function checkService(name: string, value: unknown = 'zookeeper'): string {
-  if (typeof value === 'string' && SERVICE.test(value)) return value;
+  if (typeof value === 'string' && PART_OF_PRINCIPAL.test(value)) return value;
   throw new InvalidOptionError(name, value, "a name such as 'zookeeper', without blanks, / and @");
 }
 
@@ -69,6 +78,6 @@ function nameOf(host: string): string {
 }
 
 function checkHost(value: unknown): string {
-  if (typeof value === 'string' && HOST.test(value) && isIP(value) === 0) return value;
+  if (typeof value === 'string' && PART_OF_PRINCIPAL.test(value) && isIP(value) === 0) return value;
   throw new InvalidOptionError('hostOf()', value, 'the name of a host, as in the principal of the server');
 }

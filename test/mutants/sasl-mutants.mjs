@@ -92,8 +92,8 @@ export const SASL_MUTANTS = [
     edits: [
       {
         file: GSSAPI,
-        from: "      case 'asked':\n",
-        to: "      case 'asked':\n        if (!token) return undefined;\n",
+        from: 'if (!proof) throw new AuthenticationError(NO_PROOF);',
+        to: 'if (!proof) return yield undefined;',
       },
     ],
     file: KERBEROS,
@@ -107,8 +107,8 @@ export const SASL_MUTANTS = [
     edits: [
       {
         file: GSSAPI,
-        from: "      case 'trusted': {\n",
-        to: "      case 'trusted': {\n        if (!token) return undefined;\n",
+        from: 'if (!offered) throw new AuthenticationError(NO_OFFER);',
+        to: 'if (!offered) return yield undefined;',
       },
     ],
     file: KERBEROS,
@@ -131,7 +131,7 @@ export const SASL_MUTANTS = [
     edits: [
       {
         file: GSSAPI,
-        from: "        if (token) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');\n",
+        from: "    if (end) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');\n",
         to: '',
       },
     ],
