@@ -65,24 +65,19 @@ const ASYNC_OPTIONS = [
   'useExisting',
 ] as const;
 
-/** Starts the supervisor with the application, and stops it with the application. Nest calls it because it is a provider. */
-class SupervisorLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
-  readonly #supervisor: ElectionSupervisor;
-  readonly #stopWithinMs: number;
+/** The token of {@link lifecycleOf}'s hooks. */
+const LIFECYCLE = Symbol('SupervisorLifecycle');
 
-  constructor(supervisor: ElectionSupervisor, stopWithinMs: number) {
-    this.#supervisor = supervisor;
-    this.#stopWithinMs = stopWithinMs;
-  }
-
-  onApplicationBootstrap(): void {
+/** Starts the supervisor with the application, and stops it with the application: Nest calls these hooks of a provider's value. */
+function lifecycleOf(
+  supervisor: ElectionSupervisor,
+  timeoutMs: number,
+): OnApplicationBootstrap & OnModuleDestroy {
+  return {
     // Not awaited: without a ZooKeeper the application still answers its probes.
-    if (isReal(this.#supervisor)) void this.#supervisor.start();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    if (isReal(this.#supervisor)) await this.#supervisor.stop({ timeoutMs: this.#stopWithinMs });
-  }
+    onApplicationBootstrap: () => void supervisor.start(),
+    onModuleDestroy: () => supervisor.stop({ timeoutMs }),
+  };
 }
 
 /**
@@ -133,12 +128,12 @@ function sourceOf<T>({ inject = [], useFactory, useClass, useExisting }: Conclav
   const given = [useFactory, useClass, useExisting].filter((each) => each !== undefined);
   if (given.length !== 1)
     throw new InvalidOptionError('the number of useFactory, useClass and useExisting', given.length, '1');
-  if (useFactory !== undefined) return { providers: [], inject, useFactory };
   const token = (useExisting ?? useClass) as InjectionToken<ConclaveOptionsFactory<T>>;
+  const create: typeof useFactory = (factory: ConclaveOptionsFactory<T>) => factory.createConclaveOptions();
   return {
     providers: useClass === undefined ? [] : [useClass],
-    inject: [token],
-    useFactory: (factory: ConclaveOptionsFactory<T>) => factory.createConclaveOptions(),
+    inject: useFactory === undefined ? [token] : inject,
+    useFactory: useFactory ?? create,
   };
 }
 
@@ -168,10 +163,7 @@ function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
         provide: token,
         inject,
         useFactory: async (...given: never[]) => {
-          const make: (
-            ...of: never[]
-          ) => ElectionSupervisorOptions<T> | Promise<ElectionSupervisorOptions<T>> = useFactory;
-          const election = await make(...given);
+          const election = await useFactory(...given);
           return new ElectionSupervisor<T>({ ...election, logger: election.logger ?? logger });
         },
       },
@@ -182,9 +174,10 @@ function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
           isReal(supervisor) ? new LeaderJobs(supervisor, { logger }) : NO_JOBS,
       },
       {
-        provide: SupervisorLifecycle,
+        provide: LIFECYCLE,
         inject: [token],
-        useFactory: (supervisor: ElectionSupervisor) => new SupervisorLifecycle(supervisor, stopWithinMs),
+        useFactory: (supervisor: ElectionSupervisor) =>
+          isReal(supervisor) ? lifecycleOf(supervisor, stopWithinMs) : {},
       },
     ],
     exports: [token, jobs],

@@ -56,7 +56,7 @@ export function LeaderJob(options?: LeaderJobOptions): LeaderJobDecorator {
   checkId('name', name);
   const token = jobsToken(election);
   return replacedMethod('@LeaderJob()', (target, key, method) => {
-    const job = injectedValue(
+    const jobOf = injectedValue(
       '@LeaderJob()',
       target,
       token,
@@ -67,7 +67,7 @@ export function LeaderJob(options?: LeaderJobOptions): LeaderJobDecorator {
       },
     );
     return async function (...args) {
-      return await job.of(this).apply(this, args);
+      return await jobOf(this).apply(this, args);
     };
   });
 }

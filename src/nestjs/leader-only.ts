@@ -50,9 +50,14 @@ export function LeaderOnly(options?: LeaderOnlyOptions): LeaderOnlyDecorator {
   };
   const token = supervisorToken(election);
   return replacedMethod('@LeaderOnly()', (target, _key, method) => {
-    const supervisor = injectedValue('@LeaderOnly()', target, token, (_, given: ElectionSupervisor) => given);
+    const supervisorOf = injectedValue(
+      '@LeaderOnly()',
+      target,
+      token,
+      (_, given: ElectionSupervisor) => given,
+    );
     return async function (...args) {
-      const { term } = supervisor.of(this);
+      const { term } = supervisorOf(this);
       if (!term?.isHeld()) return notCalled();
       let hasBegun = false;
       const work = () => {

@@ -22,23 +22,18 @@ export function replacedMethod(
   };
 }
 
-/** A value that Nest injects into each instance of a class. */
-export interface InjectedValue<T> {
-  /** @throws InvalidStateError if Nest has injected nothing into it */
-  of(instance: object): T;
-}
-
 /**
  * Has Nest inject what the token stands for into each instance of a class that it creates.
  *
  * @param arrived - called with each instance and what is injected. It returns the value of the instance
+ * @returns the value of an instance. It throws InvalidStateError if Nest has injected nothing into the instance
  */
 export function injectedValue<Given, T>(
   decorator: string,
   target: object,
   token: InjectionToken,
   arrived: (instance: object, given: Given) => T | undefined,
-): InjectedValue<T> {
+): (instance: object) => T {
   const property = Symbol(decorator);
   // Nest assigns the property. What the instance gets instead can't be enumerated, so that loggers don't show it.
   Object.defineProperty(target, property, {
@@ -47,16 +42,14 @@ export function injectedValue<Given, T>(
     },
   });
   Inject(token)(target, property);
-  return {
-    of: (instance) => {
-      const value = (instance as { [property]?: T } | undefined)?.[property];
-      if (value !== undefined) return value;
-      throw new InvalidStateError(
-        `${decorator} has nothing to work with in this ${instance?.constructor.name ?? 'call without an instance'}: ` +
-          'Nest must have created the instance, as a provider or a controller that is a class, ' +
-          'and no subclass may override the method',
-      );
-    },
+  return (instance) => {
+    const value = (instance as { [property]?: T } | undefined)?.[property];
+    if (value !== undefined) return value;
+    throw new InvalidStateError(
+      `${decorator} has nothing to work with in this ${instance?.constructor.name ?? 'call without an instance'}: ` +
+        'Nest must have created the instance, as a provider or a controller that is a class, ' +
+        'and no subclass may override the method',
+    );
   };
 }
 
