@@ -2,7 +2,6 @@ import { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js
 import { LeaderElector } from '../election/leader-elector.js';
 import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
-import { checkPath } from '../platform/checks.js';
 import type { Clock } from '../platform/time/clock.js';
 import { fakedTimeOfDay } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
@@ -21,15 +20,9 @@ export function checkLeadership(leadership: unknown): void {
   throw new InvalidOptionError('leadership', leadership, 'an ElectionSupervisor or a LeaderElector');
 }
 
-/** The path of the run log. @throws InvalidOptionError */
-export function logPathOf(leadership: Leadership, path: string | undefined): string {
-  return checkPath('path', path === undefined ? `${leadership.path}/cron` : path);
-}
-
 /** Calls `listener` at the beginning of each term. */
 export function onElected(leadership: Leadership, listener: () => void): void {
-  const events: ElectionEvents = leadership;
-  events.on('elected', listener);
+  (leadership as ElectionEvents).on('elected', listener);
 }
 
 export function clockOf(leadership: Leadership): Clock {

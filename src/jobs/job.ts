@@ -3,13 +3,13 @@ import { InvalidOptionError } from '../errors.js';
 import { withTerm } from '../lease/current-term.js';
 import { isEndOf } from '../lease/work-while-held.js';
 import { type Deferred, deferred } from '../platform/async/promises.js';
-import { runOutside } from '../platform/async/work-context.js';
+import { runOutside, runWithin } from '../platform/async/work-context.js';
 import { type Logger, withFields } from '../platform/logging/logger.js';
 import { sleep } from '../platform/time/clock.js';
 import { dateAt } from '../platform/time/timers.js';
 import { clockOf, type Leadership, sessionOf, takeoverMsOf, timeOfDayOf } from './elector-or-supervisor.js';
 import { type ResolvedJobOptions, timeIn } from './job-options.js';
-import { callJob, type JobRun, RunContext, type RunOutcome, runsAround } from './job-run.js';
+import { type JobRun, limitedSignal, RunContext, type RunOutcome, runsAround } from './job-run.js';
 import { isCutOff, type LastRun, MOST_ATTEMPTS } from './last-run.js';
 import type { Leader, RunLog } from './run-log.js';
 import {
@@ -340,14 +340,28 @@ export class Job<T> {
         'aborting the signal of a job: its run takes longer than maxRunMs',
       );
     };
-    const contexts = [running.context, ...within] as const;
-    const outcome = await callJob(this.#work, { at, term, contexts }, { clock, maxRunMs, onOver });
+    const limit =
+      maxRunMs < Number.POSITIVE_INFINITY ? limitedSignal(term, clock, maxRunMs, onOver) : undefined;
+    const signal = limit?.signal ?? term.signal;
+    const work = this.#work;
+    const run = { scheduledFor: dateAt(at), term, token: term.token, signal };
+    const call = [running.context, ...within].reduce<() => T | PromiseLike<T>>(
+      (inner, context) => () => runWithin(context, inner),
+      () => work(run),
+    );
+    let outcome: RunOutcome<T>;
+    try {
+      outcome = { value: await call() };
+    } catch (error) {
+      outcome = { error };
+    }
+    limit?.end();
+    running.context.finish();
     this.#running = undefined;
     const isCutOff = 'error' in outcome && isEndOf(term.signal, outcome.error);
     const lateMs = Math.max(0, since.getTime() - at);
-    this.#tell(isCutOff ? 'cut off' : 'error' in outcome ? 'failed' : 'succeeded', {
-      ...{ lateMs, tookMs: clock.now() - running.beganAt },
-    });
+    const tookMs = clock.now() - running.beganAt;
+    this.#tell(isCutOff ? 'cut off' : 'error' in outcome ? 'failed' : 'succeeded', { lateMs, tookMs });
     return outcome;
   }
 

@@ -1,9 +1,9 @@
 import type { ElectionSupervisor } from '../cluster/supervisor/election-supervisor.js';
 import type { LeaderElector } from '../election/leader-elector.js';
 import { InvalidOptionError } from '../errors.js';
-import { checkId, checkOptions } from '../platform/checks.js';
+import { checkId, checkOptions, checkPath } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
-import { checkLeadership, claimRecord, logPathOf, onElected } from './elector-or-supervisor.js';
+import { checkLeadership, claimRecord, onElected } from './elector-or-supervisor.js';
 import { Job, type JobContext, type JobReport } from './job.js';
 import { type JobOptions, resolveJobOptions } from './job-options.js';
 import type { JobRun } from './job-run.js';
@@ -58,7 +58,7 @@ export class LeaderJobs {
   readonly #context: JobContext;
   readonly #path: string;
   readonly #jobs = new Map<string, Job<unknown>>();
-  #taps: readonly ((report: JobReport) => void)[] = [];
+  readonly #taps = new Set<(report: JobReport) => void>();
 
   /**
    * @param leadership - its leader runs the jobs. You start and stop it
@@ -69,7 +69,7 @@ export class LeaderJobs {
     const given = checkOptions<LeaderJobsOptions>('jobs', options, ['path', 'logger']);
     const { path: election, id } = leadership;
     const logger = withFields(resolveLogger(given.logger), { election, id });
-    this.#path = logPathOf(leadership, given.path);
+    this.#path = checkPath('path', given.path === undefined ? `${election}/cron` : given.path);
     const tell = (report: JobReport) => {
       for (const tap of this.#taps) tap(report);
     };
@@ -115,9 +115,7 @@ export class LeaderJobs {
 
   /** @internal Calls `tap`, which must not throw, with what becomes of each firing. The returned function ends that. */
   tap(tap: (report: JobReport) => void): () => void {
-    this.#taps = [...this.#taps, tap];
-    return () => {
-      this.#taps = this.#taps.filter((each) => each !== tap);
-    };
+    this.#taps.add(tap);
+    return () => void this.#taps.delete(tap);
   }
 }
