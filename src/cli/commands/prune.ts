@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
 import { sleep } from '../../platform/time/clock.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { checked, checkRoot, duration } from '../options/argument-parsers.js';
 import { type ConnectionOptions, withConnection, withSession } from '../options/connection-options.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
-import { print, printError } from '../process/output.js';
+import { counted, print, printError } from '../process/output.js';
 import { prunableElections } from '../prune/prunable-elections.js';
 import { prunableLocks } from '../prune/prunable-locks.js';
-import { refuseBelowElection, refuseBelowGroup } from '../prune/refuse-inside-groups-and-elections.js';
-import { type PruneSearch, type PruneTarget, remove } from '../prune/remove-nodes.js';
+import { refuseBelow } from '../prune/refuse-inside-groups-and-elections.js';
+import { remove } from '../prune/remove-nodes.js';
 
 interface PruneOptions extends ConnectionOptions {
   readonly locks?: boolean;
@@ -79,10 +80,9 @@ export function addPrune(program: Command, setExitCode: (code: number) => void):
       const exitCode = await withSession(options, async (session) => {
         const target = session.absolute(path);
         if (options.locks === true && target === '/') throw new UserError(EXIT.usage, NO_WHOLE_SERVER);
-        await withSession(withoutChroot(options), async (whole) => {
-          await refuseBelowGroup(whole, target);
-          if (options.locks === true) await refuseBelowElection(whole, target);
-        });
+        await withSession(withoutChroot(options), (whole) =>
+          refuseBelow(whole, target, options.locks === true ? ['group', 'election'] : ['group']),
+        );
         return await prune(session, path, options);
       });
       setExitCode(exitCode);
@@ -100,40 +100,36 @@ function withoutChroot(options: PruneOptions): PruneOptions {
 
 async function prune(session: Session, path: string, options: PruneOptions): Promise<number> {
   const noun = options.locks === true ? 'lock' : 'election';
-  const countOf = (number: number) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-  const search =
+  const { found, unreadable } =
     options.locks === true
       ? await prunableLocks(session, path)
       : await prunableElections(session, path, options.olderThan);
   const readAt = session.clock.now(); // Not before: a lease that was renewed meanwhile is waited out, too.
-  printKept(search, path);
-  const exitCode = search.kept.some((each) => each.path === path) ? EXIT.notInTime : EXIT.ok;
-  const { removable, kept } = search;
+  const removable = found.filter((each) => each.kind === 'removable');
+  const kept = found.filter((each) => each.kind === 'kept');
+  for (const each of unreadable) printError(`${each} can't be read: no permission`);
+  // Those in use are no news, but for the one that the user has named.
+  for (const each of kept)
+    if (each.why !== 'in-use' || each.path === path) printError(`${each.path} is kept: ${each.reason}`);
+  const exitCode = kept.some((each) => each.path === path) ? EXIT.notInTime : EXIT.ok;
   if (removable.length === 0) {
     const inUse = kept.filter(({ why }) => why === 'in-use').length;
-    printError(`there is nothing to remove; ${countOf(inUse)} in use`);
+    printError(`there is nothing to remove; ${counted(inUse, noun)} in use`);
     return exitCode;
   }
   if (options.yes !== true) {
     for (const each of removable) print(`${each.path}  ${each.description}`);
-    printError(`${countOf(removable.length)} would be removed: give --yes`);
+    printError(`${counted(removable.length, noun)} would be removed: give --yes`);
     return exitCode;
   }
-  const waitMs = removable.reduce((longest, each) => Math.max(longest, each.waitMs), 0);
+  const waitMs = Math.max(...removable.map((each) => each.waitMs));
   await sleep(session.clock, Math.max(0, readAt + waitMs - session.clock.now()), session.ended);
   return Math.max(exitCode, await removeAll(session, removable, path));
 }
 
-/** Those in use are no news, but for the one that the user has named. */
-function printKept({ kept, unreadable }: PruneSearch, path: string): void {
-  for (const each of unreadable) printError(`${each} can't be read: no permission`);
-  for (const each of kept)
-    if (each.why !== 'in-use' || each.path === path) printError(`${each.path} is kept: ${each.reason}`);
-}
-
 async function removeAll(
   session: Session,
-  removable: readonly PruneTarget[],
+  removable: readonly { readonly path: string; readonly parts: readonly TransactionPart[] }[],
   named: string,
 ): Promise<number> {
   let exitCode: number = EXIT.ok;

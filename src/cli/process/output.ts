@@ -12,12 +12,12 @@ export function candidateJson({ id, node, position, priority, data, prepared }: 
   return { ...place, base64: Buffer.from(data).toString('base64') };
 }
 
+/** What is shown of a candidate. */
+export type ShownCandidate = Pick<Candidate, 'id' | 'priority'> &
+  Partial<Pick<Candidate, 'data' | 'prepared'>>;
+
 /** A candidate as a line of text: its id, its priority if it has one, and the data that it advertises. */
-export function candidateLine({
-  id,
-  priority,
-  data,
-}: Pick<Candidate, 'id' | 'priority'> & { readonly data?: Candidate['data'] }): string {
+export function candidateLine({ id, priority, data }: ShownCandidate): string {
   const words = [printable(id)];
   if (priority > 0) words.push(`priority ${priority}`);
   if (data !== undefined && data.length > 0)
@@ -44,13 +44,25 @@ const UNITS = [
 
 /** A duration in milliseconds as a text for people, in its two largest units: `3d 4h`, `2m 5s`, `12s`, `820ms`. Rounded down. */
 export function durationText(ms: number): string {
-  const index = UNITS.findIndex(([, size]) => ms >= size);
-  const [first, second] = index < 0 ? [] : UNITS.slice(index, index + 2);
-  if (first === undefined) return `${Math.floor(ms)}ms`;
-  const [name, size] = first;
-  const whole = `${Math.floor(ms / size)}${name}`;
-  const rest = second === undefined ? 0 : Math.floor((ms % size) / second[1]);
-  return rest === 0 || second === undefined ? whole : `${whole} ${rest}${second[0]}`;
+  const largest = UNITS.findIndex(([, size]) => ms >= size);
+  if (largest < 0) return `${Math.floor(ms)}ms`;
+  let rest = ms;
+  const words = UNITS.slice(largest, largest + 2).map(([name, size]) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return count === 0 ? [] : [`${count}${name}`];
+  });
+  return words.flat().join(' ');
+}
+
+/** The time from `atMs` to `nowMs`, in words. It is never negative, though the servers' clock may be ahead of this machine's. */
+export function ageText(atMs: number, nowMs: number): string {
+  return durationText(Math.max(0, nowMs - atMs));
+}
+
+/** A number of things: `1 candidate`, `2 candidates`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /**

@@ -2,14 +2,16 @@ import { parseRecord } from '../../election/record/election-record.js';
 import { parseLastRun } from '../../jobs/last-run.js';
 import { takeoverDelayMs } from '../../lease/failure-detector.js';
 import { kindOf, type NodeKind } from '../../overview/model/node-kind.js';
-import { byPath, childPath } from '../../platform/zookeeper-paths.js';
+import { childPath } from '../../platform/zookeeper-paths.js';
 import type { NodeData, TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
-import { durationText } from '../process/output.js';
-import type { Kept, KeptPath, PruneSearch, PruneTarget } from './remove-nodes.js';
+import { ageText } from '../process/output.js';
 import {
   childrenOf,
+  kept,
   type NodeVisit,
+  type PruneDecision,
+  type PruneSearch,
   type ReadFamily,
   readNode,
   type VisitedNode,
@@ -22,86 +24,43 @@ import {
  * @param olderThanMs - elections that were changed later are kept, in milliseconds
  * @throws as {@link walk} does
  */
-export async function prunableElections(
-  session: Session,
-  root: string,
-  olderThanMs: number,
-): Promise<PruneSearch> {
-  const foreign: KeptPath[] = [];
-  const { found, unreadable } = await walk(session, root, async (family) => {
-    const { path } = family.node;
-    if (path === root || !isForeign(family)) return await visit(session, family);
-    foreign.push({ path, ...FOREIGN });
-    return { found: undefined, further: [] };
-  });
+export function prunableElections(session: Session, root: string, olderThanMs: number): Promise<PruneSearch> {
   const nowMs = session.clock.date().getTime();
-  const removable: PruneTarget[] = [];
-  const kept = foreign.sort(byPath);
-  for (const nodes of found) {
-    const { path } = nodes.election;
-    const decision = pruneDecisionOf(nodes, { nowMs, olderThanMs, isNamed: path === root });
-    if (decision.kind === 'kept') {
-      kept.push({ path, ...decision });
-      continue;
-    }
-    const { term, changedAtMs, waitMs, parts, isFolder } = decision;
-    const description = `term ${term}  changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago${isFolder ? '  stays, as a folder' : ''}`;
-    removable.push({ path, description, waitMs, parts });
-  }
-  return { removable, kept, unreadable };
+  return walk(session, root, (family) =>
+    visit(session, family, { nowMs, olderThanMs, isNamed: family.node.path === root }),
+  );
 }
 
-const FOREIGN: Kept = {
-  kind: 'kept',
-  why: 'other',
-  reason: 'it has data that Conclave has not written. Name a path below it to remove elections there',
-};
+const FOREIGN = kept(
+  'it has data that Conclave has not written. Name a path below it to remove elections there',
+);
 
 /** Data that this release can't read may be a newer release's, whose nodes look like elections. */
 function isForeign({ node, children }: ReadFamily): boolean {
   return node.data.length > 0 && children.length > 0 && lastingKindOf(node, children) === 'other';
 }
 
-async function visit(session: Session, family: ReadFamily): Promise<NodeVisit<ElectionNodes>> {
+async function visit(session: Session, family: ReadFamily, limits: PruneLimits): Promise<NodeVisit> {
   const { node, children } = family;
+  if (limits.isNamed !== true && isForeign(family)) return { decision: FOREIGN, further: [] };
   const kind = lastingKindOf(node, children);
-  if (kind === 'group') return { found: undefined, further: [] };
-  if (kind !== 'election')
-    return { found: undefined, further: children.filter((name) => kindOfChild(name) !== 'candidate') };
+  if (kind === 'group') return { further: [] };
+  if (kind !== 'election') return { further: children.filter((name) => kindOfChild(name) !== 'candidate') };
   return {
-    found: await readParts(session, family),
+    decision: pruneDecisionOf(await readParts(session, family), limits),
     further: children.filter((name) => kindOfChild(name) === 'other'),
   };
 }
 
 async function readParts(session: Session, { node, children }: ReadFamily): Promise<ElectionNodes> {
-  const readAll = async (parent: string, names: readonly string[]) => {
-    const nodes = await Promise.all(names.map((name) => readNode(session, childPath(parent, name))));
-    return nodes.filter((each) => each !== undefined);
-  };
-  const runLog = children.filter((name) => kindOfChild(name) === 'run-log');
-  const [parent] = await readAll(node.path, runLog);
+  const parent = children.includes(RUN_LOG)
+    ? await readNode(session, childPath(node.path, RUN_LOG))
+    : undefined;
   if (parent === undefined) return { election: node, children, runLog: undefined };
   const names = (await childrenOf(session, parent)) ?? [];
-  return { election: node, children, runLog: { parent, tasks: await readAll(parent.path, names) } };
+  const tasks = await Promise.all(names.map((name) => readNode(session, childPath(parent.path, name))));
+  return { election: node, children, runLog: { parent, tasks: tasks.filter((task) => task !== undefined) } };
 }
-
-/** What prune does with an election. */
-export type PruneDecision =
-  | {
-      readonly kind: 'removable';
-      /** Its last term. */
-      readonly term: number;
-      /** The time of its last change by the servers' clock, in milliseconds since 1970. */
-      readonly changedAtMs: number;
-      /** How long to wait after it was read, in milliseconds: until then a leader that ended uncleanly may act on its lease. */
-      readonly waitMs: number;
-      /** Whether the node stays, without its record. */
-      readonly isFolder: boolean;
-      /** Delete all of it, or, if anything has changed since it was read, nothing. */
-      readonly parts: readonly TransactionPart[];
-    }
-  | Kept;
 
 export interface PruneLimits {
   /** This machine's time, in milliseconds since 1970. */
@@ -127,7 +86,7 @@ export function pruneDecisionOf(
 ): PruneDecision {
   const { election, children, runLog } = nodes;
   const candidates = children.filter((name) => kindOfChild(name) === 'candidate').length;
-  if (candidates > 0) return { kind: 'kept', why: 'in-use', reason: 'it has candidates' };
+  if (candidates > 0) return kept('it has candidates', 'in-use');
   const strangers = children.filter((name) => kindOfChild(name) === 'other');
   const isFolder = strangers.length > 0;
   if (isFolder && isNamed !== true)
@@ -141,24 +100,19 @@ export function pruneDecisionOf(
   const ranAtMs = Math.max(0, ...tasks.map(({ stat }) => stat.modifiedAtMs));
   if (nowMs - ranAtMs < RUNS_KEPT_MS) return kept('a job ran less than an hour ago');
   const changedAtMs = Math.max(election.stat.modifiedAtMs, ranAtMs);
-  if (nowMs - changedAtMs < olderThanMs)
-    return kept(`it was changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago`);
+  const changed = `changed ${ageText(changedAtMs, nowMs)} ago`;
+  if (nowMs - changedAtMs < olderThanMs) return kept(`it was ${changed}`);
   return {
     kind: 'removable',
-    term: record.term,
-    changedAtMs,
+    description: `term ${record.term}  ${changed}${isFolder ? '  stays, as a folder' : ''}`,
+    // Until then a leader that ended uncleanly may act on its lease.
     waitMs: record.state === 'held' ? takeoverDelayMs(record.leaseMs) : 0,
-    isFolder,
     parts: deletionsOf(nodes, isFolder),
   };
 }
 
 function isRunLog({ parent, tasks }: NonNullable<ElectionNodes['runLog']>): boolean {
   return parent.data.length === 0 && tasks.every(({ data }) => parseLastRun(data) !== undefined);
-}
-
-function kept(reason: string): Kept {
-  return { kind: 'kept', why: 'other', reason };
 }
 
 /** Deletes children first. The servers refuse to delete a node that got children or was written later. */

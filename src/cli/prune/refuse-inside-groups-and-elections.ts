@@ -4,33 +4,30 @@ import { EXIT, UserError } from '../process/exit-codes.js';
 import { lastingKindOf } from './prunable-elections.js';
 import { type ReadFamily, readFamily } from './walk-tree.js';
 
-/**
- * The record of a shard looks like that of an election, so only the nodes above it tell the two apart. A record that was deleted and made
- * again would have versions again that were fences before.
- * @param session - has no chroot, which would hide a group above
- * @param path - as the servers know it
- * @throws UserError if the path is below a group of shards, or may be, since this client may not read a node above it
- */
-export async function refuseBelowGroup(session: Session, path: string): Promise<void> {
-  for (const above of nodesAbove(path)) {
-    const family = await readAbove(session, above);
-    if (family === undefined || lastingKindOf(family.node, family.children) !== 'group') continue;
-    const why = `${above}, a group of shards: prune removes nothing that belongs to a group`;
-    throw new UserError(EXIT.usage, `${path} is below ${why}`);
-  }
-}
+const NOTHING_OF_GROUPS = 'prune removes nothing that belongs to a group';
+const REASONS = {
+  group: `a group of shards: ${NOTHING_OF_GROUPS}`,
+  election: 'an election: prune removes nothing of an election',
+};
 
 /**
- * A node that an election keeps below it may have no data, as the path of a lock.
- * @param session - as for {@link refuseBelowGroup}
- * @throws UserError if the path is below an election, or may be, since this client may not read a node above it
+ * The record of a shard looks like that of an election, so only the nodes above it tell the two apart. A record that was deleted and made
+ * again would have versions again that were fences before. A node that an election keeps below it may have no data, as the path of a lock.
+ * @param session - has no chroot, which would hide a group above
+ * @param path - as the servers know it
+ * @throws UserError if the path is below a node of one of these kinds, or may be, since this client may not read a node above it
  */
-export async function refuseBelowElection(session: Session, path: string): Promise<void> {
+export async function refuseBelow(
+  session: Session,
+  path: string,
+  kinds: readonly (keyof typeof REASONS)[],
+): Promise<void> {
   for (const above of nodesAbove(path)) {
     const family = await readAbove(session, above);
-    if (family === undefined || lastingKindOf(family.node, family.children) !== 'election') continue;
-    const why = `${above}, an election: prune removes nothing of an election`;
-    throw new UserError(EXIT.usage, `${path} is below ${why}`);
+    const kind = family && lastingKindOf(family.node, family.children);
+    const refused = kinds.find((each) => each === kind);
+    if (refused !== undefined)
+      throw new UserError(EXIT.usage, `${path} is below ${above}, ${REASONS[refused]}`);
   }
 }
 
@@ -46,7 +43,7 @@ async function readAbove(session: Session, path: string): Promise<ReadFamily | u
     return await readFamily(session, path);
   } catch (error) {
     if (!isNoAuth(error)) throw error;
-    const why = 'it may be a group of shards, and prune removes nothing that belongs to a group';
+    const why = `it may be a group of shards, and ${NOTHING_OF_GROUPS}`;
     throw new UserError(EXIT.refused, `${path} can't be read: ${why}`, { cause: error });
   }
 }

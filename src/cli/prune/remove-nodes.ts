@@ -4,38 +4,6 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 
-/** An election, or the path of a lock, that may be removed. */
-export interface PruneTarget {
-  readonly path: string;
-  /** What a person has to know of it, besides its path. */
-  readonly description: string;
-  /** How long to wait after it was read, in milliseconds. */
-  readonly waitMs: number;
-  /** Delete all of it, or, if it was written since it was read, nothing. */
-  readonly parts: readonly TransactionPart[];
-}
-
-/** The decision to remove nothing. The reason is for people. */
-export interface Kept {
-  readonly kind: 'kept';
-  /** `in-use`: it has candidates or contenders. */
-  readonly why: 'in-use' | 'other';
-  readonly reason: string;
-}
-
-/** An election, or the path of a lock, that stays. */
-export interface KeptPath extends Kept {
-  readonly path: string;
-}
-
-/** What a search has found. */
-export interface PruneSearch {
-  readonly removable: readonly PruneTarget[];
-  readonly kept: readonly KeptPath[];
-  /** The paths of nodes that the session may not read. */
-  readonly unreadable: readonly string[];
-}
-
 /** The outcome of a removal. The reasons are for people. */
 export type Removal =
   | { readonly kind: 'removed' }

@@ -1,7 +1,7 @@
 import { byPath, childPath } from '../../platform/zookeeper-paths.js';
 import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
-import type { NodeData } from '../../session/protocol/multi-and-stats.js';
+import type { NodeData, TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 
 const AT_ONCE = 64; // Nodes that are read at the same time.
@@ -17,17 +17,43 @@ export interface ReadFamily {
   readonly children: readonly string[];
 }
 
+/** What prune does with an election, or with the path of a lock. */
+export type PruneDecision =
+  | {
+      readonly kind: 'removable';
+      /** What a person has to know of it, besides its path. */
+      readonly description: string;
+      /** How long to wait after it was read, in milliseconds. */
+      readonly waitMs: number;
+      /** Delete all of it, or, if it was written since it was read, nothing. */
+      readonly parts: readonly TransactionPart[];
+    }
+  | {
+      readonly kind: 'kept';
+      /** `in-use`: it has candidates or contenders. */
+      readonly why: 'in-use' | 'other';
+      /** For people. */
+      readonly reason: string;
+    };
+
+/** The decision to remove nothing. */
+export function kept(reason: string, why: 'in-use' | 'other' = 'other'): PruneDecision {
+  return { kind: 'kept', why, reason };
+}
+
 /** What a visit of a node shows. */
-export interface NodeVisit<Found> {
-  readonly found: Found | undefined;
+export interface NodeVisit {
+  /** `undefined` if the node is none of those that are looked for. */
+  readonly decision?: PruneDecision | undefined;
   /** The children with which to go on. */
   readonly further: readonly string[];
 }
 
-interface Walk<Found> {
+/** What a search has found. */
+export interface PruneSearch {
   /** In the order of their paths. */
-  readonly found: readonly Found[];
-  /** The paths of nodes that this session may not read. */
+  readonly found: readonly (PruneDecision & { readonly path: string })[];
+  /** The paths of nodes that the session may not read. */
   readonly unreadable: readonly string[];
 }
 
@@ -35,19 +61,19 @@ interface Walk<Found> {
  * Visits the node at `root`, and each node to which a visit leads.
  * @throws the error that ended the session, or a server's refusal for another reason than permission
  */
-export async function walk<Found>(
+export async function walk(
   session: Session,
   root: string,
-  visit: (family: ReadFamily) => NodeVisit<Found> | Promise<NodeVisit<Found>>,
-): Promise<Walk<Found>> {
-  const found: { path: string; value: Found }[] = [];
+  visit: (family: ReadFamily) => NodeVisit | Promise<NodeVisit>,
+): Promise<PruneSearch> {
+  const found: (PruneDecision & { readonly path: string })[] = [];
   const unreadable: string[] = [];
   const visitAt = async (path: string): Promise<readonly string[]> => {
     try {
       const family = await readFamily(session, path);
       if (family === undefined) return [];
-      const { found: value, further } = await visit(family);
-      if (value !== undefined) found.push({ path, value });
+      const { decision, further } = await visit(family);
+      if (decision !== undefined) found.push({ path, ...decision });
       return further.filter((name) => !isOfServers(path, name)).map((name) => childPath(path, name));
     } catch (error) {
       if (!isNoAuth(error)) throw error;
@@ -60,8 +86,7 @@ export async function walk<Found>(
     const below = await Promise.all(paths.slice(0, AT_ONCE).map(visitAt));
     paths = [...paths.slice(AT_ONCE), ...below.flat()];
   }
-  const inOrder = found.sort(byPath);
-  return { found: inOrder.map(({ value }) => value), unreadable: unreadable.sort() };
+  return { found: found.sort(byPath), unreadable: unreadable.sort() };
 }
 
 /** `undefined` if there is no such node. @throws the error that ended the session, or a server's refusal */

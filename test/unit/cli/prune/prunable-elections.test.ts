@@ -45,10 +45,8 @@ describe('an election that is pruned', () => {
   it('is deleted at the version that was read', () => {
     expect(pruneDecisionOf(election(), ANY_AGE)).toEqual({
       kind: 'removable',
-      term: 12,
-      changedAtMs: NOW - 10 * HOUR_MS,
+      description: 'term 12  changed 10h ago',
       waitMs: 0,
-      isFolder: false,
       parts: [{ kind: 'delete', path: '/e', version: 7 }],
     });
   });
@@ -56,7 +54,7 @@ describe('an election that is pruned', () => {
   it('loses its record alone if it has other nodes below it and was named', () => {
     expect(pruneDecisionOf(election({ children: ['nested'] }), { ...ANY_AGE, isNamed: true })).toMatchObject({
       kind: 'removable',
-      isFolder: true,
+      description: 'term 12  changed 10h ago  stays, as a folder',
       parts: [{ kind: 'set', path: '/e', version: 7, data: noData }],
     });
   });
@@ -66,7 +64,7 @@ describe('an election that is pruned', () => {
     expect(pruneDecisionOf(held, ANY_AGE)).toMatchObject({
       kind: 'removable',
       waitMs: takeoverDelayMs(2000),
-      term: 3,
+      description: 'term 3  changed 10h ago',
     });
   });
 
@@ -78,9 +76,7 @@ describe('an election that is pruned', () => {
     });
     expect(pruneDecisionOf(nodes, ANY_AGE)).toEqual({
       kind: 'removable',
-      term: 3,
-      isFolder: false,
-      changedAtMs: NOW - 2 * HOUR_MS,
+      description: 'term 3  changed 2h ago',
       waitMs: takeoverDelayMs(2000),
       parts: [
         { kind: 'delete', path: '/e/cron/backup', version: 4 },
