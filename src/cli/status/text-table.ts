@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import textWidth from 'string-width';
 
 /** A column of a table. */
 export interface Column {
@@ -23,85 +23,60 @@ export function textTable(
   rows: readonly (readonly string[])[],
   width: number,
 ): string[] {
-  const natural = columns.map(({ header }, index) =>
-    Math.max(textWidth(header), ...rows.map((cells) => textWidth(cells[index] as string))),
+  const shown = fitted(
+    columns.map((column, index) =>
+      laidOut(column, [column.header, ...rows.map((row) => row[index] as string)]),
+    ),
+    width,
   );
-  const shown = shownColumns(columns, natural, width);
-  const widths = fitted(columns, natural, shown, width);
-  const headers = columns.map(({ header }) => header);
-  return [headers, ...rows].map((cells) => {
-    const line = shown.map((index) => {
-      const { align = 'left', kept } = columns[index] as Column;
-      return aligned(
-        cutToWidth(cells[index] as string, widths[index] as number, kept),
-        widths[index] as number,
-        align,
-      );
-    });
-    return line.join(GAP).trimEnd();
+  return [columns, ...rows].map((_, line) => {
+    const cells = shown.map(({ cells, width, kept, align }) =>
+      aligned(cutToWidth(cells[line] as string, width, kept), width, align),
+    );
+    return cells.join(GAP).trimEnd();
   });
 }
 
-/** The indices of the columns for which there is room, in their order. */
-function shownColumns(columns: readonly Column[], natural: readonly number[], width: number): number[] {
-  const least = columns.map(({ leastWidth }, index) => leastOf(leastWidth, natural[index] as number));
-  let shown = [...columns.keys()];
-  while (shown.length > 1 && totalOf(shown, least) > width) {
-    const last = Math.max(...shown.map((index) => (columns[index] as Column).leftOutAt));
-    const rest = shown.filter((index) => (columns[index] as Column).leftOutAt !== last);
-    shown = rest.length > 0 ? rest : shown.slice(0, 1);
+/** A column with its cells, the header first, and how wide it is and has to be. */
+interface LaidOutColumn extends Column {
+  readonly cells: readonly string[];
+  readonly width: number;
+  readonly least: number;
+}
+
+function laidOut(column: Column, cells: readonly string[]): LaidOutColumn {
+  const width = Math.max(...cells.map((cell) => textWidth(cell)));
+  return { ...column, cells, width, least: Math.min(width, column.leastWidth ?? width) };
+}
+
+/** Leaves out columns for which there is no room, and makes the widest that may be cut narrower until all others have room. */
+function fitted(columns: readonly LaidOutColumn[], width: number): readonly LaidOutColumn[] {
+  let shown = columns;
+  while (shown.length > 1 && totalOf(shown.map(({ least }) => least)) > width) {
+    const last = shown.reduce((one, other) => (other.leftOutAt >= one.leftOutAt ? other : one));
+    shown = shown.filter((each) => each !== last);
+  }
+  while (totalOf(shown.map((each) => each.width)) > width) {
+    const spare = shown.filter((each) => each.width > each.least);
+    // A single column is cut like a line.
+    if (spare.length === 0) return shown.map((each) => ({ ...each, width: Math.max(0, width) }));
+    const widest = spare.reduce((one, other) => (other.width > one.width ? other : one));
+    shown = shown.map((each) => (each === widest ? { ...each, width: each.width - 1 } : each));
   }
   return shown;
 }
 
-/** Makes the widest column that may be cut narrower, again and again, until all have room. */
-function fitted(
-  columns: readonly Column[],
-  natural: readonly number[],
-  shown: readonly number[],
-  width: number,
-): number[] {
-  const widths = [...natural];
-  const widthOf = (index: number) => widths[index] as number;
-  while (totalOf(shown, widths) > width) {
-    const spare = shown.filter((index) => {
-      const { leastWidth } = columns[index] as Column;
-      return widthOf(index) > leastOf(leastWidth, natural[index] as number);
-    });
-    const widest = spare.reduce(
-      (most, index) => (widthOf(index) > widthOf(most) ? index : most),
-      spare[0] ?? -1,
-    );
-    if (widest === -1) {
-      // A single column, which is cut like a line.
-      widths[shown[0] as number] = Math.max(0, width);
-      break;
-    }
-    widths[widest] = widthOf(widest) - 1;
-  }
-  return widths;
+function totalOf(widths: readonly number[]): number {
+  return widths.reduce((sum, each) => sum + each, GAP.length * (widths.length - 1));
 }
 
-function leastOf(leastWidth: number | undefined, natural: number): number {
-  return Math.min(natural, leastWidth ?? natural);
-}
-
-function totalOf(shown: readonly number[], widths: readonly number[]): number {
-  return shown.reduce((sum, index) => sum + (widths[index] as number), GAP.length * (shown.length - 1));
-}
-
-function aligned(text: string, width: number, align: 'left' | 'right'): string {
+function aligned(text: string, width: number, align: Column['align']): string {
   const padding = ' '.repeat(Math.max(0, width - textWidth(text)));
-  return align === 'left' ? text + padding : padding + text;
+  return align === 'right' ? padding + text : text + padding;
 }
 
 const SEGMENTER = new Intl.Segmenter();
 const CUT = '…';
-
-/** How many columns of a terminal a text takes: none for combining marks, two for wide characters. */
-export function textWidth(text: string): number {
-  return stringWidth(text);
-}
 
 /** The text if it is no wider than `width` columns. Otherwise its beginning or its end, with an ellipsis. Characters stay whole. */
 export function cutToWidth(text: string, width: number, kept: 'beginning' | 'end' = 'beginning'): string {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import textWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import {
   electionItem,
@@ -7,7 +8,6 @@ import {
   itemTable,
   type ShownItem,
 } from '../../../../src/cli/status/shown-items.js';
-import { textWidth } from '../../../../src/cli/status/text-table.js';
 import type {
   CandidateView,
   ElectionView,

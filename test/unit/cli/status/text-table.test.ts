@@ -1,6 +1,7 @@
 import fc from 'fast-check';
+import textWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { type Column, cutToWidth, textTable, textWidth } from '../../../../src/cli/status/text-table.js';
+import { type Column, cutToWidth, textTable } from '../../../../src/cli/status/text-table.js';
 import { printable } from '../../../../src/platform/printable.js';
 
 const COLUMNS: readonly Column[] = [
@@ -76,18 +77,6 @@ describe('a table', () => {
         }
       }),
     );
-  });
-});
-
-describe('the width of a text in a terminal', () => {
-  it.each([
-    ['', 0],
-    ['abc', 3],
-    ['日本', 4],
-    ['e\u0301', 1],
-    ['👩‍👩‍👧', 2],
-  ])('of %j is %i', (text, width) => {
-    expect(textWidth(text)).toBe(width);
   });
 });
 
