@@ -50,6 +50,19 @@ Examples:
   conclave run /elections/scheduler -- node scheduler.mjs &
   conclave status --watch`;
 
+/** In the order of the help. */
+const COMMANDS = [
+  addRun,
+  addOnce,
+  addGuard,
+  addStatus,
+  addResign,
+  addPrune,
+  addShards,
+  addDashboard,
+  addDevServer,
+];
+
 /** The `conclave` command. Subcommands whose exit code isn't always 0 call `setExitCode`. */
 function makeProgram(setExitCode: (code: number) => void): Command {
   const program = new Command('conclave')
@@ -64,15 +77,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
     })
     .exitOverride()
     .enablePositionalOptions();
-  addRun(program, setExitCode);
-  addOnce(program, setExitCode);
-  addGuard(program, setExitCode);
-  addStatus(program, setExitCode);
-  addResign(program, setExitCode);
-  addPrune(program, setExitCode);
-  addShards(program, setExitCode);
-  addDashboard(program);
-  addDevServer(program);
+  for (const add of COMMANDS) add(program, setExitCode);
   return program.addHelpText('after', MORE_HELP);
 }
 

@@ -1,11 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { DashboardHandler, dashboard as openDashboard } from '../../dashboard/index.js';
 import { describe } from '../../errors.js';
-import { wholeNumber } from '../options/argument-parsers.js';
+import { ignore } from '../../platform/async/promises.js';
+import { collected, portOption } from '../options/argument-parsers.js';
 import {
   type ConnectionOptions,
   DURATIONS,
@@ -24,7 +25,6 @@ interface DashboardOptions extends ConnectionOptions {
   readonly allowHost?: readonly string[];
 }
 
-const LAST_PORT = 65_535;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 const DESCRIPTION = `Serves a page that shows all elections, locks and groups of shards below a path, live: the leaders and since when they lead, \
@@ -54,20 +54,15 @@ export function addDashboard(program: Command): void {
   withConnection(command)
     .option('--root <path>', 'show this node and everything below it', '/elections')
     .option('--host <address>', 'local address to listen on', '127.0.0.1')
-    .addOption(
-      new Option('-p, --port <number>', 'port to listen on; 0 for any free port')
-        .default(7070)
-        .argParser(wholeNumber(0, LAST_PORT)),
-    )
+    .addOption(portOption(7070))
     .option(
       '--token-file <file>',
       'a file with a token of at least 16 characters; each visitor has to give the token',
     )
-    .addOption(
-      new Option(
-        '--allow-host <name>',
-        'another name, as host or host:port, under which visitors may reach the page, besides the names of this machine. May be given several times',
-      ).argParser((value, before: readonly string[] = []) => [...before, value]),
+    .option(
+      '--allow-host <name>',
+      'another name, as host or host:port, under which visitors may reach the page, besides the names of this machine. May be given several times',
+      collected,
     )
     .addHelpText('after', MORE_HELP)
     .action(serve);
@@ -89,15 +84,17 @@ async function serve(options: DashboardOptions): Promise<void> {
     import('../../dashboard/index.js'),
   ]);
   const handler = orUserError(() => openWith(dashboard, options));
+  const server = createServer(toNodeListener(handler)).on('error', ignore); // One connection that fails isn't the end of the page.
   try {
-    const server = await listening(createServer, toNodeListener(handler), { host, port });
+    await once(server.listen({ host, port }), 'listening').catch((cause) => {
+      throw asListenError(cause, options);
+    });
     print(urlOf(server.address() as AddressInfo));
     await stopped;
     server.close();
-    await handler.close();
-    server.closeAllConnections();
   } finally {
     await handler.close();
+    server.closeAllConnections();
   }
 }
 
@@ -131,19 +128,6 @@ function hostsOf({ host, allowHost = [] }: DashboardOptions): readonly string[] 
 function withChallenge({ body, headers }: Response): Response {
   const challenge = { 'www-authenticate': 'Basic realm="Conclave", charset="UTF-8"' };
   return new Response(body, { status: 401, headers: { ...Object.fromEntries(headers), ...challenge } });
-}
-
-/** @throws UserError if the port isn't available */
-function listening(
-  createServer: (listener: RequestListener) => Server,
-  listener: RequestListener,
-  at: { readonly host: string; readonly port: number },
-): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer(listener);
-    server.once('error', (error) => reject(asListenError(error, at)));
-    server.listen({ host: at.host, port: at.port }, () => resolve(server));
-  });
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

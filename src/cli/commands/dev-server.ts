@@ -3,7 +3,7 @@ import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { SystemClock } from '../../platform/time/clock.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
 import { DIALECTS } from '../../testing/state/dialects.js';
-import { wholeNumber } from '../options/argument-parsers.js';
+import { portOption, wholeNumber } from '../options/argument-parsers.js';
 import { asListenError } from '../process/exit-codes.js';
 import { print, printError } from '../process/output.js';
 import { untilSignal } from '../process/stop-signals.js';
@@ -13,7 +13,6 @@ type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' 
 
 const BEGINNING = Date.UTC(2026);
 const TRANSACTIONS_PER_MS = 128; // More than it can carry out.
-const LAST_PORT = 65_535;
 const LONGEST_TICK_MS = 60_000;
 
 // Commander wraps these lines.
@@ -39,23 +38,17 @@ export function addDevServer(program: Command): void {
     .command('dev-server')
     .summary('start a ZooKeeper server for development')
     .description(DESCRIPTION)
-    .addOption(
-      new Option('-p, --port <number>', 'port to listen on; 0 for any free port')
-        .default(2181)
-        .argParser(wholeNumber(0, LAST_PORT)),
-    )
+    .addOption(portOption(2181))
     .addOption(
       new Option('--host <address>', 'local address to listen on')
         .choices(['127.0.0.1', '::1', 'localhost'])
         .default('127.0.0.1'),
     )
-    .addOption(
-      new Option(
-        '--tick-ms <milliseconds>',
-        "ZooKeeper's tickTime: the server ends sessions at multiples of it, and grants timeouts of 2 to 20 ticks",
-      )
-        .default(500)
-        .argParser(wholeNumber(1, LONGEST_TICK_MS)),
+    .option(
+      '--tick-ms <milliseconds>',
+      "ZooKeeper's tickTime: the server ends sessions at multiples of it, and grants timeouts of 2 to 20 ticks",
+      wholeNumber(1, LONGEST_TICK_MS),
+      500,
     )
     .addOption(
       new Option(

@@ -83,9 +83,8 @@ async function guard(command: readonly string[], options: GuardOptions): Promise
   const { restart = false } = options;
   const onStarted = guardian.watch.bind(guardian);
   const env = environmentOfProgram();
-  const prefix = [...endingWithParent('TERM'), ...withFileLimitOf(process.ppid)];
-  const program = new GuardedProgram({ command, env, restart, onStarted }, prefix);
-  const exitCode = await program.run();
+  const words = [...endingWithParent('TERM'), ...withFileLimitOf(process.ppid), ...command];
+  const exitCode = await new GuardedProgram({ command: words, env, restart, onStarted }).run();
   const timer = systemEnvironment.clock.after(connectTimeoutMs, () => {
     printError(
       `the clean-up has not ended within ${connectTimeoutMs} ms: what is left of the program's sessions ends by their timeouts`,

@@ -1,16 +1,10 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { campaignThenRun } from '../lead-then-run/lead-then-run.js';
 import { type OnceFiring, OnceWork, RunRecord } from '../lead-then-run/once-firing.js';
-import { duration, withElection } from '../options/argument-parsers.js';
+import { durationOption } from '../options/argument-parsers.js';
 import { type CandidateArguments, withCandidacy } from '../options/candidate-options.js';
-import {
-  type ConnectionOptions,
-  DURATIONS,
-  targetOf,
-  withConnection,
-  withSession,
-} from '../options/connection-options.js';
+import { DURATIONS, targetOf, withSession } from '../options/connection-options.js';
 import { EXIT } from '../process/exit-codes.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
 import { onceLogOf } from '../process/once-log-path.js';
@@ -18,7 +12,7 @@ import { printError } from '../process/output.js';
 
 const { clock } = systemEnvironment;
 
-interface OnceOptions extends ConnectionOptions, CandidateArguments {
+interface OnceOptions extends CandidateArguments {
   readonly every: number;
 }
 
@@ -50,13 +44,11 @@ export function addOnce(program: Command, setExitCode: (code: number) => void): 
     .usage('<election> --every <duration> [options] -- <command> [args...]')
     .summary("run a command once for each time of cron's, on one of several machines")
     .description(DESCRIPTION);
-  withElection(command).argument('<command...>', 'the command to run, and its arguments');
+  const every = "the schedule's shortest period, the same on each machine";
   command.addOption(
-    new Option('--every <duration>', "the schedule's shortest period, the same on each machine")
-      .argParser(duration({ least: 1000 }))
-      .makeOptionMandatory(),
+    durationOption('--every <duration>', every, undefined, { least: 1000 }).makeOptionMandatory(),
   );
-  withCandidacy(withConnection(command))
+  withCandidacy(command)
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, [name = '', ...args]: string[], options: OnceOptions) => {
       setExitCode(await once(election, name, args, options));
@@ -74,18 +66,15 @@ async function once(election: string, name: string, args: string[], options: Onc
   return await withSession(options, async (session) => {
     const record = new RunRecord(session, firing);
     try {
-      if (await record.isDone()) {
-        if (verbose) printError(await record.done);
+      const done = await record.first;
+      if (done !== undefined) {
+        if (verbose) printError(done);
         return EXIT.ok;
       }
       const line = { command: name, args, election, graceMs, restart: false, target };
       const work = new OnceWork(line, firing, record, verbose);
       const waitTimeout = options.waitTimeout ?? everyMs / 2;
-      try {
-        return await campaignThenRun(election, target, { ...options, waitTimeout }, work);
-      } finally {
-        work.close();
-      }
+      return await campaignThenRun(election, target, { ...options, waitTimeout }, work);
     } finally {
       record.stop();
     }

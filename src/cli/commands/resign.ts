@@ -1,9 +1,8 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Candidate } from '../../election/candidates/candidate.js';
 import { ElectionObserver } from '../../election/observer/election-observer.js';
 import { ElectionReader } from '../../election/record/election-reader.js';
-import { type RevocationOptions, revokeLeader } from '../../election/revoke-leader.js';
-import { RevocationRefusedError } from '../../errors.js';
+import { revokeLeader } from '../../election/revoke-leader.js';
 import { checkId } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
 import { checked, duration, withElection } from '../options/argument-parsers.js';
@@ -50,11 +49,10 @@ Examples:
 export function addResign(program: Command, setExitCode: (code: number) => void): void {
   const command = program.command('resign').summary('ask the leader to step down').description(DESCRIPTION);
   withConnection(withElection(command))
-    .addOption(
-      new Option(
-        '--to <candidate>',
-        'the candidate that is to lead: its id, or the name of its node. If several candidates have that id, it is the first of them in the queue',
-      ).argParser(checked((text) => checkId('to', text))),
+    .option(
+      '--to <candidate>',
+      'the candidate that is to lead: its id, or the name of its node. If several candidates have that id, it is the first of them in the queue',
+      checked((text) => checkId('to', text)),
     )
     .option(
       '--grace <duration>',
@@ -63,35 +61,33 @@ export function addResign(program: Command, setExitCode: (code: number) => void)
     )
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, options: ResignOptions) => {
-      const { to, grace: graceMs } = options;
-      const ask = (session: Session) =>
-        to === undefined
-          ? resign(session, election, { graceMs })
-          : handOver(session, election, { to, graceMs });
-      setExitCode(await withSession(options, ask));
+      setExitCode(await withSession(options, (session) => resign(session, election, options)));
     });
 }
 
-async function resign(session: Session, election: string, request: RevocationOptions): Promise<number> {
-  const leader = await stepDown(session, election, request);
-  if (leader === undefined) return await nobodyLeads(session, election);
-  print(leader.id);
-  return EXIT.ok;
-}
-
-async function handOver(
+async function resign(
   session: Session,
   election: string,
-  request: RevocationOptions & { readonly to: string },
+  { to, grace: graceMs }: ResignOptions,
 ): Promise<number> {
-  const { to } = request;
-  const current = await new ElectionReader(session, election).leader();
-  if (current !== undefined && isNamed(current, to)) {
-    print(`${to} already leads`);
+  if (to !== undefined) {
+    const current = await new ElectionReader(session, election).leader();
+    if (current !== undefined && isNamed(current, to)) {
+      print(`${to} already leads`);
+      return EXIT.ok;
+    }
+  }
+  const former = await revokeLeader(session, election, { to, graceMs });
+  if (former === undefined) {
+    const why = await whyNoElection(session, election);
+    if (why !== undefined) printError(why);
+    print('nobody leads');
+    return EXIT.noLeader;
+  }
+  if (to === undefined) {
+    print(former.id);
     return EXIT.ok;
   }
-  const former = await stepDown(session, election, request);
-  if (former === undefined) return await nobodyLeads(session, election);
   const next = await nextLeader(session, election, former);
   if (next === undefined)
     throw new UserError(EXIT.notInTime, `${former.id} has stepped down, and no candidate leads yet`);
@@ -99,27 +95,6 @@ async function handOver(
   if (isNamed(next, to)) return EXIT.ok;
   printError(`${to} does not lead: it has left the queue, or the leader lost its term first`);
   return EXIT.notInTime;
-}
-
-async function nobodyLeads(session: Session, election: string): Promise<number> {
-  const why = await whyNoElection(session, election);
-  if (why !== undefined) printError(why);
-  print('nobody leads');
-  return EXIT.noLeader;
-}
-
-/** @returns the leader that stepped down; `undefined`: there is none */
-async function stepDown(
-  session: Session,
-  election: string,
-  request: RevocationOptions,
-): Promise<Candidate | undefined> {
-  try {
-    return await revokeLeader(session, election, request);
-  } catch (error) {
-    if (!(error instanceof RevocationRefusedError)) throw error;
-    throw new UserError(EXIT.notInTime, error.message, { cause: error });
-  }
 }
 
 /**

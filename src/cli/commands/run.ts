@@ -1,17 +1,11 @@
 import type { Command } from 'commander';
 import { campaignThenRun } from '../lead-then-run/lead-then-run.js';
 import { CommandWork } from '../lead-then-run/leader-command.js';
-import { withElection } from '../options/argument-parsers.js';
 import { type CandidateArguments, withCandidacy } from '../options/candidate-options.js';
-import {
-  type ConnectionOptions,
-  DURATIONS,
-  targetOf,
-  withConnection,
-} from '../options/connection-options.js';
+import { DURATIONS, targetOf } from '../options/connection-options.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
 
-interface RunOptions extends ConnectionOptions, CandidateArguments {
+interface RunOptions extends CandidateArguments {
   readonly restart?: boolean;
 }
 
@@ -61,8 +55,6 @@ export function addRun(program: Command, setExitCode: (code: number) => void): v
     .usage('<election> [options] -- <command> [args...]')
     .summary('run a command only while this process leads')
     .description(DESCRIPTION);
-  withElection(command).argument('<command...>', 'the command to run, and its arguments');
-  withConnection(command);
   withCandidacy(command)
     .option('--restart', 'campaign again when the command has ended, or leadership was lost')
     .addHelpText('after', MORE_HELP)
@@ -77,9 +69,5 @@ async function run(election: string, name: string, args: string[], options: RunO
   checkCommand(name);
   const { grace: graceMs, restart = false } = options;
   const work = new CommandWork({ command: name, args, election, graceMs, restart, target });
-  try {
-    return await campaignThenRun(election, target, options, work);
-  } finally {
-    work.close();
-  }
+  return await campaignThenRun(election, target, options, work);
 }

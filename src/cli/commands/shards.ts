@@ -1,5 +1,5 @@
-import { Argument, type Command, Option } from 'commander';
-import { InvalidOptionError, InvalidStateError } from '../../errors.js';
+import type { Command } from 'commander';
+import { InvalidStateError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
 import { type GroupStatus, readGroupStatus, type ShardStatus } from '../../shards/group-status.js';
@@ -7,7 +7,7 @@ import { changePins, moveShard } from '../../shards/pinned-shards.js';
 import { resizeGroup, untilGivenBack } from '../../shards/read-and-resize-group.js';
 import { GroupPaths } from '../../shards/stored/group-paths.js';
 import { rangesOfNumbers } from '../../shards/stored/shard-list.js';
-import { checked, duration } from '../options/argument-parsers.js';
+import { checked, durationOption } from '../options/argument-parsers.js';
 import {
   type ConnectionOptions,
   DURATIONS,
@@ -58,9 +58,7 @@ function subcommand(shards: Command, name: string, summary: string, description:
 
 const withTimeout = (command: Command) =>
   command.addOption(
-    new Option('--timeout <duration>', 'how long to wait until it is done')
-      .default(60_000, '60s')
-      .argParser(duration({ least: 1 })),
+    durationOption('--timeout <duration>', 'how long to wait until it is done', '60s', { least: 1 }),
   );
 
 function addStatus(shards: Command, setExitCode: (code: number) => void): void {
@@ -107,7 +105,7 @@ function addPin(shards: Command): void {
     .addHelpText('after', EXITS)
     .action(async (group: string, shard: string, member: string, options: JsonOptions) => {
       const pins = await withGroup(group, options, (session, paths) =>
-        changePins(session, paths, (before) => new Map(before).set(shard, member)),
+        changePins(session, paths, (before) => before.set(shard, member)),
       );
       printResult(options, [`shard ${shard} is pinned to ${member}`], { pins: Object.fromEntries(pins) });
     });
@@ -168,7 +166,7 @@ function addResize(shards: Command): void {
       'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Members give removed shards back when their work has settled, and the command waits for that. Members that start with the former number use the new one. After a change of the number, most keys belong to other shards: see docs/shards.md.',
     ),
   )
-    .addArgument(new Argument('<shards...>', 'the number of shards, or the names of a group that has names'))
+    .argument('<shards...>', 'the number of shards, or the names of a group that has names')
     .addHelpText('after', EXITS)
     .action(async (group: string, given: string[], options: WaitOptions) => {
       const [first = ''] = given;
@@ -213,7 +211,7 @@ async function withGroup<T>(
     try {
       return await use(session, new GroupPaths(group));
     } catch (error) {
-      if (!(error instanceof InvalidStateError || error instanceof InvalidOptionError)) throw error;
+      if (!(error instanceof InvalidStateError)) throw error;
       throw new UserError(EXIT.usage, error.message, { cause: error });
     }
   });

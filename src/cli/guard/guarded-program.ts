@@ -6,7 +6,7 @@ import { deferred } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { backoffMs, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import type { Timer } from '../../platform/time/clock.js';
-import { type CommandRun, exitCodeOfGuard, exitCodeOfSignal } from '../process/exit-codes.js';
+import { type CommandRun, exitCodeOfGuard, exitCodeOfSignal, withSignal } from '../process/exit-codes.js';
 import { durationText, printError } from '../process/output.js';
 import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-signals.js';
 
@@ -46,16 +46,13 @@ const RESTARTS = resolveRetryOptions(undefined, Number.POSITIVE_INFINITY);
  */
 export class GuardedProgram {
   readonly #options: ProgramOptions;
-  readonly #words: readonly string[];
   readonly #exitCode = deferred<number>();
   readonly #isBelowKeeper = isBelowKeeper();
-  #state: State = { name: 'running', run: { forwarded: new Set() }, sinceMs: clock.now() };
+  #state: State = { name: 'running', run: { forwarded: [] }, sinceMs: clock.now() };
   #failures = 0; // How often in a row it has failed before it had run for long.
 
-  /** @param prefix - words that come before the command each time */
-  constructor(options: ProgramOptions, prefix: readonly string[]) {
+  constructor(options: ProgramOptions) {
     this.#options = options;
-    this.#words = [...prefix, ...options.command];
   }
 
   /**
@@ -69,11 +66,17 @@ export class GuardedProgram {
   }
 
   #start(): void {
-    const run = { forwarded: new Set<NodeJS.Signals>() };
-    this.#become({ name: 'running', run, sinceMs: clock.now() });
+    const running = { name: 'running', run: { forwarded: [] }, sinceMs: clock.now() } as const;
+    this.#become(running);
+    const { command, env } = this.#options;
+    const [program = '', ...words] = command;
     let child: ChildProcess;
     try {
-      child = this.#spawn();
+      child = spawn(program, words, {
+        env,
+        stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+        detached: !this.#isBelowKeeper,
+      });
     } catch (error) {
       return this.#onEnd({ kind: 'refused', reason: describe(error) }); // Some of the system's refusals are thrown, others are events.
     }
@@ -83,18 +86,8 @@ export class GuardedProgram {
     });
     if (child.pid === undefined) return;
     child.channel?.unref(); // A process that the program leaves behind may hold it open.
-    this.#become({ name: 'running', child, run, sinceMs: clock.now() });
+    this.#become({ ...running, child });
     this.#options.onStarted(child);
-  }
-
-  #spawn(): ChildProcess {
-    const [program = '', ...words] = this.#words;
-    const { env } = this.#options;
-    return spawn(program, words, {
-      env,
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-      detached: !this.#isBelowKeeper,
-    });
   }
 
   #onSignal(name: NodeJS.Signals): void {
@@ -143,11 +136,6 @@ export class GuardedProgram {
   #become(next: State): void {
     this.#state = next;
   }
-}
-
-function withSignal(run: CommandRun, name: NodeJS.Signals): CommandRun {
-  if (END_SIGNALS.includes(name)) return { ...run, endSignal: run.endSignal ?? name };
-  return { ...run, forwarded: new Set([...run.forwarded, name]) };
 }
 
 function how(outcome: CommandOutcome): string {

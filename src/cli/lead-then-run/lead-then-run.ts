@@ -5,7 +5,7 @@ import { deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { Timer } from '../../platform/time/clock.js';
 import type { CandidateArguments } from '../options/candidate-options.js';
-import type { Target } from '../options/connection-options.js';
+import { type Target, unreachable } from '../options/connection-options.js';
 import { EXIT, exitCodeOfError, exitCodeOfSignal, orUserError } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
 import { END_SIGNALS, FORWARDED_SIGNALS, LEAVE_SIGNALS } from '../process/stop-signals.js';
@@ -28,14 +28,18 @@ const LEAVE_WITHIN_MS = 500;
 
 const SIGNALS = [...END_SIGNALS, ...FORWARDED_SIGNALS]; // With all of `LEAVE_SIGNALS`.
 
-/** Campaigns, and runs the command in each term. Resolves with the exit code. @throws UserError if an option is wrong */
+/** Campaigns, and runs the command in each term. Closes the work, and resolves with the exit code. @throws UserError if an option is wrong */
 export async function campaignThenRun(
   election: string,
   target: Target,
   options: CandidateArguments,
   work: CommandWork,
 ): Promise<number> {
-  return await orUserError(() => new Campaign(election, target, options, work)).run();
+  try {
+    return await orUserError(() => new Campaign(election, target, options, work)).run();
+  } finally {
+    work.close();
+  }
 }
 
 class Campaign {
@@ -146,12 +150,7 @@ class Campaign {
   /** A wrong address shows at the start. Servers that go away later are waited for. */
   #limitFirstConnect(): Timer {
     const { connectTimeoutMs } = this.#target.session;
-    const timer = clock.after(connectTimeoutMs, () => {
-      this.#finish(
-        EXIT.unavailable,
-        `no server of ${this.#target.connect} accepted the session within ${connectTimeoutMs} ms`,
-      );
-    });
+    const timer = clock.after(connectTimeoutMs, () => this.#fail(unreachable(this.#target)));
     const clear = () => timer.clear();
     this.#supervisor.session().then(clear, clear); // Rejects if it was stopped: the reason has been printed then.
     return timer;

@@ -10,7 +10,7 @@ import { deferred } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { Session } from '../../session/session.js';
 import { publicEnvironment, type Target } from '../options/connection-options.js';
-import { type CommandRun, exitCodeOfRun } from '../process/exit-codes.js';
+import { type CommandRun, exitCodeOfRun, withSignal } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
 import { END_SIGNALS } from '../process/stop-signals.js';
 
@@ -64,7 +64,7 @@ export class CommandWork {
     if (this.#keeper.hasEnded) this.#keeper = this.#startKeeper(); // It was killed while it waited.
     this.#registerCleanup(session, term);
     const keeper = this.#keeper;
-    this.#run = { forwarded: new Set() };
+    this.#run = { forwarded: [] };
     keeper.once('lease-running-out', () => this.#onLoss('the lease was not renewed in time'));
     const unsubscribe = onAbort(term.signal, () => this.#onLoss(describe(term.signal.reason)));
     const line = this.#commandLine(term, id);
@@ -80,13 +80,9 @@ export class CommandWork {
   /** Called for each signal while it leads. Returns `false` if there is no command yet that it is for. */
   onSignal(name: NodeJS.Signals): boolean {
     if (this.#run === undefined) return false;
-    if (END_SIGNALS.includes(name)) {
-      this.#run = { ...this.#run, endSignal: this.#run.endSignal ?? name };
-      this.#keeper.end(name);
-    } else {
-      this.#run = { ...this.#run, forwarded: new Set([...this.#run.forwarded, name]) };
-      this.#keeper.forward(name);
-    }
+    this.#run = withSignal(this.#run, name);
+    if (END_SIGNALS.includes(name)) this.#keeper.end(name);
+    else this.#keeper.forward(name);
     return true;
   }
 

@@ -31,25 +31,23 @@ export function isBegun({ at, everyMs }: OnceFiring, last: LastRun | undefined, 
 export class RunRecord {
   readonly #firing: OnceFiring;
   readonly #node: FollowedNode<NodeData>;
-  readonly #first = deferred();
+  readonly #first = deferred<string | undefined>();
   readonly #done = deferred<string>();
-  #isDone = false;
 
   constructor(session: Session, firing: OnceFiring) {
     this.#firing = firing;
     const listener = {
       read: ({ data }: NodeData) => this.#onRead(parseLastRun(data)),
-      missing: () => this.#first.resolve(),
+      missing: () => this.#first.resolve(undefined),
       failed: this.#first.reject, // Later the election decides alone.
     };
     const options = { whenMissing: 'wait' } as const;
     this.#node = new FollowedNode(session, recordOf(firing.log, ONCE_JOB), DATA, listener, options);
   }
 
-  /** Whether a run was begun, as soon as the servers have said so. @throws ZooKeeperError if they refuse */
-  async isDone(): Promise<boolean> {
-    await this.#first.promise;
-    return this.#isDone;
+  /** Resolves when the servers have answered: with a message if a run was begun. @throws ZooKeeperError if they refuse */
+  get first(): Promise<string | undefined> {
+    return this.#first.promise;
   }
 
   /** Resolves with a message when a run was begun. Never rejects. */
@@ -62,11 +60,9 @@ export class RunRecord {
   }
 
   #onRead(last: LastRun | undefined): void {
-    if (isBegun(this.#firing, last, clock.date().getTime())) {
-      this.#isDone = true;
-      this.#done.resolve(messageOf(last));
-    }
-    this.#first.resolve();
+    const message = isBegun(this.#firing, last, clock.date().getTime()) ? messageOf(last) : undefined;
+    if (message !== undefined) this.#done.resolve(message);
+    this.#first.resolve(message);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { InvalidOptionError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
 
@@ -33,10 +33,38 @@ export function duration({ least = 0, longest = LONGEST_MS } = {}): (text: strin
   };
 }
 
+/**
+ * An option whose value is a duration, in milliseconds.
+ * @param fallback - the duration if the option isn't given
+ * @param bounds - as those of {@link duration}
+ */
+export function durationOption(
+  flags: string,
+  description: string,
+  fallback?: string,
+  bounds?: Parameters<typeof duration>[0],
+): Option {
+  const parse = duration(bounds);
+  const option = new Option(flags, description).argParser(parse);
+  return fallback === undefined ? option : option.default(parse(fallback), fallback);
+}
+
+/** The option that says on which port a server listens. */
+export function portOption(fallback: number): Option {
+  return new Option('-p, --port <number>', 'port to listen on; 0 for any free port')
+    .default(fallback)
+    .argParser(wholeNumber(0, 65_535));
+}
+
 /** Adds the argument that names the election. */
 export function withElection(command: Command): Command {
   const parse = checked((text) => checkPath('election', text));
   return command.argument('<election>', "the election's path, as /elections/scheduler", parse);
+}
+
+/** Collects the values of an option that may be given several times. */
+export function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 /** Parses a value by a check that throws an `InvalidOptionError`. */

@@ -1,9 +1,10 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { checkId } from '../../platform/checks.js';
-import { checked, duration, wholeNumber } from './argument-parsers.js';
+import { checked, duration, durationOption, wholeNumber, withElection } from './argument-parsers.js';
+import { type ConnectionOptions, withConnection } from './connection-options.js';
 
 /** The options that `run` and `once` have in common: how to campaign in an election, and how to end the command. */
-export interface CandidateArguments {
+export interface CandidateArguments extends ConnectionOptions {
   readonly id?: string;
   readonly data?: string;
   readonly priority: number;
@@ -14,26 +15,27 @@ export interface CandidateArguments {
   readonly grace: number;
 }
 
+/** Adds these options, and the arguments: the election and the command. */
 export function withCandidacy(command: Command): Command {
-  return command
+  withElection(command).argument('<command...>', 'the command to run, and its arguments');
+  return withConnection(command)
     .option(
       '--id <name>',
       'name of this candidate (default: host name, process id, a random part)',
       checked((text) => checkId('id', text)),
     )
     .option('--data <text>', 'text that other processes see with status')
-    .addOption(
-      new Option(
-        '--priority <number>',
-        'the candidate with the highest priority leads next, at each change of the leader',
-      )
-        .default(0)
-        .argParser(wholeNumber(0, 255)),
+    .option(
+      '--priority <number>',
+      'the candidate with the highest priority leads next, at each change of the leader',
+      wholeNumber(0, 255),
+      0,
     )
     .addOption(
-      new Option('--wait-timeout <duration>', 'give up if not elected for the first time within this time')
-        .argParser(duration())
-        .conflicts('wait'),
+      durationOption(
+        '--wait-timeout <duration>',
+        'give up if not elected for the first time within this time',
+      ).conflicts('wait'),
     )
     .option('--no-wait', 'give up if another candidate is ahead in the queue')
     .option(
@@ -43,11 +45,10 @@ export function withCandidacy(command: Command): Command {
     )
     .option('-v, --verbose', 'print what happens on standard error')
     .addOption(
-      new Option(
+      durationOption(
         '--grace <duration>',
         'how long the command may take to end after SIGTERM. If the lease runs out: a quarter of a lease at most, and never beyond the end of the lease',
-      )
-        .default(10_000, '10s')
-        .argParser(duration()),
+        '10s',
+      ),
     );
 }

@@ -2,16 +2,14 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { describe } from '../../errors.js';
 import { isCredential } from '../../platform/checks.js';
-import { systemEnvironment } from '../../platform/injected-environment.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
-import type { Timer } from '../../platform/time/clock.js';
 import type { Credentials } from '../../session/connection/connection.js';
 import type { SaslPassword } from '../../session/sasl/sasl-mechanism.js';
 import { Session } from '../../session/session.js';
 import { LEAST_SESSION_TIMEOUT_MS, type SessionOptions } from '../../session/session-options.js';
 import { readTls, type TlsFiles } from '../../session/tls-files.js';
 import { asUserError, EXIT, orUserError, UserError } from '../process/exit-codes.js';
-import { duration } from './argument-parsers.js';
+import { collected, durationOption } from './argument-parsers.js';
 
 /** The options of all commands that talk to ZooKeeper. */
 export interface ConnectionOptions {
@@ -36,12 +34,12 @@ export interface Target {
 
 export function withConnection(command: Command): Command {
   return withServers(command, 'how long to look for a server that answers').addOption(
-    new Option(
+    durationOption(
       '--session-timeout <duration>',
       'how long ZooKeeper keeps a silent session alive; a lease is a third of it',
-    )
-      .default(6000, '6s')
-      .argParser(duration({ least: LEAST_SESSION_TIMEOUT_MS })),
+      '6s',
+      { least: LEAST_SESSION_TIMEOUT_MS },
+    ),
   );
 }
 
@@ -53,13 +51,9 @@ export function withServers(command: Command, connectTimeout: string): Command {
         'ZOOKEEPER',
       ),
     )
-    .addOption(
-      new Option('--connect-timeout <duration>', connectTimeout)
-        .default(10_000, '10s')
-        .argParser(duration({ least: 1 })),
-    )
-    .addOption(authOption())
-    .addOption(saslOption())
+    .addOption(durationOption('--connect-timeout <duration>', connectTimeout, '10s', { least: 1 }))
+    .addOption(orFrom(CREDENTIALS, new Option('--auth <scheme:credentials>', AUTH_HELP).argParser(collected)))
+    .addOption(orFrom(SASL, new Option('--sasl <user:password>', SASL_HELP)))
     .option('--tls', 'use TLS; trust the certificate authorities of the system')
     .option(
       '--ca <file>',
@@ -73,21 +67,10 @@ export function withServers(command: Command, connectTimeout: string): Command {
 const CREDENTIALS = 'CONCLAVE_AUTH';
 const SASL = 'CONCLAVE_SASL';
 
-function authOption(): Option {
-  const option = new Option(
-    '--auth <scheme:credentials>',
-    'credentials for ZooKeeper, as digest:user:password; only these credentials may use the nodes that are created with them. May be given several times. The environment is safer: every user of the machine can read a command line',
-  ).argParser((value, before: readonly string[] = []) => [...before, value]);
-  return orFrom(CREDENTIALS, option);
-}
-
-function saslOption(): Option {
-  const option = new Option(
-    '--sasl <user:password>',
-    'user and password for SASL with DIGEST-MD5; only this user may use the nodes that are created with them. The environment is safer',
-  );
-  return orFrom(SASL, option);
-}
+const AUTH_HELP =
+  'credentials for ZooKeeper, as digest:user:password; only these credentials may use the nodes that are created with them. May be given several times. The environment is safer: every user of the machine can read a command line';
+const SASL_HELP =
+  'user and password for SASL with DIGEST-MD5; only this user may use the nodes that are created with them. The environment is safer';
 
 /** Compose files and unit files can't unset a variable: they make it empty. An empty option is a mistake. */
 function orFrom(variable: string, option: Option): Option {
@@ -147,34 +130,12 @@ export async function withSession<T>(
   }
 }
 
-/** A reader with sessions of its own, which waits for servers as long as it takes. */
-export interface StartableReader {
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** Resolves when the reader has read all, or was stopped before. @throws UserError if it can't read, or finds no server in time */
-export async function startInTime(reader: StartableReader, { connect, session }: Target): Promise<void> {
-  const { connectTimeoutMs } = session;
-  let timer: Timer | undefined;
-  const unreachable = new Promise<never>((_, reject) => {
-    timer = systemEnvironment.clock.after(connectTimeoutMs, () =>
-      reject(
-        new UserError(
-          EXIT.unavailable,
-          `no server of ${connect} accepted the session within ${connectTimeoutMs} ms`,
-        ),
-      ),
-    );
-  });
-  try {
-    await Promise.race([reader.start(), unreachable]);
-  } catch (error) {
-    await reader.stop();
-    throw asUserError(error);
-  } finally {
-    timer?.clear();
-  }
+/** The error for servers that can't be reached at the start. */
+export function unreachable({ connect, session: { connectTimeoutMs } }: Target): UserError {
+  return new UserError(
+    EXIT.unavailable,
+    `no server of ${connect} accepted the session within ${connectTimeoutMs} ms`,
+  );
 }
 
 /** The error doesn't quote the text: it may contain a password. */

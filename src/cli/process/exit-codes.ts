@@ -5,9 +5,11 @@ import {
   describe,
   InvalidOptionError,
   NoCandidateError,
+  RevocationRefusedError,
   UnprotectedPathError,
   UnreadableNodeError,
 } from '../../errors.js';
+import { END_SIGNALS } from './stop-signals.js';
 
 /** The exit codes of the `conclave` command itself. They are those of BSD's sysexits.h where that has a fitting one. */
 export const EXIT = {
@@ -42,7 +44,12 @@ export function exitCodeOfError(error: unknown): number | undefined {
 export interface CommandRun {
   readonly endSignal?: NodeJS.Signals | undefined; // The first signal by which the user asked for the end.
   readonly lossReason?: string | undefined; // Why leadership was lost, if it was.
-  readonly forwarded: ReadonlySet<NodeJS.Signals>; // The signals that were forwarded to the command.
+  readonly forwarded: readonly NodeJS.Signals[]; // The signals that were forwarded to the command.
+}
+
+export function withSignal(run: CommandRun, name: NodeJS.Signals): CommandRun {
+  if (END_SIGNALS.includes(name)) return { ...run, endSignal: run.endSignal ?? name };
+  return { ...run, forwarded: [...run.forwarded, name] };
 }
 
 /**
@@ -55,7 +62,7 @@ export function exitCodeOfRun(
   restart: boolean,
 ): number | undefined {
   const signal = outcome.kind === 'ended' ? outcome.signal : null;
-  const endedByUser = endSignal !== undefined || (signal !== null && forwarded.has(signal));
+  const endedByUser = endSignal !== undefined || (signal !== null && forwarded.includes(signal));
   if (restart && !endedByUser && outcome.kind !== 'no-keeper') return undefined;
   if (endSignal === undefined && lossReason !== undefined) return EXIT.lost;
   switch (outcome.kind) {
@@ -95,7 +102,8 @@ export class UserError extends Error {
 
 export function asUserError(error: unknown): UserError {
   if (error instanceof UserError) return error;
-  return new UserError(exitCodeOfError(error) ?? EXIT.unavailable, describe(error), { cause: error });
+  const otherwise = error instanceof RevocationRefusedError ? EXIT.notInTime : EXIT.unavailable;
+  return new UserError(exitCodeOfError(error) ?? otherwise, describe(error), { cause: error });
 }
 
 /** Returns the value of `make`. @throws UserError for every error that `make` throws */

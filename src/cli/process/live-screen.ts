@@ -1,6 +1,6 @@
 /** What a {@link LiveScreen} needs of a terminal: `process.stdout` has it. */
 export interface Terminal {
-  readonly rows: number;
+  readonly rows?: number | undefined;
   write(text: string): unknown;
 }
 
@@ -10,6 +10,7 @@ const CURSOR = { hide: '\u001b[?25l', show: '\u001b[?25h' };
 const HOME = '\u001b[H';
 const CLEAR_TO_LINE_END = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
+const UNNAMED_ROWS = 24; // For a terminal that doesn't tell its size.
 const UPDATE = { begin: '\u001b[?2026h', end: '\u001b[?2026l' }; // The terminal shows all of it at once.
 
 /**
@@ -28,7 +29,7 @@ export class LiveScreen {
   draw(lines: readonly string[]): void {
     const begin = this.#isOn ? '' : ALTERNATE_SCREEN.on + CURSOR.hide;
     this.#isOn = true;
-    const shown = fitted(lines, Math.max(1, this.#terminal.rows));
+    const shown = fitted(lines, this.#terminal.rows || UNNAMED_ROWS);
     const text = shown.map((line) => line + CLEAR_TO_LINE_END).join('\r\n');
     this.#terminal.write(begin + UPDATE.begin + HOME + text + CLEAR_BELOW + UPDATE.end);
   }

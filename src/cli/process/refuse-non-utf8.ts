@@ -44,13 +44,8 @@ function isOther(part: Buffer | undefined): boolean {
 
 /** The parts of a file in which a zero byte ends each. */
 function partsOf(bytes: Buffer): Buffer[] {
-  const parts: Buffer[] = [];
-  let start = 0;
-  for (let end = bytes.indexOf(0); end >= 0; end = bytes.indexOf(0, start)) {
-    parts.push(bytes.subarray(start, end));
-    start = end + 1;
-  }
-  return parts;
+  const parts = bytes.toString('latin1').split('\0').slice(0, -1);
+  return parts.map((part) => Buffer.from(part, 'latin1'));
 }
 
 function bytesOf(file: string): Buffer {

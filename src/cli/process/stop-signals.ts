@@ -1,17 +1,24 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import type { Abortable } from '../../platform/async/lazy-abort-controller.js';
 import { ignore } from '../../platform/async/promises.js';
-import { type Clock, sleep } from '../../platform/time/clock.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
+import { sleep } from '../../platform/time/clock.js';
 
 /**
  * Calls `stop` at a signal to stop, and when no process reads standard output any more, unless `signal` has aborted. `stop` may be called
- * more than once. Resolves when this function has looked for the reader: write nothing before.
+ * more than once.
+ *
+ * A process learns that the reader of its pipe has gone by EPIPE only, so not before it writes, which may be a week away, and Node reports
+ * it in no other way. So this function polls the process table, where there is one (Linux), unless standard output isn't a pipe, or no
+ * process that this user may inspect reads it. Resolves when it has looked for the reader. Write nothing before: the reader may wait for
+ * one line only, and end.
  */
-export async function whenStopAsked(clock: Clock, signal: Abortable, stop: () => void): Promise<void> {
+export async function whenStopAsked(signal: Abortable, stop: () => void): Promise<void> {
   void untilSignal().then(stop);
   process.stdout.once('error', stop); // EPIPE: the reader has closed the pipe.
-  // EPIPE comes only with the next line, which may be a week away.
-  await onOutputClosed(process.stdout.fd, clock, signal, stop);
+  const pipe = await pipeAt(process.pid, process.stdout.fd);
+  const reader = pipe === undefined ? undefined : await findReader(pipe);
+  if (pipe !== undefined && reader !== undefined) void poll(pipe, reader, signal, stop); // Never rejects.
 }
 
 /** These make a candidate leave the queue while it waits. The others are for the leader's work, and are ignored until then. */
@@ -50,38 +57,14 @@ const POLL_MS = 500;
 // The last digit of `flags` in a descriptor's fdinfo, which is octal: open for reading, or for reading and writing.
 const READABLE = /^flags:\s+\d*[02]$/m;
 
-/**
- * Calls `task` when no process reads the pipe at this descriptor any more, unless `signal` has aborted. A writing process learns of that by
- * EPIPE only, so not before it writes, and Node reports it in no other way. So this function polls the process table, where there is one
- * (Linux). It never calls `task` if the descriptor isn't a pipe, or if no process that this user may inspect reads it.
- *
- * Resolves when it has looked for the reader. Write nothing before: the reader may wait for one line only, and end.
- */
-export async function onOutputClosed(
-  descriptor: number,
-  clock: Clock,
-  signal: Abortable,
-  task: () => void,
-): Promise<void> {
-  const pipe = await pipeAt(process.pid, descriptor);
-  const reader = pipe === undefined ? undefined : await findReader(pipe);
-  if (pipe !== undefined && reader !== undefined) void poll(pipe, reader, clock, signal, task); // Never rejects.
-}
-
-async function poll(
-  pipe: string,
-  firstReader: string,
-  clock: Clock,
-  signal: Abortable,
-  task: () => void,
-): Promise<void> {
-  let reader: string | undefined = firstReader;
+async function poll(pipe: string, first: string, signal: Abortable, stop: () => void): Promise<void> {
+  let reader: string | undefined = first;
   while (reader !== undefined) {
-    await sleep(clock, POLL_MS, signal).catch(ignore); // The next line sees the abort.
+    await sleep(systemEnvironment.clock, POLL_MS, signal).catch(ignore); // The next line sees the abort.
     if (signal.aborted) return;
     if (!(await reads(reader, pipe))) reader = await findReader(pipe); // Another process may have inherited the pipe.
   }
-  task();
+  stop();
 }
 
 /** The system's name of a pipe, the same in all processes that have it open. */

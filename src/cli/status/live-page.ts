@@ -1,6 +1,7 @@
 import type { OverviewState } from '../../overview/model/view-types.js';
+import { systemEnvironment } from '../../platform/injected-environment.js';
 import { printable } from '../../platform/printable.js';
-import type { Clock, Timer } from '../../platform/time/clock.js';
+import type { Timer } from '../../platform/time/clock.js';
 import { LiveScreen } from '../process/live-screen.js';
 import { printError } from '../process/output.js';
 import { itemJson, type ShownItem } from './shown-items.js';
@@ -19,32 +20,25 @@ export interface Presentation {
   end(): void;
 }
 
+const { clock } = systemEnvironment;
+
 const REDRAW_MS = 1000; // The ages on the page grow even if nothing else changes.
-const UNNAMED_SIZE = { columns: 80, rows: 24 }; // For a terminal that doesn't tell its size.
+const UNNAMED_COLUMNS = 80; // For a terminal that doesn't tell its size.
 
 /** Redraws a page in the terminal. */
 export class LivePage implements Presentation {
-  readonly #clock: Clock;
   readonly #page: (items: readonly ShownItem[], nowMs: number, width: number) => string[];
   readonly #stdout = process.stdout;
-  readonly #screen: LiveScreen;
+  readonly #screen = new LiveScreen(this.#stdout);
   #shown: ShownOverview | undefined;
   #timer: Timer | undefined;
   /** The last error, shown on the page: a line on standard error would stand in the middle of it. */
   #problem: string | undefined;
 
   /** @param page - the lines, of which each is cut to the terminal's width */
-  constructor(clock: Clock, page: (items: readonly ShownItem[], nowMs: number, width: number) => string[]) {
-    this.#clock = clock;
+  constructor(page: (items: readonly ShownItem[], nowMs: number, width: number) => string[]) {
     this.#page = page;
-    const stdout = this.#stdout;
-    this.#screen = new LiveScreen({
-      get rows() {
-        return stdout.rows || UNNAMED_SIZE.rows;
-      },
-      write: (text) => stdout.write(text),
-    });
-    stdout.on('resize', this.#draw);
+    this.#stdout.on('resize', this.#draw);
     process.on('exit', this.#leave); // Gives the terminal back at any end of the process.
   }
 
@@ -61,9 +55,9 @@ export class LivePage implements Presentation {
   readonly #draw = () => {
     if (this.#shown === undefined) return;
     this.#timer?.clear();
-    this.#timer = this.#clock.after(REDRAW_MS, this.#draw);
-    const width = this.#stdout.columns || UNNAMED_SIZE.columns;
-    const nowMs = this.#clock.date().getTime();
+    this.#timer = clock.after(REDRAW_MS, this.#draw);
+    const width = this.#stdout.columns || UNNAMED_COLUMNS;
+    const nowMs = clock.date().getTime();
     const problem = this.#problem === undefined ? [] : [this.#problem];
     const lines = [...this.#page(this.#shown.items, nowMs, width), ...notesOf(this.#shown), ...problem];
     this.#screen.draw(lines.map((line) => cutToWidth(printable(line), width)));

@@ -1,14 +1,12 @@
 import { ElectionReader } from '../../election/record/election-reader.js';
 import { AuthenticationError, describe } from '../../errors.js';
-import { kindOf } from '../../overview/model/node-kind.js';
 import type { ElectionView, OverviewState } from '../../overview/model/view-types.js';
 import { Overview } from '../../overview/overview.js';
 import { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
-import { deferred, ignore } from '../../platform/async/promises.js';
+import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
-import { ifThere } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
-import { type ConnectionOptions, startInTime, targetOf, withSession } from '../options/connection-options.js';
+import { type ConnectionOptions, targetOf, unreachable, withSession } from '../options/connection-options.js';
 import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
 import { onceRecordOf } from '../process/once-log-path.js';
 import { print, printError } from '../process/output.js';
@@ -16,7 +14,9 @@ import { whenStopAsked } from '../process/stop-signals.js';
 import { ChangeLines, LivePage, type Presentation, type ShownOverview } from './live-page.js';
 import { printElection } from './print-election.js';
 import { absentItem, itemJson, itemsOf, itemTable, type ShownItem } from './shown-items.js';
-import { whyNoElection, whyNothing } from './why-nothing-there.js';
+import { lookAt, whyNoElection, whyNothing } from './why-nothing-there.js';
+
+const { clock } = systemEnvironment;
 
 /** The options of `conclave status`. */
 export interface StatusOptions extends ConnectionOptions {
@@ -29,20 +29,14 @@ export interface StatusOptions extends ConnectionOptions {
 export async function printStatus(path: string | undefined, options: StatusOptions): Promise<number> {
   if (path === undefined) return await printTable(options);
   const isServed = await withSession(options, async (session) => {
-    if (!(await isElection(session, path))) return await printLockOrGroup(session, path, options);
+    const kind = (await lookAt(session, path))?.kind ?? 'other';
+    // An empty node, or none, counts as an election.
+    if (kind !== 'election' && kind !== 'other') return await printLockOrGroup(session, path, options);
     const why = await whyNoElection(session, path);
     if (why !== undefined) printError(why);
     return await printElection(session, path, options);
   });
   return isServed ? EXIT.ok : EXIT.noLeader;
-}
-
-/** An empty node, or none, counts as an election. */
-async function isElection(session: Session, path: string): Promise<boolean> {
-  const node = await ifThere(session.retryUntilAnswered(() => session.getData(path)));
-  const names = await ifThere(session.retryUntilAnswered(() => session.getChildren(path)));
-  if (node === undefined || names === undefined) return true;
-  return ['election', 'other'].includes(kindOf({ data: node.data, version: node.stat.version, names }).name);
 }
 
 /** @returns whether a process holds the lock, or each shard has an owner */
@@ -90,7 +84,7 @@ async function isBetweenFirings(session: Session, { path, kind, facts }: ShownIt
 }
 
 function now(): number {
-  return systemEnvironment.clock.date().getTime();
+  return clock.date().getTime();
 }
 
 /**
@@ -114,22 +108,25 @@ export async function watchStatus(path: string | undefined, options: StatusOptio
   stopAsked.promise.catch(ignore); // At the start the overview says so itself.
   let isStopAsked = false;
   const show = () => presentation?.show(shownOf(overview.state, path));
+  const late = new LazyAbortController();
+  const timer = clock.after(session.connectTimeoutMs, () => late.abort(unreachable(target)));
   // The reader may wait for one line only, and end. So look for the reader before you print anything.
-  const watched = whenStopAsked(systemEnvironment.clock, ended, () => {
+  const watched = whenStopAsked(ended, () => {
     isStopAsked = true;
     stopAsked.resolve();
     void overview.stop(); // Ends a start that is under way.
   });
   try {
-    await Promise.all([startInTime(overview, target), watched]);
+    await Promise.all([abortable(overview.start(), late), watched]);
     overview.attend();
     presentation = presentationOf(path, options);
     overview.on('change', show);
     show();
     await stopAsked.promise;
   } catch (error) {
-    if (!isStopAsked) throw error; // A start that was ended rejects.
+    if (!isStopAsked) throw asUserError(error); // A start that was ended rejects.
   } finally {
+    timer.clear();
     presentation?.end();
     ended.abort(undefined);
     await overview.stop();
@@ -146,13 +143,13 @@ function shownOf(state: OverviewState, path: string | undefined): ShownOverview 
 
 function presentationOf(path: string | undefined, { json = false }: StatusOptions): Presentation {
   if (!process.stdout.isTTY || json) return new ChangeLines(print, json);
-  return new LivePage(systemEnvironment.clock, (items, nowMs, width) =>
+  return new LivePage((items, nowMs, width) =>
     path === undefined ? itemTable(items, nowMs, width) : items.flatMap((item) => item.details(nowMs)),
   );
 }
 
 /** Reads what is at a path and below it, at one moment. Prints on standard error what it doesn't look at. */
-export async function readOverview(session: Session, root: string): Promise<OverviewState> {
+async function readOverview(session: Session, root: string): Promise<OverviewState> {
   const overview = new Overview(session, { root });
   try {
     await overview.start();
@@ -165,16 +162,12 @@ export async function readOverview(session: Session, root: string): Promise<Over
 }
 
 /** The elections with the time of each leader's newest heartbeat, by the servers' clock. */
-export function withHeartbeats(
-  session: Session,
-  elections: readonly ElectionView[],
-): Promise<ElectionView[]> {
-  return Promise.all(elections.map((view) => withHeartbeat(session, view)));
-}
-
-async function withHeartbeat(session: Session, view: ElectionView): Promise<ElectionView> {
-  const { path, leader, candidates } = view;
-  if (leader === null || !candidates.some(({ node }) => node === leader.node)) return view;
-  const heartbeatAt = (await new ElectionReader(session, path).heartbeatAtMs(leader)) ?? null;
-  return { ...view, leader: { ...leader, heartbeatAt } };
+async function withHeartbeats(session: Session, elections: readonly ElectionView[]): Promise<ElectionView[]> {
+  const views = elections.map(async (view) => {
+    const { path, leader, candidates } = view;
+    if (leader === null || !candidates.some(({ node }) => node === leader.node)) return view;
+    const heartbeatAt = (await new ElectionReader(session, path).heartbeatAtMs(leader)) ?? null;
+    return { ...view, leader: { ...leader, heartbeatAt } };
+  });
+  return await Promise.all(views);
 }

@@ -8,8 +8,8 @@ import type {
 } from '../../overview/model/view-types.js';
 import { printable } from '../../platform/printable.js';
 import { byPath } from '../../platform/zookeeper-paths.js';
-import { candidateLine, durationText } from '../process/output.js';
-import { ageMs, heartbeatLine, waitingLine } from './print-election.js';
+import { ageText, candidateLine, counted, durationText } from '../process/output.js';
+import { ageMs, electionLines } from './print-election.js';
 import { type Column, textTable } from './text-table.js';
 
 /** An election, a lock or a group of shards, in each form in which `status` shows it. */
@@ -60,38 +60,25 @@ export function electionItem(view: ElectionView): ShownItem {
 
 function electionLine({ path, state, leader, candidates }: ElectionView): string {
   const led = leader === null ? '-' : `${printable(leader.id)} term ${leader.term}`;
-  const count = `${candidates.length} candidate${candidates.length === 1 ? '' : 's'}`;
-  return [printable(path), state, led, count].join('  ');
+  return [printable(path), state, led, counted(candidates.length, 'candidate')].join('  ');
 }
 
 /** As `status` prints one election: the leader, the age of its newest heartbeat, and the waiting candidates. */
-function electionDetails(view: ElectionView, nowMs: number): string[] {
-  const leader = view.leader?.node;
-  const waiting = inOrderOfLeading(view.candidates, leader).filter(({ node }) => node !== leader);
-  return [...leaderLines(view, nowMs), ...waiting.map(waitingLine)];
+function electionDetails({ leader, candidates }: ElectionView, nowMs: number): string[] {
+  const waiting = inOrderOfLeading(candidates, leader?.node).filter(({ node }) => node !== leader?.node);
+  if (leader === null) return electionLines(null, undefined, waiting);
+  const { term, since, heartbeatAt } = leader;
+  const candidate = candidates.find(({ node }) => node === leader.node) ?? { id: leader.id, priority: 0 };
+  const line = `term ${term}  ${candidateLine(candidate)}  for ${ageText(since, nowMs)}`;
+  return electionLines(line, heartbeatAt === null ? undefined : ageMs(heartbeatAt, nowMs), waiting);
 }
-
-function leaderLines({ leader, candidates }: ElectionView, nowMs: number): string[] {
-  if (leader === null) return ['nobody leads'];
-  const candidate = candidates.find(({ node }) => node === leader.node);
-  const name = candidate === undefined ? printable(leader.id) : candidateLine(candidate);
-  const first = `term ${leader.term}  ${name}  for ${durationText(Math.max(0, nowMs - leader.since))}`;
-  return leader.heartbeatAt === null ? [first] : [first, heartbeatLine(ageMs(leader.heartbeatAt, nowMs))];
-}
-
-const NONE = '-';
 
 function rowOf({ path, state, leader, candidates }: ElectionView, nowMs: number): string[] {
-  return [
-    printable(path),
-    'election',
-    state,
-    leader === null ? NONE : printable(leader.id),
-    leader === null ? NONE : String(leader.term),
-    leader === null ? NONE : durationText(Math.max(0, nowMs - leader.since)),
-    leader === null ? NONE : leaseText(leader, nowMs),
-    String(candidates.length),
-  ];
+  const ofLeader =
+    leader === null
+      ? ['-', '-', '-', '-']
+      : [printable(leader.id), String(leader.term), ageText(leader.since, nowMs), leaseText(leader, nowMs)];
+  return [printable(path), 'election', state, ...ofLeader, String(candidates.length)];
 }
 
 /** How much of the lease is left, by the newest heartbeat that was seen. */
@@ -116,22 +103,24 @@ export function lockItem({ path, ...facts }: LockView): ShownItem {
     holding === 0 || first === undefined
       ? '-'
       : `${printable(first.id)}${holding > 1 ? ` +${holding - 1}` : ''}`;
-  const count = `${queue.length} contender${queue.length === 1 ? '' : 's'}`;
-  const since = ({ since: at }: LockView['queue'][number], nowMs: number) =>
-    durationText(Math.max(0, nowMs - at));
+  const count = counted(queue.length, 'contender');
   return {
     ...{ path, kind: 'lock', facts, isServed: holding > 0 },
     line: [printable(path), state, holders, count].join('  '),
     row: (nowMs) => [
       ...[printable(path), kind, state, holders, '-'],
-      ...[holding === 0 || first === undefined ? '-' : since(first, nowMs), '-', String(queue.length)],
+      ...[
+        holding === 0 || first === undefined ? '-' : ageText(first.since, nowMs),
+        '-',
+        String(queue.length),
+      ],
     ],
     details: (nowMs) => [
       kind === 'semaphore' ? `${kind}  ${holding} of ${capacity} held` : `${kind}  ${state}`,
       ...queue.map((contender, index) => {
         const words = [index < holding ? 'holds' : 'waits', printable(contender.id)];
         if (contender.shared) words.push('shared');
-        return [...words, `joined ${since(contender, nowMs)} ago`].join('  ');
+        return [...words, `joined ${ageText(contender.since, nowMs)} ago`].join('  ');
       }),
     ],
   };
@@ -141,7 +130,7 @@ export function lockItem({ path, ...facts }: LockView): ShownItem {
 export function groupItem({ path, moves: _, ...facts }: GroupView): ShownItem {
   const { state, shards, members, owners } = facts;
   const owned = `${owners.filter((owner) => owner >= 0).length} of ${shards.length} shards owned`;
-  const count = `${members.length} member${members.length === 1 ? '' : 's'}`;
+  const count = counted(members.length, 'member');
   return {
     ...{ path, kind: 'group', facts, isServed: state === 'owned' },
     line: [printable(path), state, owned, count].join('  '),

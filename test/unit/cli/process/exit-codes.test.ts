@@ -9,7 +9,7 @@ import {
 } from '../../../../src/cli/process/exit-codes.js';
 import type { CommandOutcome } from '../../../../src/cluster/run-command/keeper-handle.js';
 
-const uneventful: CommandRun = { forwarded: new Set() };
+const uneventful: CommandRun = { forwarded: [] };
 const exited = (code: number): CommandOutcome => ({ kind: 'ended', code, signal: null });
 const killed = (signal: NodeJS.Signals): CommandOutcome => ({ kind: 'ended', code: null, signal });
 
@@ -58,8 +58,8 @@ describe('the exit code of conclave run', () => {
     expect(exitCodeOfRun({ kind: 'refused', reason: 'x' }, uneventful, true)).toBeUndefined();
     expect(exitCodeOfRun(exited(0), { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(0);
     expect(exitCodeOfRun({ kind: 'too-late' }, { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(143);
-    expect(exitCodeOfRun(killed('SIGHUP'), { forwarded: new Set(['SIGHUP']) }, true)).toBe(129);
-    expect(exitCodeOfRun(exited(1), { forwarded: new Set(['SIGHUP']) }, true)).toBeUndefined();
+    expect(exitCodeOfRun(killed('SIGHUP'), { forwarded: ['SIGHUP'] }, true)).toBe(129);
+    expect(exitCodeOfRun(exited(1), { forwarded: ['SIGHUP'] }, true)).toBeUndefined();
   });
 });
 
@@ -74,14 +74,14 @@ describe('the exit code of conclave guard', () => {
   it('is undefined with --restart, for another start, if the program has failed', () => {
     for (const outcome of [exited(3), killed('SIGKILL'), killed('SIGHUP'), refused])
       expect(exitCodeOfGuard(outcome, uneventful, true)).toBeUndefined();
-    expect(exitCodeOfGuard(exited(1), { forwarded: new Set(['SIGHUP']) }, true)).toBeUndefined();
+    expect(exitCodeOfGuard(exited(1), { forwarded: ['SIGHUP'] }, true)).toBeUndefined();
   });
 
   it('is the program’s with --restart, too, if it was meant to end', () => {
     expect(exitCodeOfGuard(exited(0), uneventful, true)).toBe(0);
     expect(exitCodeOfGuard(exited(3), { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(3);
     expect(exitCodeOfGuard(killed('SIGKILL'), { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(137);
-    expect(exitCodeOfGuard(killed('SIGHUP'), { forwarded: new Set(['SIGHUP']) }, true)).toBe(129);
+    expect(exitCodeOfGuard(killed('SIGHUP'), { forwarded: ['SIGHUP'] }, true)).toBe(129);
   });
 });
 

@@ -29,7 +29,7 @@ describe('a live screen', () => {
     target.rows = 4;
     screen.draw(['1', '2', '3', '4']);
     expect(target.written.at(-1)).not.toContain('more');
-    target.rows = 0;
+    target.rows = 1;
     screen.draw(['1', '2']);
     expect(target.written.at(-1)).toContain('… 2 more');
   });
