@@ -63,6 +63,7 @@ export default defineConfig({
       project('secured', waiting),
       project('processes', { ...together, ...waiting }),
       project('databases', { ...together, ...waiting }),
+      project('locks', { ...together, ...waiting }),
       project('foreign', { ...together, ...waiting }),
       project('hazards', busy),
       // Each test starts servers or processes and causes faults.
@@ -84,6 +85,7 @@ export default defineConfig({
       }),
       // One test runs all mutants, in CI at low priority.
       project('mutants', { testTimeout: 1_200_000, ...besideStorms }),
+      project('docs', { ...patient, ...commands }),
       project('tools', { ...patient, ...commands }),
     ],
   },

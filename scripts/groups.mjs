@@ -1,5 +1,5 @@
 /**
- * Runs groups of tests, each if an input has changed since it succeeded, and records its success in `test/successes.json`.
+ * Runs groups of tests and other steps of CI, each if an input has changed since it succeeded, and records its success in `test/successes.json`.
  *
  *     node scripts/groups.mjs                        lists the groups, and which of them are due
  *     node scripts/groups.mjs chaos nemesis          runs those of them that are due
@@ -11,27 +11,34 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { FILES, RECORDED } from '../test/support/vitest/groups.mjs';
+import { COMMANDS, FILES, RECORDED } from '../test/support/vitest/groups.mjs';
 import { installedVersion } from '../tools/zookeeper/installation.mjs';
 import { digestOf } from './recorded/inputs.mjs';
 import { record, successOf } from './recorded/records.mjs';
 
-/** @import { OtherGroup } from '../test/support/vitest/groups.mjs' */
+/** @import { Inputs } from '../test/support/vitest/groups.mjs' */
 
 const root = join(import.meta.dirname, '..');
-const known = /** @type {(keyof typeof RECORDED)[]} */ (Object.keys(RECORDED));
+/** @type {Readonly<Record<string, Inputs>>} */
+const recorded = RECORDED;
+/** @type {Readonly<Record<string, readonly string[]>>} */
+const filesOf = FILES;
+/** @type {Readonly<Record<string, string>>} */
+const commands = COMMANDS;
+const known = Object.keys(recorded);
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { always: { type: 'boolean' }, report: { type: 'string' } },
 });
-const unknown = positionals.filter((name) => !(name in RECORDED));
+const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0)
   throw new Error(`unknown groups: ${unknown.join(', ')}; expected some of ${known.join(', ')}`);
 const release = process.env.ZOOKEEPER_HOME === undefined ? '' : ` on ZooKeeper ${await installedVersion()}`;
 
-for (const group of known.filter((name) => positionals.length === 0 || positionals.includes(name))) {
+for (const [group, { also = [], apartFrom }] of Object.entries(recorded)) {
+  if (positionals.length > 0 && !positionals.includes(group)) continue;
   const name = `${group}${release}`;
-  const inputs = digestOf(root, [...FILES[group], ...RECORDED[group]]);
+  const inputs = digestOf(root, [...(filesOf[group] ?? []), ...also], apartFrom);
   const success = successOf(root, name, inputs);
   if (success !== undefined && !values.always) {
     const { commit, day } = success;
@@ -47,16 +54,20 @@ for (const group of known.filter((name) => positionals.length === 0 || positiona
   }
 }
 
-/** @param {OtherGroup} group @returns {Promise<boolean>} */
+/** @param {string} group @returns {Promise<boolean>} */
 function succeeds(group) {
+  const command = commands[group];
+  if (command !== undefined) return run('npm', ['run', '--silent', command]);
   const options = ['--reporter=default', '--reporter=./test/support/vitest/group-times.ts'];
   const report = values.report?.replace('%', group);
   if (report !== undefined) options.push('--reporter=json', `--outputFile.json=${report}`);
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', '--project', group, ...options], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  return run(process.execPath, [vitest, 'run', '--project', group, ...options]);
+}
+
+/** @param {string} program @param {readonly string[]} options @returns {Promise<boolean>} whether it succeeds */
+function run(program, options) {
+  const child = spawn(program, options, { cwd: root, stdio: 'inherit' });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code === 0));

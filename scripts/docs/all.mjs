@@ -28,9 +28,16 @@ export const CHECKS = {
   spelling: () => misspeltIn(markdownFiles()),
 };
 
-/** @returns {Promise<string[]>} the problems */
-export async function checkAll() {
+/**
+ * @param {readonly string[]} names - of checks; without any, all
+ * @returns {Promise<string[]>} the problems
+ */
+export async function problemsOf(names) {
+  const unknown = names.filter((name) => !(name in CHECKS));
+  if (unknown.length > 0)
+    throw new Error(`no check ${unknown.join(', ')}: expected some of ${Object.keys(CHECKS).join(', ')}`);
   const problems = [];
-  for (const check of Object.values(CHECKS)) problems.push(...(await check()));
+  for (const [name, check] of Object.entries(CHECKS))
+    if (names.length === 0 || names.includes(name)) problems.push(...(await check()));
   return problems;
 }

@@ -15,21 +15,27 @@ const PATH = /(['"`])([\w@./-]*\w\.(?:ts|tsx|mjs|cjs|js|json|pml|sh|py|java|css)
 
 /**
  * @param {string} root - the project's folder
- * @param {readonly string[]} patterns - of files below the root, all of which count
+ * @param {readonly string[]} patterns - of files below the root, all of which count. Pages count only if a pattern ends with `.md`
+ * @param {readonly string[]} apartFrom - folders whose files don't count, nor what only they import: `src/lock/`
  * @returns {{ files: ReadonlyMap<string, string>, packages: ReadonlyMap<string, string> }} what counts of each file,
  *   by its path below the root, and the versions of packages
  */
-export function inputsOf(root, patterns) {
+export function inputsOf(root, patterns, apartFrom = []) {
   /** @type {Map<string, string>} */
   const files = new Map();
   const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   /** @type {Map<string, string>} */
   const packages = new Map();
-  const waiting = globSync([...patterns], { cwd: root, ignore: ['**/*.md', '**/*.{png,svg}'] });
+  const pages = patterns.filter((pattern) => pattern.endsWith('.md'));
+  const others = patterns.filter((pattern) => !pattern.endsWith('.md'));
+  const waiting = [
+    ...globSync(others, { cwd: root, ignore: ['**/*.md', '**/*.{png,svg}', '**/node_modules/**'] }),
+    ...globSync(pages, { cwd: root, ignore: ['**/node_modules/**'] }),
+  ];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (files.has(path)) continue;
+    if (files.has(path) || apartFrom.some((folder) => path.startsWith(folder))) continue;
     const text = readFileSync(join(root, path), 'utf8');
-    const isCode = CODE.includes(extname(path));
+    const isCode = CODE.includes(extname(path)) && !path.endsWith('.d.ts'); // Declarations are nothing without their types.
     const code = isCode ? withoutComments(path, text) : text;
     files.set(path, code);
     if (!isCode) continue;
@@ -48,9 +54,9 @@ export function inputsOf(root, patterns) {
   return { files, packages };
 }
 
-/** A digest of the inputs. @param {string} root @param {readonly string[]} patterns */
-export function digestOf(root, patterns) {
-  const { files, packages } = inputsOf(root, patterns);
+/** A digest of the inputs. @param {string} root @param {readonly string[]} patterns @param {readonly string[]} [apartFrom] */
+export function digestOf(root, patterns, apartFrom) {
+  const { files, packages } = inputsOf(root, patterns, apartFrom);
   const parts = [files, packages].flatMap((each) => [...each].sort(([a], [b]) => (a < b ? -1 : 1)).flat());
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 24);
 }

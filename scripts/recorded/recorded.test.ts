@@ -61,6 +61,31 @@ describe('the inputs of tests', () => {
     expect(digest()).not.toBe(changed);
   });
 
+  it('leave out the files of a folder that they are apart from, and what only these import', () => {
+    write(
+      'src/jobs/index.ts',
+      "export const two = await import('../late.js');\nexport * from '../one.js';\n",
+    );
+    const files = [...inputsOf(root, PATTERNS, ['src/jobs/']).files.keys()];
+    expect(files).not.toContain('src/jobs/index.ts');
+    expect(files).not.toContain('src/late.ts');
+    expect(files).toContain('src/one.ts');
+  });
+
+  it('are pages only where a pattern names pages, and declarations with their types', () => {
+    write('docs/page.md', 'A page.\n');
+    write('docs/node_modules/other/page.md', 'Of a package.\n');
+    write('dist/index.d.ts', '/** What it is. */\nexport type One = 1;\n');
+    expect([...inputsOf(root, ['docs/**']).files.keys()]).toEqual([]);
+    expect([...inputsOf(root, ['docs/**/*.md', 'dist/**/*.d.ts']).files]).toEqual(
+      expect.arrayContaining([
+        ['docs/page.md', 'A page.\n'],
+        ['dist/index.d.ts', '/** What it is. */\nexport type One = 1;\n'],
+      ]),
+    );
+    expect(inputsOf(root, ['docs/**/*.md']).files.size).toBe(1);
+  });
+
   it('have the same digest after a change of a comment, a line break, or another file', () => {
     const before = digest();
     write('src/one.ts', '// What else.\nexport const one =\n  1;\n');

@@ -27,8 +27,10 @@ export const FILES = {
     'test/integration/guides/*.test.ts',
     'test/interop/{fence-clients,redis-fence}.test.ts',
   ],
-  // Clients in other languages, Kerberos, and other releases of frameworks.
-  foreign: ['test/interop/!(fence-clients|redis-fence).test.ts'],
+  // Locks that are shared with clients in other languages.
+  locks: ['test/interop/{locks,read-write-locks,revocation}.test.ts'],
+  // Other clients on the embedded server, Kerberos, and other releases of frameworks.
+  foreign: ['test/interop/{embedded,*-suite,kerberos,nest-versions,schedulers,scheduler-firings}.test.ts'],
   hazards: ['test/hazards/*.test.ts'],
   chaos: ['test/chaos/!(nemesis|network|half-open-link|run|dashboard-load|many-holds).test.ts'],
   // They measure recoveries and counts, or cause loads that other tests would suffer from.
@@ -48,37 +50,80 @@ export const FILES = {
   simulation: ['test/simulation/**/*.test.ts'],
   mutants: ['test/mutants/*.test.ts'],
   browser: ['test/browser/!(site).test.ts'],
-  // They need most of the packages, and change with the project's commands and pages.
+  // The project's pages: what they say of the package, and how they look.
+  docs: ['scripts/docs/*.test.ts', 'test/browser/site.test.ts', 'test/docs/quick-start.test.ts'],
+  // The project's own commands, and what is built.
   tools: [
-    '{bench,scripts,tools}/**/*.test.ts',
+    'bench/**/*.test.ts',
+    'scripts/*.test.ts',
+    'scripts/!(docs)/**/*.test.ts',
+    'tools/**/*.test.ts',
     'test/integration/bench.test.ts',
-    'test/browser/site.test.ts',
-    'test/docs/quick-start.test.ts',
   ],
 };
 
+/** Steps of CI that aren't tests, by their commands in package.json. */
+export const COMMANDS = /** @type {const} */ ({ package: 'check:package', site: 'docs:build' });
+
 /**
- * The groups that CI runs only if an input has changed since they succeeded, as `scripts/recorded/inputs.mjs` finds the inputs. Here are
- * those that it can't find, since no path in a file names them.
+ * What decides who leads. It is shown by `npm test`, by the groups with faults, by the simulation, the model and the mutants. So a change
+ * there makes none of the groups due that are about something else: TLS, fences, pages. Each night all groups run.
+ */
+const ELECTION = ['src/election/', 'src/lease/', 'src/lock/', 'src/queue/'];
+const PAGES = ['*.md', '{bench,docs,examples,scripts,src,test,tools}/**/*.md'];
+/** What the package's users see: its types, with their documentation. */
+const DECLARATIONS = 'dist/**/*.d.ts';
+
+/**
+ * What CI runs only if an input has changed since it succeeded, as `scripts/recorded/inputs.mjs` finds the inputs. `also` has those that it
+ * can't find, since no path in a file names them. Files below `apartFrom` are no inputs, and what only they import isn't either.
  *
- * @satisfies {Partial<Readonly<Record<OtherGroup, readonly string[]>>>}
+ * @satisfies {Partial<Readonly<Record<OtherGroup | keyof typeof COMMANDS, Inputs>>>}
  */
 export const RECORDED = {
-  servers: [], // On another release of ZooKeeper.
-  secured: [],
-  processes: ['test/releases/*.tgz'],
-  databases: ['examples/**'],
-  foreign: ['test/interop/**'],
-  hazards: ['test/hazards/**'],
-  chaos: ['test/fixtures/**'],
-  recovery: ['test/fixtures/**'],
-  nemesis: ['test/chaos/nemesis/**'],
-  model: [],
-  searches: ['test/model/*.pml'],
-  simulation: ['test/simulation/**', '!test/simulation/hours.json'], // What was found is no input.
-  mutants: ['test/mutants/**'],
-  browser: ['src/dashboard/**'],
+  servers: {}, // On another release of ZooKeeper.
+  secured: { apartFrom: ELECTION },
+  processes: { also: ['test/releases/*.tgz'] },
+  databases: { also: ['examples/**', 'test/interop/prisma/*'], apartFrom: ELECTION },
+  locks: { also: ['test/interop/foreign-clients/*'] },
+  foreign: { also: ['test/interop/{foreign-clients,nest}/*'], apartFrom: ELECTION },
+  hazards: { also: ['test/hazards/**'] },
+  chaos: { also: ['test/fixtures/**'] },
+  recovery: { also: ['test/fixtures/**'] },
+  nemesis: { also: ['test/chaos/nemesis/**'] },
+  model: {},
+  searches: { also: ['test/model/*.pml'] },
+  simulation: { also: ['test/simulation/**', '!test/simulation/hours.json'] }, // What was found is no input.
+  mutants: { also: ['test/mutants/**'] },
+  browser: { also: ['src/dashboard/**'], apartFrom: ELECTION },
+  package: {
+    also: [
+      'package.json',
+      'scripts/{build,package}*.mjs',
+      'scripts/{build,package}/**',
+      'src/**',
+      'package-lock.json',
+      DECLARATIONS,
+    ],
+    apartFrom: ELECTION,
+  },
+  docs: {
+    also: [...PAGES, 'cspell.json', '.github/workflows/*', 'package.json', DECLARATIONS],
+    apartFrom: ELECTION,
+  },
+  site: {
+    also: [
+      ...PAGES,
+      'docs/.vitepress/*.mjs',
+      'docs/.vitepress/theme/*',
+      'typedoc.config.mjs',
+      'package-lock.json',
+      DECLARATIONS,
+    ],
+  },
+  tools: { also: ['{bench,scripts,tools}/**/*.mjs'], apartFrom: ELECTION },
 };
 
+/** @typedef {{ also?: readonly string[], apartFrom?: readonly string[] }} Inputs */
 /** @typedef {keyof typeof FILES} OtherGroup */
 /** @typedef {'behaviour' | OtherGroup} Group */
