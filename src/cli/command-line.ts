@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { printable } from '../platform/printable.js';
+import { VERSION } from '../public-class/version.js';
 import { addDashboard } from './commands/dashboard.js';
 import { addDevServer } from './commands/dev-server.js';
 import { addGuard } from './commands/guard.js';
@@ -67,7 +67,7 @@ const COMMANDS = [
 function makeProgram(setExitCode: (code: number) => void): Command {
   const program = new Command('conclave')
     .description('Leader election for clustered Node.js workers, on Apache ZooKeeper.')
-    .version(packageVersion(), '-V, --version', 'print the version')
+    .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(see --help)')
@@ -84,9 +84,4 @@ function makeProgram(setExitCode: (code: number) => void): Command {
 /** Commander quotes all of an unknown option: `--atuh=digest:user:password` too, and `-adigest:user:password`. */
 function withoutValue(text: string): string {
   return text.replace(/^(error: unknown option '(?:--[^=']*|-[^-']))[\s\S]*'/, "$1'");
-}
-
-function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return version;
 }

@@ -231,12 +231,15 @@ export class Job<T> {
     if (recover && isCutOff(last, term.token)) await this.#recover(last, leader);
     if (next === undefined) return;
     const now = this.#now();
-    const past = firingsBetween(next, Math.max(last.at, now - this.#lateMs - 1), now);
-    for (let questions = 1; ; questions++) {
-      const at = this.#nextOf(past);
-      if (at === undefined) return;
-      this.#add({ at, kind: 'missed' });
-      if (questions % QUESTIONS_BETWEEN_PAUSES === 0) await sleep(session.clock, 0, term.signal);
+    let questions = 0;
+    try {
+      for (const at of firingsBetween(next, Math.max(last.at, now - this.#lateMs - 1), now)) {
+        this.#add({ at, kind: 'missed' });
+        if (++questions % QUESTIONS_BETWEEN_PAUSES === 0) await sleep(session.clock, 0, term.signal);
+      }
+    } catch (error) {
+      term.signal.throwIfAborted(); // Otherwise the schedule has thrown it.
+      this.#logger.error({ err: error }, 'next() of a job failed: missed firings may not be found');
     }
   }
 
@@ -256,15 +259,6 @@ export class Job<T> {
       'a run of a job is not repeated again: each process that began it has ended during the run',
     );
     this.#tell('refused');
-  }
-
-  #nextOf(past: Generator<number, void>): number | undefined {
-    try {
-      return past.next().value ?? undefined;
-    } catch (error) {
-      this.#logger.error({ err: error }, 'next() of a job failed: missed firings may not be found');
-      return undefined;
-    }
   }
 
   /** Takes the first firing that is due. Those that aren't are done, or too late. */

@@ -47,7 +47,6 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
 
 /** Short files that one other file imports, and why. */
 const SHORT_FILES: Readonly<Record<string, string>> = {
-  'public-class/version.ts': 'the release script writes it',
   'dashboard/index.ts': 'what users import as conclave/dashboard',
   'dashboard/page-html.ts': 'the build puts the page into it',
   'platform/logging/load-pino.ts': 'the only module that loads pino',

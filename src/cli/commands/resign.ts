@@ -70,12 +70,9 @@ async function resign(
   election: string,
   { to, grace: graceMs }: ResignOptions,
 ): Promise<number> {
-  if (to !== undefined) {
-    const current = await new ElectionReader(session, election).leader();
-    if (current !== undefined && isNamed(current, to)) {
-      print(`${to} already leads`);
-      return EXIT.ok;
-    }
+  if (to !== undefined && isNamed(await new ElectionReader(session, election).leader(), to)) {
+    print(`${to} already leads`);
+    return EXIT.ok;
   }
   const former = await revokeLeader(session, election, { to, graceMs });
   if (former === undefined) {
@@ -126,6 +123,6 @@ async function nextLeader(
   return undefined;
 }
 
-function isNamed({ id, node }: Candidate, name: string): boolean {
-  return id === name || node === name;
+function isNamed(candidate: Candidate | undefined, name: string): boolean {
+  return candidate?.id === name || candidate?.node === name;
 }

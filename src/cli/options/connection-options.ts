@@ -171,9 +171,5 @@ function tlsFilesOf({ tls, ca, cert, key }: ConnectionOptions): TlsFiles | undef
       throw new UserError(EXIT.usage, `--${option}: ${describe(error)}`, { cause: error });
     }
   }
-  return { ca: absolute(ca), cert: absolute(cert), key: absolute(key) };
-}
-
-function absolute(file: string | undefined): string | undefined {
-  return file === undefined ? undefined : resolve(file);
+  return { ca: ca && resolve(ca), cert: cert && resolve(cert), key: key && resolve(key) };
 }

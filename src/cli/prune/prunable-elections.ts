@@ -1,14 +1,15 @@
 import { parseRecord } from '../../election/record/election-record.js';
 import { parseLastRun } from '../../jobs/last-run.js';
 import { takeoverDelayMs } from '../../lease/failure-detector.js';
-import { kindOf, type NodeKind } from '../../overview/model/node-kind.js';
+import type { NodeKind } from '../../overview/model/node-kind.js';
 import { childPath } from '../../platform/zookeeper-paths.js';
-import type { NodeData, TransactionPart } from '../../session/protocol/multi-and-stats.js';
+import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { ageText } from '../process/output.js';
 import {
   childrenOf,
   kept,
+  kindOfFamily,
   type NodeVisit,
   type PruneDecision,
   type PruneSearch,
@@ -36,14 +37,14 @@ const FOREIGN = kept(
 );
 
 /** Data that this release can't read may be a newer release's, whose nodes look like elections. */
-function isForeign({ node, children }: ReadFamily): boolean {
-  return node.data.length > 0 && children.length > 0 && lastingKindOf(node, children) === 'other';
+function isForeign(family: ReadFamily): boolean {
+  return family.node.data.length > 0 && family.children.length > 0 && lastingKindOf(family) === 'other';
 }
 
 async function visit(session: Session, family: ReadFamily, limits: PruneLimits): Promise<NodeVisit> {
-  const { node, children } = family;
+  const { children } = family;
   if (limits.isNamed !== true && isForeign(family)) return { decision: FOREIGN, further: [] };
-  const kind = lastingKindOf(node, children);
+  const kind = lastingKindOf(family);
   if (kind === 'group') return { further: [] };
   if (kind !== 'election') return { further: children.filter((name) => kindOfChild(name) !== 'candidate') };
   return {
@@ -148,7 +149,7 @@ export function kindOfChild(name: string): 'candidate' | 'run-log' | 'other' {
 }
 
 /** The kind of a node by what stays below it: an election is one that was led, since candidates alone leave nothing to remove. */
-export function lastingKindOf({ data, stat }: NodeData, children: readonly string[]): NodeKind['name'] {
-  const names = children.filter((name) => kindOfChild(name) !== 'candidate');
-  return kindOf({ data, version: stat.version, names }).name;
+export function lastingKindOf({ node, children }: ReadFamily): NodeKind['name'] {
+  const lasting = children.filter((name) => kindOfChild(name) !== 'candidate');
+  return kindOfFamily({ node, children: lasting }).name;
 }

@@ -1,8 +1,15 @@
-import { furtherNames, kindOf } from '../../overview/model/node-kind.js';
+import { furtherNames } from '../../overview/model/node-kind.js';
 import { parseSeats } from '../../queue/agreed-seats.js';
 import type { Session } from '../../session/session.js';
 import { ageText, counted } from '../process/output.js';
-import { kept, type PruneDecision, type PruneSearch, type ReadFamily, walk } from './walk-tree.js';
+import {
+  kept,
+  kindOfFamily,
+  type PruneDecision,
+  type PruneSearch,
+  type ReadFamily,
+  walk,
+} from './walk-tree.js';
 
 /**
  * The paths of locks below `root` that may be removed. The root itself stays.
@@ -31,11 +38,10 @@ const NEVER_RESIZED = 1;
  * children. Removing the path of a lock needs no other precaution, because the servers refuse it while there is a contender, and the next
  * contender creates the path again.
  */
-export function decideLock(
-  { node: { path, data, stat }, children }: ReadFamily,
-  nowMs: number,
-): PruneDecision | undefined {
-  const kind = kindOf({ data, version: stat.version, names: children });
+export function decideLock(family: ReadFamily, nowMs: number): PruneDecision | undefined {
+  const { node, children } = family;
+  const { path, data, stat } = node;
+  const kind = kindOfFamily(family);
   if (kind.name === 'group' || kind.name === 'election') return undefined;
   const [other] = furtherNames(kind, children);
   if (kind.name === 'lock' || kind.name === 'read-write') return IN_USE;
@@ -63,8 +69,8 @@ const IN_USE = kept('it has contenders', 'in-use');
  * them.
  * @param isRoot - whether the caller has named this node: then locks may be below any data but a record or a list of shards
  */
-export function furtherLocks({ node: { data, stat }, children }: ReadFamily, isRoot: boolean): string[] {
-  const kind = kindOf({ data, version: stat.version, names: children });
-  const isOfOthers = kind.name === 'other' && data.length > 0 && !isRoot;
-  return kind.name === 'election' || isOfOthers ? [] : furtherNames(kind, children);
+export function furtherLocks(family: ReadFamily, isRoot: boolean): string[] {
+  const kind = kindOfFamily(family);
+  const isOfOthers = kind.name === 'other' && family.node.data.length > 0 && !isRoot;
+  return kind.name === 'election' || isOfOthers ? [] : furtherNames(kind, family.children);
 }

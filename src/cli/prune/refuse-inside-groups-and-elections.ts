@@ -24,7 +24,7 @@ export async function refuseBelow(
 ): Promise<void> {
   for (const above of nodesAbove(path)) {
     const family = await readAbove(session, above);
-    const kind = family && lastingKindOf(family.node, family.children);
+    const kind = family && lastingKindOf(family);
     const refused = kinds.find((each) => each === kind);
     if (refused !== undefined)
       throw new UserError(EXIT.usage, `${path} is below ${above}, ${REASONS[refused]}`);

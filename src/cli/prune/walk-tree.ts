@@ -1,3 +1,4 @@
+import { kindOf, type NodeKind } from '../../overview/model/node-kind.js';
 import { byPath, childPath } from '../../platform/zookeeper-paths.js';
 import { ifThere } from '../../session/operations.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
@@ -15,6 +16,10 @@ export interface VisitedNode extends NodeData {
 export interface ReadFamily {
   readonly node: VisitedNode;
   readonly children: readonly string[];
+}
+
+export function kindOfFamily({ node: { data, stat }, children }: ReadFamily): NodeKind {
+  return kindOf({ data, version: stat.version, names: children });
 }
 
 /** What prune does with an election, or with the path of a lock. */

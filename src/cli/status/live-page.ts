@@ -17,7 +17,8 @@ export interface Presentation {
   show(shown: ShownOverview): void;
   /** Shows an error after which the presentation goes on. */
   report(message: string): void;
-  end(): void;
+  /** Gives the terminal back. Printed lines stay. */
+  end?(): void;
 }
 
 const { clock } = systemEnvironment;
@@ -101,8 +102,8 @@ export class ChangeLines implements Presentation {
     this.#isConnected = true;
     const before = this.#items;
     this.#items = new Map(items.map((item) => [item.path, item]));
-    for (const item of before.values()) if (!this.#items.has(item.path)) this.#removed(item);
-    for (const item of items)
+    const removed = [...before.values()].filter(({ path }) => !this.#items.has(path)).map(removedItem);
+    for (const item of [...removed, ...items])
       if (item.line !== before.get(item.path)?.line)
         this.#print(this.#isJson ? JSON.stringify(itemJson(item)) : item.line);
   }
@@ -110,13 +111,8 @@ export class ChangeLines implements Presentation {
   report(message: string): void {
     printError(message);
   }
+}
 
-  #removed({ path, kind }: ShownItem): void {
-    const facts = { state: 'removed' };
-    this.#print(this.#isJson ? JSON.stringify(itemJson({ path, kind, facts })) : `${path}  removed`);
-  }
-
-  end(): void {
-    // The printed lines stay.
-  }
+function removedItem(item: ShownItem): ShownItem {
+  return { ...item, line: `${item.path}  removed`, facts: { state: 'removed' } };
 }

@@ -11,10 +11,11 @@ import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
 import { onceRecordOf } from '../process/once-log-path.js';
 import { print, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-signals.js';
+import { kindOfFamily, readFamily } from '../prune/walk-tree.js';
 import { ChangeLines, LivePage, type Presentation, type ShownOverview } from './live-page.js';
 import { printElection } from './print-election.js';
 import { absentItem, itemJson, itemsOf, itemTable, type ShownItem } from './shown-items.js';
-import { lookAt, whyNoElection, whyNothing } from './why-nothing-there.js';
+import { whyNoElection, whyNothing } from './why-nothing-there.js';
 
 const { clock } = systemEnvironment;
 
@@ -29,7 +30,8 @@ export interface StatusOptions extends ConnectionOptions {
 export async function printStatus(path: string | undefined, options: StatusOptions): Promise<number> {
   if (path === undefined) return await printTable(options);
   const isServed = await withSession(options, async (session) => {
-    const kind = (await lookAt(session, path))?.kind ?? 'other';
+    const family = await readFamily(session, path);
+    const kind = family === undefined ? 'other' : kindOfFamily(family).name;
     // An empty node, or none, counts as an election.
     if (kind !== 'election' && kind !== 'other') return await printLockOrGroup(session, path, options);
     const why = await whyNoElection(session, path);
@@ -127,7 +129,7 @@ export async function watchStatus(path: string | undefined, options: StatusOptio
     if (!isStopAsked) throw asUserError(error); // A start that was ended rejects.
   } finally {
     timer.clear();
-    presentation?.end();
+    presentation?.end?.();
     ended.abort(undefined);
     await overview.stop();
   }

@@ -43,7 +43,7 @@ export function absentItem(path: string): ShownItem {
 }
 
 /** The member that comes first has the path, and the kind as its name. */
-export function itemJson({ kind, path, facts }: Pick<ShownItem, 'kind' | 'path' | 'facts'>): object {
+export function itemJson({ kind, path, facts }: ShownItem): object {
   return { [kind]: path, ...facts };
 }
 
