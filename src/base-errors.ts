@@ -1,8 +1,8 @@
-import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './public-class/instance-brand.js';
+import { adviceOnCopies, isInstanceInAnyCopy, mark } from './public-class/instance-brand.js';
 import { forJson } from './public-class/shown-in-console.js';
-import type { DemotionReason, ShardEndReason } from './term-end-reasons.js';
+import { show } from './public-class/shown-in-messages.js';
 
-// What `errors.ts` and the light entry `conclave/held-term` have in common. Import from `errors.ts` where the light entry isn't concerned.
+// The errors that the light entry `conclave/held-term` throws, too. Import from `errors.ts` where that entry isn't concerned.
 
 /**
  * The base of every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` also
@@ -60,22 +60,34 @@ export class InvalidOptionError extends ConclaveError {
   }
 }
 
-/** Words in place of a value, for an {@link InvalidOptionError} about a value that it must not show. */
-class Withheld {
-  constructor(readonly words: string) {}
-}
-
-/** @internal In place of a value that may hold a secret. */
-export const NOT_SHOWN = new Withheld('(not shown)');
-/** @internal In place of the value of an option that doesn't exist. It may be a misspelt one that holds a secret. */
-export const UNKNOWN_OPTION = new Withheld('an unknown option');
-/** @internal In place of a text where options are expected: it may be credentials. */
-export const A_TEXT = new Withheld('a string');
-
 /** A method was called in a state in which it can't do its work: `start()` after `stop()`, for example. */
 export class InvalidStateError extends ConclaveError {
   readonly code = 'INVALID_STATE';
 }
+
+/**
+ * Why a term ended: `resigned` and `stopped` by a call of that name (closing the session counts as `stopped`),
+ * `finished` because `lead` returned or threw, and the rest because leadership was lost.
+ *
+ * `superseded`: its lease was over, and another candidate took over, before this process looked at the clock. `record-overwritten`: a client
+ * that is no candidate wrote the election's record. `refused`: the servers refuse the leader's heartbeats, because an access list was changed
+ * for example; the cause is the refusal.
+ *
+ * At first a leader may only hear that its node is gone. Then its term ends at once, and the reason of its signal is
+ * `node-deleted`. The event `demoted` waits until the leader knows the cause, for a round trip and at most a lease. It then says
+ * `session-expired` or `superseded` if that was the cause.
+ */
+export type DemotionReason =
+  | 'resigned'
+  | 'stopped'
+  | 'finished'
+  | 'lease-expired'
+  | 'session-expired'
+  | 'node-deleted'
+  | 'superseded'
+  | 'record-overwritten'
+  | 'refused'
+  | 'revoked';
 
 /** The term is over. Code that gets this error must no longer act for the term. It is also the reason of `term.signal`. */
 export class TermEndedError extends ConclaveError {
@@ -91,6 +103,20 @@ export class TermEndedError extends ConclaveError {
     super(`term ${term} is over: ${reason}`, options);
   }
 }
+
+/**
+ * Why a member no longer owns a shard. Clean ends are `moved` (the plan gives the shard to another member), `stopped`, and `failed` (the
+ * shard's work has failed too often in this member). The others are losses: the member didn't give the shard back.
+ */
+export type ShardEndReason =
+  | 'moved'
+  | 'stopped'
+  | 'failed'
+  | 'lease-expired'
+  | 'session-expired'
+  | 'node-deleted'
+  | 'superseded'
+  | 'refused';
 
 /** This member no longer owns the shard. Code that gets this error must not act for the shard. It is also the reason of `shard.signal`. */
 export class ShardEndedError extends ConclaveError {
@@ -115,65 +141,4 @@ for (const [name, type] of Object.entries({
   TermEndedError,
 })) {
   mark(type, name);
-}
-
-/** A text of one line for any thrown value. Never throws. */
-export function describe(thrown: unknown): string {
-  try {
-    // Without quotes, because the text goes into sentences, and into logs, which add their own.
-    if (typeof thrown === 'string' && thrown !== '') return inOneLine(shorten(thrown));
-    const { message, name } = (thrown ?? {}) as Partial<Error>; // Test runners have errors of another realm, so it isn't asked for the class.
-    if (typeof message === 'string' && message !== '') return inOneLine(message);
-    return inOneLine(thrown instanceof Error ? String(name) : show(thrown));
-  } catch {
-    return "a value that can't be described";
-  }
-}
-
-/** OpenSSL's messages end in a line break, and others have some within. They would split a line of a log. */
-function inOneLine(text: string): string {
-  return text.trim().replace(LINE_BREAKS, ' ');
-}
-
-const LINE_BREAKS = /\s*[\n\v\f\r\u0085\u2028\u2029]\s*/g;
-
-/** @internal Shows a value in a message. */
-export function show(value: unknown): string {
-  if (typeof value === 'function') return 'a function';
-  if (typeof value === 'bigint') return `${value}n`;
-  if (typeof value === 'string') return shorten(JSON.stringify(value));
-  if (typeof value !== 'object' || value === null) return String(value);
-  try {
-    if (value instanceof Withheld) return value.words;
-    return nameOf(value) ?? (Array.isArray(value) ? showItems(value) : showNames(value));
-  } catch {
-    return "an object that can't be shown"; // A proxy that throws.
-  }
-}
-
-function showItems(items: readonly unknown[]): string {
-  const shown = items.slice(0, MOST_SHOWN).map((item) => (Array.isArray(item) ? 'an array' : show(item)));
-  return shorten(`[${[...shown, ...more(items)].join(', ')}]`);
-}
-
-/** Shows the names alone. The values may be secrets: users give whole options in the wrong place, or misspell a name. */
-function showNames(value: object): string {
-  const names = Object.keys(value);
-  const type = Object.getPrototypeOf(value)?.constructor?.name;
-  const what =
-    typeof type !== 'string' || type === 'Object' || type === ''
-      ? 'an object'
-      : `an object of the class ${type}`;
-  if (names.length === 0 || ArrayBuffer.isView(value)) return what;
-  return shorten(`${what} with ${[...names.slice(0, MOST_SHOWN), ...more(names)].join(', ')}`);
-}
-
-function more({ length }: readonly unknown[]): string[] {
-  return length > MOST_SHOWN ? [`${length - MOST_SHOWN} more`] : [];
-}
-
-const MOST_SHOWN = 20; // Of an array's items, or an object's names.
-
-function shorten(text: string): string {
-  return text.length <= 200 ? text : `${text.slice(0, 200)}… (${text.length} characters)`;
 }

@@ -1,5 +1,6 @@
 // Imports more than 20 modules: it is the public interface, and nothing else.
 
+export * from './base-errors.js';
 export type { SessionCleanup } from './cluster/dead-children/give-back-terms.js';
 export type { ElectionRole } from './cluster/dead-children/guarded-process.js';
 export { registerWithGuardian } from './cluster/dead-children/register-with-guardian.js';
@@ -36,50 +37,7 @@ export type {
 export { ElectionObserver } from './election/observer/election-observer.js';
 export { type RevocationOptions, revokeLeader } from './election/revoke-leader.js';
 export type { Term } from './election/term/term.js';
-export {
-  AuthenticationError,
-  BadVersionError,
-  CleanupAttemptError,
-  CleanupFailedError,
-  ConclaveError,
-  ConnectionLossError,
-  ConnectTimeoutError,
-  type DemotionReason,
-  EnsembleResetError,
-  FencedOutError,
-  type HoldEndReason,
-  InvalidOptionError,
-  InvalidStateError,
-  LeadError,
-  ListenerError,
-  LockLostError,
-  LockTimeoutError,
-  NoCandidateError,
-  NodeExistsError,
-  NodeLostError,
-  NoNodeError,
-  NoServerError,
-  OperationTimeoutError,
-  PrepareError,
-  RequestTooLargeError,
-  RevocationRefusedError,
-  SeatsMismatchError,
-  SessionClosedError,
-  SessionExpiredError,
-  ShardEndedError,
-  type ShardEndReason,
-  ShardFailedError,
-  ShardsMismatchError,
-  StopPendingError,
-  type StopWait,
-  TermEndedError,
-  UnprotectedPathError,
-  UnreadableNodeError,
-  WatchdogFailedError,
-  WorkerFailedError,
-  WorkOverrunError,
-  ZooKeeperError,
-} from './errors.js';
+export * from './error-classes.js';
 export { currentTerm, withTerm } from './lease/current-term.js';
 export type { GuardedTransaction } from './lease/guarded-transaction.js';
 export type { HeldTerm } from './lease/held-term.js';

@@ -4,9 +4,10 @@
  */
 export {
   ConclaveError,
+  type DemotionReason,
   InvalidOptionError,
   ShardEndedError,
+  type ShardEndReason,
   TermEndedError,
 } from '../base-errors.js';
 export { heldTerm, type TermHandle, type TermOfHandle } from '../lease/term-handle.js';
-export type { DemotionReason, ShardEndReason } from '../term-end-reasons.js';

@@ -1,3 +1,4 @@
+import type { DemotionReason, ShardEndReason } from '../base-errors.js';
 import {
   type MachineInstant,
   machineInstantIn,
@@ -5,7 +6,6 @@ import {
   type TimeSources,
 } from '../platform/time/machine-instant.js';
 import { SharedInstant } from '../platform/time/shared-instant.js';
-import type { DemotionReason, ShardEndReason } from '../term-end-reasons.js';
 
 /** Why a term of an election, or of a shard, ended. */
 export type EndReason = DemotionReason | ShardEndReason;

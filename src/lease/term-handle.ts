@@ -1,7 +1,7 @@
 import { types } from 'node:util';
+import type { DemotionReason, ShardEndReason } from '../base-errors.js';
 import { InvalidOptionError, ShardEndedError, TermEndedError } from '../base-errors.js';
 import { showAs } from '../public-class/shown-in-console.js';
-import type { DemotionReason, ShardEndReason } from '../term-end-reasons.js';
 import { LeaseCell, SharedLease } from './shared-lease.js';
 
 /**

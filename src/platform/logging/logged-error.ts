@@ -1,4 +1,5 @@
-import { ConclaveError, describe } from '../../base-errors.js';
+import { ConclaveError } from '../../base-errors.js';
+import { describe } from '../../public-class/shown-in-messages.js';
 import { printable } from '../printable.js';
 
 /** How an error is shown to a logger that isn't pino: many such loggers write JSON, in which an error is `{}`. */

@@ -1,4 +1,4 @@
-import { describe } from '../../base-errors.js';
+import { describe } from '../../public-class/shown-in-messages.js';
 import { ignore } from '../async/promises.js';
 import { printable } from '../printable.js';
 import { timeOfDay } from '../time/timers.js';
