@@ -19,7 +19,7 @@ import {
 } from './export/open-telemetry.js';
 import { awaitsValues, type PromClientRegistry, registerWith } from './export/prom-client.js';
 import { CONTENT_TYPE, prometheusText } from './export/prometheus-text.js';
-import type { Collector, CollectorPort } from './model/collector-interface.js';
+import type { Collector, CollectorPort } from './model/collector.js';
 import { type MetricsSnapshot, merged } from './model/measurements.js';
 
 /** The classes that {@link metrics} measures. */
@@ -84,7 +84,7 @@ export class Metrics {
   register(registry: PromClientRegistry): void {
     this.#checkOpen();
     const expected = 'a Registry of prom-client 13 or later';
-    checkMethods('registry', registry, REGISTRY_METHODS, { expected });
+    checkMethods('registry', registry, REGISTRY_METHODS, expected);
     if (!awaitsValues(registry))
       throw new InvalidOptionError(
         'registry',
@@ -112,9 +112,8 @@ export class Metrics {
       throw new InvalidOptionError('instrument', instrumentation, 'an object with a meter, a tracer or both');
     const what = 'of @opentelemetry/api';
     if (meter !== undefined)
-      checkMethods('instrument.meter', meter, METER_METHODS, { expected: `a Meter ${what} 1.3 or later` });
-    if (tracer !== undefined)
-      checkMethods('instrument.tracer', tracer, ['startSpan'], { expected: `a Tracer ${what}` });
+      checkMethods('instrument.meter', meter, METER_METHODS, `a Meter ${what} 1.3 or later`);
+    if (tracer !== undefined) checkMethods('instrument.tracer', tracer, ['startSpan'], `a Tracer ${what}`);
     if (meter !== undefined && !this.#meters.has(meter))
       this.#meters.set(
         meter,
@@ -143,7 +142,7 @@ export class Metrics {
     return this.#collect(false);
   }
 
-  readonly #gathered = { collect: () => this.#collect(true) };
+  readonly #gathered = () => this.#collect(true);
 
   async #collect(gathers: boolean): Promise<MetricsSnapshot> {
     return merged(await Promise.all(this.#collectors.map((each) => each.collect(gathers))));
@@ -152,27 +151,16 @@ export class Metrics {
   #trace(tracer: Tracer): void {
     const spans = new Spans(tracer);
     this.#spans.set(tracer, spans);
-    for (const collector of this.#collectors)
-      for (const { labels, term } of collector.terms()) spans.termBegan(labels, term);
+    for (const collector of this.#collectors) collector.introduce(spans);
   }
 
   #port(): CollectorPort {
-    const spans = this.#spans;
     return {
       observed: (...value) => {
         for (const meter of this.#meters.values()) meter.observed(...value);
       },
-      termBegan: (...began) => {
-        for (const each of spans.values()) each.termBegan(...began);
-      },
-      termEnded: (...ended) => {
-        for (const each of spans.values()) each.termEnded(...ended);
-      },
-      tookOver: (...takeover) => {
-        for (const each of spans.values()) each.tookOver(...takeover);
-      },
-      hookCalled: (...call) => {
-        for (const each of spans.values()) each.hookCalled(...call);
+      trace: (tell) => {
+        for (const spans of this.#spans.values()) tell(spans);
       },
       // The responder's listener keeps the process alive. When all sources have stopped, the process must be able to end.
       stopped: () => {
@@ -205,12 +193,7 @@ const METER_METHODS = [
 ];
 
 /** Checks an object by its methods, not by its class, because it may come from another copy of the library. */
-function checkMethods(
-  name: string,
-  value: unknown,
-  methods: readonly string[],
-  { expected }: { readonly expected: string },
-): void {
+function checkMethods(name: string, value: unknown, methods: readonly string[], expected: string): void {
   const isObject = typeof value === 'object' && value !== null;
   if (isObject && methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'))
     return;

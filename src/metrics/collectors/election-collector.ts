@@ -9,9 +9,8 @@ import { settledWithin } from '../../platform/async/promises.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { parseEntry } from '../../queue/names-and-order.js';
 import type { Session } from '../../session/session.js';
-import { ago, type Collector, type CollectorPort } from '../model/collector-interface.js';
-import { type Labels, Measurements, type MetricsSnapshot, type Series } from '../model/measurements.js';
-import type { FamilyName } from '../model/metric-families.js';
+import { ago, Collector, type CollectorPort, type TermListener } from '../model/collector.js';
+import { type Labels, Measurements, type MetricsSnapshot } from '../model/measurements.js';
 import { countError, hookCalled, SessionMeasurements } from './session-measurements.js';
 
 /** The events that count as transitions. */
@@ -19,71 +18,61 @@ const TRANSITIONS = new Set(['waiting', 'elected', 'demoted', 'expired', 'cleane
 const LIST_WITHIN_MS = 500;
 
 /** Measures a candidate of an election: a supervisor, or an elector. */
-export class ElectionCollector implements Collector {
+export class ElectionCollector extends Collector {
   readonly #source: ElectionSupervisor | LeaderElector;
-  readonly #labels: Labels;
   readonly #measurements: Measurements;
   readonly #sessions: SessionMeasurements;
-  readonly #port: CollectorPort;
-  readonly #untap: () => void;
   #untapElector: (() => void) | undefined;
   #lastTransition: string | undefined;
-  #term = 0;
-  #hasStopped = false;
+  #term: number;
 
   constructor(source: ElectionSupervisor | LeaderElector, port: CollectorPort) {
+    super(port);
     this.#source = source;
-    this.#port = port;
-    this.#labels = { election: source.path, id: source.id };
-    this.#measurements = new Measurements(this.#labels, (...value) => port.observed(...value));
+    this.#measurements = new Measurements({ election: source.path, id: source.id }, port.observed);
     this.#measurements.begin('conclave_takeover_waits_total', 'conclave_overruns_total');
-    this.#sessions = new SessionMeasurements(this.#measurements, this.#labels);
+    this.#sessions = new SessionMeasurements(this.#measurements);
     this.#term = source.term?.number ?? 0;
-    this.#untap = source.tap((event, ...args) => this.#heard(event, args));
+    this.closing.push(
+      source.tap((event, ...args) => this.#heard(event, args)),
+      () => this.#untapElector?.(),
+      () => this.#sessions.close(),
+    );
     if (source instanceof ElectionSupervisor) {
       this.#measurements.begin('conclave_hook_failures_total');
       if (source.candidacy !== undefined) this.#follow(source.candidacy);
     } else {
       const { name } = source.state;
-      this.#hasStopped = name === 'stopped' || name === 'expired';
+      this.hasStopped = name === 'stopped' || name === 'expired';
       this.#sessions.follow(source.session, true);
     }
   }
 
-  get hasStopped(): boolean {
-    return this.#hasStopped;
-  }
-
-  terms() {
+  override introduce(listener: TermListener): void {
     const { term } = this.#source;
-    return term === undefined ? [] : [{ labels: this.#labels, term }];
+    if (term !== undefined) listener.termBegan(this.#labels, term);
   }
 
-  async collect(): Promise<MetricsSnapshot> {
+  override async collect(): Promise<MetricsSnapshot> {
     const length = await this.#queueLength();
     const { isLeader, term } = this.#source; // `isLeader` ends a term whose lease is over.
     const held = isLeader ? term : undefined;
-    const result: Map<FamilyName, Series[]> = this.#measurements.snapshot();
-    const set = (name: FamilyName, value: number | undefined, labels = this.#labels) => {
-      if (value !== undefined) result.set(name, [{ labels, value }]);
-    };
-    set('conclave_leader', isLeader ? 1 : 0);
-    set('leader_election_master_status', isLeader ? 1 : 0, { name: this.#source.path });
-    set('conclave_term', this.#term);
-    set('conclave_lease_remaining_seconds', (held?.remainingMs() ?? 0) / 1000);
-    if (held instanceof ElectedTerm) set('conclave_proof_age_seconds', held.proofAgeMs / 1000);
-    set('conclave_wedged', this.#isWedged ? 1 : 0);
-    set('conclave_queue_position', this.#queuePosition);
-    set('conclave_queue_length', isLeader ? length : undefined);
-    set('conclave_longest_stall_seconds', this.#sessions.longestStallSeconds);
-    result.set('conclave_session_state', this.#sessions.states());
-    return result;
+    const leads = Number(isLeader);
+    const snapshot = this.#sessions.snapshot({
+      conclave_leader: leads,
+      conclave_term: this.#term,
+      conclave_lease_remaining_seconds: (held?.remainingMs() ?? 0) / 1000,
+      conclave_proof_age_seconds: held instanceof ElectedTerm ? held.proofAgeMs / 1000 : undefined,
+      conclave_wedged: Number(this.#isWedged),
+      conclave_queue_position: this.#queuePosition,
+      conclave_queue_length: isLeader ? length : undefined,
+    });
+    const labels = { name: this.#source.path };
+    return snapshot.set('leader_election_master_status', [{ labels, value: leads }]);
   }
 
-  close(): void {
-    this.#untap();
-    this.#untapElector?.();
-    this.#sessions.close();
+  get #labels(): Labels {
+    return this.#measurements.labels;
   }
 
   get #elector(): LeaderElector | undefined {
@@ -136,7 +125,7 @@ export class ElectionCollector implements Collector {
       case 'candidacy':
         return this.#follow(first as OpenCandidacy);
       case 'hook':
-        return hookCalled(first as EndedAttempt, this.#clock, this.#measurements, this.#labels, this.#port);
+        return hookCalled(first as EndedAttempt, this.#clock, this.#measurements, this.port);
       case 'takeoverWait':
         return this.#measurements.count('conclave_takeover_waits_total');
       case 'error':
@@ -154,24 +143,24 @@ export class ElectionCollector implements Collector {
     this.#measurements.count('conclave_transitions_total', { to, reason });
     if (to === 'demoted') {
       const why = second as DemotionReason;
-      this.#port.termEnded(first as ElectedTerm, why, isLoss(why));
+      this.port.trace((listener) => listener.termEnded(first as ElectedTerm, why, isLoss(why)));
     }
-    const isLast = to === 'stopped' || (to === 'expired' && this.#source instanceof LeaderElector);
-    if (!isLast) return;
-    this.#hasStopped = true;
-    this.#port.stopped();
+    if (to === 'stopped' || (to === 'expired' && this.#source instanceof LeaderElector)) this.sourceStopped();
   }
 
   /** Returns how the candidate got the term: the `reason` of the transition. */
   #elected(term: unknown): string {
     if (!(term instanceof ElectedTerm)) return '';
     this.#term = term.number;
-    this.#port.termBegan(this.#labels, term);
+    this.port.trace((listener) => listener.termBegan(this.#labels, term));
     const { origin = { kind: 'vacant' } } = term.claim;
     if (origin.kind === 'vacant') return origin.kind;
     const tookMs = Math.max(0, term.beganAt - origin.sinceMs);
     this.#measurements.observe(`conclave_${origin.kind}_duration_seconds`, tookMs / 1000);
-    if (origin.kind === 'failover') this.#port.tookOver(this.#labels, term, ago(this.#clock.date(), tookMs));
+    if (origin.kind === 'failover') {
+      const since = ago(this.#clock.date(), tookMs);
+      this.port.trace((listener) => listener.tookOver(this.#labels, term, since));
+    }
     return origin.kind;
   }
 }

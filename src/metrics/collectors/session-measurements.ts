@@ -3,22 +3,20 @@ import { ConclaveError } from '../../errors.js';
 import type { Clock } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
 import type { SessionState } from '../../session/session-state.js';
-import { ago, type CollectorPort } from '../model/collector-interface.js';
-import type { Labels, Measurements, Series } from '../model/measurements.js';
+import { ago, type CollectorPort } from '../model/collector.js';
+import type { Gauges, Measurements, WritableSnapshot } from '../model/measurements.js';
 
 const STATES: readonly SessionState['name'][] = ['connecting', 'connected', 'suspended', 'expired', 'closed'];
 
 /** Measures the sessions of one source, one session after another. */
 export class SessionMeasurements {
   readonly #measurements: Measurements;
-  readonly #labels: Labels;
   #session: Session | undefined;
   #untap: (() => void) | undefined;
   #longestStallMs: number | undefined;
 
-  constructor(measurements: Measurements, labels: Labels) {
+  constructor(measurements: Measurements) {
     this.#measurements = measurements;
-    this.#labels = labels;
     measurements.begin('conclave_reconnects_total');
   }
 
@@ -53,9 +51,13 @@ export class SessionMeasurements {
     return this.#longestStallMs === undefined ? undefined : this.#longestStallMs / 1000;
   }
 
-  states(): Series[] {
+  /** All that was measured of the source, with the sessions' gauges and the given ones. */
+  snapshot(gauges: Gauges): WritableSnapshot {
+    const { labels } = this.#measurements;
     const now = this.#session?.state.name;
-    return STATES.map((state) => ({ labels: { ...this.#labels, state }, value: state === now ? 1 : 0 }));
+    const states = STATES.map((state) => ({ labels: { ...labels, state }, value: Number(state === now) }));
+    const all = { ...gauges, conclave_longest_stall_seconds: this.longestStallSeconds };
+    return this.#measurements.snapshot(all).set('conclave_session_state', states);
   }
 
   close(): void {
@@ -75,10 +77,10 @@ export function hookCalled(
   { attempt, tookMs, error }: EndedAttempt,
   clock: Clock,
   measurements: Measurements,
-  labels: Labels,
   port: CollectorPort,
 ): void {
   measurements.observe('conclave_hook_duration_seconds', tookMs / 1000);
   if (error !== undefined) measurements.count('conclave_hook_failures_total');
-  port.hookCalled(labels, { attempt, since: ago(clock.date(), tookMs), error });
+  const call = { attempt, since: ago(clock.date(), tookMs), error };
+  port.trace((listener) => listener.hookCalled(measurements.labels, call));
 }

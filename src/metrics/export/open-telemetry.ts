@@ -1,6 +1,6 @@
-import type { MeasuredHookCall, MeasuredTerm, MeasurementListener } from '../model/collector-interface.js';
-import type { Labels, MetricsSnapshot } from '../model/measurements.js';
-import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from '../model/metric-families.js';
+import type { MeasuredHookCall, MeasuredTerm, TermListener } from '../model/collector.js';
+import type { Labels, MetricsSnapshot, Observed } from '../model/measurements.js';
+import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/metric-families.js';
 
 /** The part of OpenTelemetry's `Meter` that Conclave uses. */
 export interface Meter {
@@ -33,7 +33,7 @@ export interface Observations {
 
 /** Exports metrics by OpenTelemetry. */
 export interface MeteredMetrics {
-  observed(name: FamilyName, labels: Labels, value: number): void;
+  readonly observed: Observed;
   close(): void;
 }
 
@@ -42,10 +42,7 @@ export interface MeteredMetrics {
  * again. `leader_election_master_status` keeps its name, because client-go defines it.
  */
 export function instrumentName(name: FamilyName): string {
-  const base = name.replace(/_total$/, '');
-  const { unit } = FAMILIES[name];
-  const plain = unit === undefined ? base : base.replace(new RegExp(`_${unit}$`), '');
-  return plain.replace(/^conclave_/, 'conclave.');
+  return name.replace(/_(?:total|seconds)$/, '').replace(/^conclave_/, 'conclave.');
 }
 
 /** @param collect - gives the metrics that this process has measured itself. Must never reject. */
@@ -53,11 +50,10 @@ export function meteredMetrics(meter: Meter, collect: () => Promise<MetricsSnaps
   const histograms = new Map<FamilyName, HistogramInstrument>();
   const observables = new Map<FamilyName, object>();
   for (const name of FAMILY_NAMES) {
-    const family = FAMILIES[name];
-    const options = optionsOf(family);
-    if (family.type === 'histogram')
-      histograms.set(name, meter.createHistogram(instrumentName(name), options));
-    else if (family.type === 'counter')
+    const { type } = FAMILIES[name];
+    const options = optionsOf(name);
+    if (type === 'histogram') histograms.set(name, meter.createHistogram(instrumentName(name), options));
+    else if (type === 'counter')
       observables.set(name, meter.createObservableCounter(instrumentName(name), options));
     else observables.set(name, meter.createObservableGauge(instrumentName(name), options));
   }
@@ -77,10 +73,11 @@ export function meteredMetrics(meter: Meter, collect: () => Promise<MetricsSnaps
   };
 }
 
-function optionsOf({ help, unit, buckets }: Family): InstrumentOptions {
+function optionsOf(name: FamilyName): InstrumentOptions {
+  const { help, buckets } = FAMILIES[name];
   return {
     description: help,
-    ...(unit === 'seconds' && { unit: 's' }),
+    ...(name.endsWith('_seconds') && { unit: 's' }),
     ...(buckets !== undefined && { advice: { explicitBucketBoundaries: [...buckets] } }),
   };
 }
@@ -111,7 +108,7 @@ const ERROR = 2; // SpanStatusCode.ERROR.
  * A span for each term, each call of a clean-up hook and each takeover. Each span is the root of a trace. Other processes cause
  * these events, so they don't belong to the work that this process happens to do at that moment.
  */
-export class Spans implements Omit<MeasurementListener, 'observed'> {
+export class Spans implements TermListener {
   readonly #tracer: Tracer;
   readonly #terms = new Map<MeasuredTerm, Span>();
 

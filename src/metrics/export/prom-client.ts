@@ -1,4 +1,4 @@
-import { countOf, type Labels, type MetricsSnapshot, merged, type Series } from '../model/measurements.js';
+import { type MetricsSnapshot, merged, samplesOf } from '../model/measurements.js';
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/metric-families.js';
 
 /** The part of prom-client's `Registry` that Conclave uses. */
@@ -9,27 +9,8 @@ export interface PromClientRegistry {
   removeSingleMetric(name: string): void;
 }
 
-/** Gives its metrics. Never rejects. */
-export interface SnapshotSource {
-  collect(): Promise<MetricsSnapshot>;
-}
-
-interface Value {
-  readonly value: number;
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly metricName?: string;
-}
-
-/** A metric in the registry's sense. It keeps no values: at each scrape it collects them. */
-interface RegisteredMetric {
-  readonly name: string;
-  readonly help: string;
-  readonly type: string;
-  readonly aggregator: string;
-  readonly labelNames: readonly string[];
-  get(): Promise<object>;
-  reset(): void;
-}
+/** Gives metrics. Never rejects. */
+type Collect = () => Promise<MetricsSnapshot>;
 
 /**
  * These say something of an election, of a group or of a candidate. A registry of prom-client's that gathers workers would add them up where workers
@@ -65,22 +46,23 @@ export function awaitsValues(registry: PromClientRegistry): boolean {
 }
 
 /**
- * Registers the metrics with prom-client's registry, which shows the values of `source` from now on. One registry takes any number
- * of sources. It gets each metric only once.
- * @returns a function that removes the source
+ * Registers the metrics with prom-client's registry, which shows what `collect` gives from now on. One registry takes any number
+ * of such functions. It gets each metric only once.
+ * @returns a function that removes `collect`
  * @throws the registry's error if the registry has another metric with one of these names
  */
-export function registerWith(registry: PromClientRegistry, source: SnapshotSource): () => void {
+export function registerWith(registry: PromClientRegistry, collect: Collect): () => void {
   const bridge = bridges.get(registry) ?? new Bridge(registry);
-  bridge.add(source);
+  bridge.add(collect);
   bridges.set(registry, bridge);
-  return () => bridge.remove(source);
+  return () => bridge.remove(collect);
 }
 
 class Bridge {
   readonly #registry: PromClientRegistry;
-  readonly #sources = new Set<SnapshotSource>();
-  readonly #metrics: ReadonlyMap<FamilyName, RegisteredMetric>;
+  readonly #sources = new Set<Collect>();
+  /** In the registry's form. They keep no values: at each scrape they collect them. */
+  readonly #metrics: ReadonlyMap<FamilyName, object>;
   /** The registry asks for all metrics at the same time. They share one collection. */
   #collecting: Promise<MetricsSnapshot> | undefined;
 
@@ -89,7 +71,7 @@ class Bridge {
     this.#metrics = new Map(FAMILY_NAMES.map((name) => [name, this.#metric(name)]));
   }
 
-  add(source: SnapshotSource): void {
+  add(source: Collect): void {
     const added: string[] = [];
     try {
       for (const [name, metric] of this.#metrics) {
@@ -105,22 +87,26 @@ class Bridge {
     this.#sources.add(source);
   }
 
-  remove(source: SnapshotSource): void {
+  remove(source: Collect): void {
     this.#sources.delete(source);
     if (this.#sources.size > 0) return;
     for (const [name, metric] of this.#metrics)
       if (this.#registry.getSingleMetric(name) === metric) this.#registry.removeSingleMetric(name);
   }
 
-  #metric(name: FamilyName): RegisteredMetric {
+  #metric(name: FamilyName): object {
     const { type, help, labels } = FAMILIES[name];
     const described = { help, type, aggregator: NOT_ADDED_UP.has(name) ? 'max' : 'sum' };
-    const metric: RegisteredMetric = {
+    const metric = {
       ...{ ...described, name, labelNames: labels },
-      get: async () => {
+      get: async (): Promise<object> => {
         const series = (await this.#collect()).get(name) ?? [];
+        const samples = series.flatMap((each) => samplesOf(name, each));
+        const values = samples.map(({ ending, ...sample }) =>
+          ending === '' ? sample : { ...sample, metricName: `${name}${ending}` },
+        );
         // A registry for OpenMetrics changes a counter's name before it reads the counter.
-        return { ...described, name: metric.name, values: series.flatMap((each) => valuesOf(name, each)) };
+        return { ...described, name: metric.name, values };
       },
       reset: () => undefined, // Counts must not go back.
     };
@@ -128,31 +114,11 @@ class Bridge {
   }
 
   #collect(): Promise<MetricsSnapshot> {
-    this.#collecting ??= Promise.all([...this.#sources].map((source) => source.collect()))
+    this.#collecting ??= Promise.all([...this.#sources].map((collect) => collect()))
       .then(merged)
       .finally(() => {
         this.#collecting = undefined;
       });
     return this.#collecting;
   }
-}
-
-/** The values in prom-client's form: a histogram's buckets are cumulative. */
-function valuesOf(name: FamilyName, { labels, value }: Series): Value[] {
-  if (typeof value === 'number') return [{ value, labels }];
-  const bounds: readonly (number | string)[] = [...(FAMILIES[name].buckets ?? []), '+Inf'];
-  let sum = 0;
-  const buckets = bounds.map((le, index) => {
-    sum += value.counts[index] ?? 0;
-    return { value: sum, labels: withBound(labels, le), metricName: `${name}_bucket` };
-  });
-  return [
-    ...buckets,
-    { value: value.sum, labels, metricName: `${name}_sum` },
-    { value: countOf(value), labels, metricName: `${name}_count` },
-  ];
-}
-
-function withBound(labels: Labels, le: number | string): Readonly<Record<string, string | number>> {
-  return { le, ...labels };
 }

@@ -1,4 +1,4 @@
-import { countOf, type Labels, type MetricsSnapshot, type Series } from '../model/measurements.js';
+import { type MetricsSnapshot, type Sample, type Series, samplesOf } from '../model/measurements.js';
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/metric-families.js';
 
 /** The media type of the text that {@link prometheusText} returns. */
@@ -16,24 +16,13 @@ function familyLines(name: FamilyName, all: readonly Series[]): string[] {
   return [
     `# HELP ${name} ${escapeHelp(help)}`,
     `# TYPE ${name} ${type}`,
-    ...all.flatMap((series) => seriesLines(name, series)),
+    ...all.flatMap((series) => samplesOf(name, series)).map((sample) => line(name, sample)),
   ];
 }
 
-function seriesLines(name: FamilyName, { labels, value }: Series): string[] {
-  if (typeof value === 'number') return [line(name, labels, value)];
-  const bounds = [...(FAMILIES[name].buckets ?? []).map(String), '+Inf'];
-  let sum = 0;
-  const buckets = bounds.map((le, index) => {
-    sum += value.counts[index] ?? 0;
-    return line(`${name}_bucket`, { ...labels, le }, sum);
-  });
-  return [...buckets, line(`${name}_sum`, labels, value.sum), line(`${name}_count`, labels, countOf(value))];
-}
-
-function line(name: string, labels: Labels, value: number): string {
-  const shown = Object.entries(labels).map(([label, of]) => `${label}="${escapeValue(of)}"`);
-  return `${name}${shown.length === 0 ? '' : `{${shown.join(',')}}`} ${value}`;
+function line(name: FamilyName, { ending, labels, value }: Sample): string {
+  const shown = Object.entries(labels).map(([label, of]) => `${label}="${escapeValue(String(of))}"`);
+  return `${name}${ending}${shown.length === 0 ? '' : `{${shown.join(',')}}`} ${value}`;
 }
 
 /** Escapes line breaks, because a help text ends at the end of its line. */

@@ -2,6 +2,12 @@ import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from './metric-f
 
 export type Labels = Readonly<Record<string, string>>;
 
+/** Gets each value of a histogram, in seconds. Must not throw. */
+export type Observed = (name: FamilyName, labels: Labels, value: number) => void;
+
+/** Values of gauges. `undefined`: there is none now. */
+export type Gauges = { readonly [Name in FamilyName]?: number | undefined };
+
 /** The values of a histogram. */
 export interface HistogramValue {
   /** How many values each bucket has, not cumulative. The last number counts the values above all bounds. */
@@ -17,6 +23,7 @@ export interface Series {
 
 /** The metrics of one source, or of all sources, at one moment. */
 export type MetricsSnapshot = ReadonlyMap<FamilyName, readonly Series[]>;
+export type WritableSnapshot = Map<FamilyName, readonly Series[]>;
 
 /** A key for labels. The order of the labels doesn't matter. */
 export function keyOf(labels: Labels): string {
@@ -52,9 +59,27 @@ export function withLabel(snapshot: MetricsSnapshot, label: string, value: strin
   return new Map([...snapshot].map(([name, all]) => [name, all.map(labelled)]));
 }
 
-/** The number of values in a histogram. */
-export function countOf({ counts }: HistogramValue): number {
-  return counts.reduce((sum, each) => sum + each, 0);
+/** A number that exporters show. A histogram has several, whose names have endings. */
+export interface Sample {
+  readonly ending: '' | '_bucket' | '_sum' | '_count';
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+}
+
+/** The samples of a series. A histogram's buckets are cumulative. */
+export function samplesOf(name: FamilyName, { labels, value }: Series): Sample[] {
+  if (typeof value === 'number') return [{ ending: '', labels, value }];
+  const bounds = [...(FAMILIES[name].buckets ?? []), '+Inf'];
+  let count = 0;
+  const buckets = bounds.map((le, index): Sample => {
+    count += value.counts[index] ?? 0;
+    return { ending: '_bucket', labels: { ...labels, le }, value: count };
+  });
+  return [
+    ...buckets,
+    { ending: '_sum', labels, value: value.sum },
+    { ending: '_count', labels, value: count },
+  ];
 }
 
 function combined(family: Family, before: Series, after: Series): Series {
@@ -79,17 +104,14 @@ interface Histogram {
 
 /** The counters and histograms of one source. They keep their values when a session ends. */
 export class Measurements {
-  readonly #labels: Labels;
-  readonly #onObserved: (name: FamilyName, labels: Labels, value: number) => void;
+  /** The labels of all series. */
+  readonly labels: Labels;
+  readonly #onObserved: Observed;
   readonly #counters = new Map<FamilyName, Map<string, { readonly labels: Labels; value: number }>>();
   readonly #histograms = new Map<FamilyName, Histogram>();
 
-  /**
-   * @param labels - the labels of all series
-   * @param onObserved - gets each value of a histogram
-   */
-  constructor(labels: Labels, onObserved: (name: FamilyName, labels: Labels, value: number) => void) {
-    this.#labels = labels;
+  constructor(labels: Labels, onObserved: Observed) {
+    this.labels = labels;
     this.#onObserved = onObserved;
   }
 
@@ -102,7 +124,7 @@ export class Measurements {
     const series = this.#counters.get(name) ?? new Map<string, { readonly labels: Labels; value: number }>();
     this.#counters.set(name, series);
     const key = keyOf(more);
-    const counter = series.get(key) ?? { labels: { ...this.#labels, ...more }, value: 0 };
+    const counter = series.get(key) ?? { labels: { ...this.labels, ...more }, value: 0 };
     series.set(key, counter);
     counter.value += by;
   }
@@ -111,7 +133,7 @@ export class Measurements {
   observe(name: FamilyName, value: number): void {
     const { buckets = [] } = FAMILIES[name];
     const histogram = this.#histograms.get(name) ?? {
-      labels: this.#labels,
+      labels: this.labels,
       counts: Array.from({ length: buckets.length + 1 }, () => 0),
       sum: 0,
     };
@@ -120,12 +142,12 @@ export class Measurements {
     const at = found < 0 ? buckets.length : found;
     histogram.counts[at] = (histogram.counts[at] ?? 0) + 1;
     histogram.sum += value;
-    this.#onObserved(name, this.#labels, value);
+    this.#onObserved(name, this.labels, value);
   }
 
-  /** A copy of all current values. */
-  snapshot(): Map<FamilyName, Series[]> {
-    const result = new Map<FamilyName, Series[]>();
+  /** A copy of all current values, with the given gauges. */
+  snapshot(gauges: Gauges = {}): WritableSnapshot {
+    const result: WritableSnapshot = new Map();
     for (const [name, series] of this.#counters)
       result.set(
         name,
@@ -133,6 +155,8 @@ export class Measurements {
       );
     for (const [name, { labels, counts, sum }] of this.#histograms)
       result.set(name, [{ labels, value: { counts: [...counts], sum } }]);
+    for (const [name, value] of Object.entries(gauges) as [FamilyName, number | undefined][])
+      if (value !== undefined) result.set(name, [{ labels: this.labels, value }]);
     return result;
   }
 }

@@ -5,7 +5,7 @@ import type { Session } from '../../../../src/session/session.js';
 
 it('stalls and the heartbeats sent in them are counted, and the longest stall stays, also over sessions that follow one another', () => {
   const measurements = new Measurements({ election: '/a' }, () => undefined);
-  const taps = new SessionMeasurements(measurements, { election: '/a' });
+  const taps = new SessionMeasurements(measurements);
   const counted = (name: 'conclave_stalls_total' | 'conclave_heartbeats_repeated_total') =>
     measurements.snapshot().get(name)?.[0]?.value;
   /** A session whose events the test says. */
