@@ -6,7 +6,7 @@ import type { EventNames } from '../platform/safe-emitter.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 import { showAs } from '../public-class/shown-in-console.js';
 import { Observer, type ReadingListener, type SessionReading } from '../session/observers/observer.js';
-import { type ObserverSource, resolveSource } from '../session/observers/observer-sessions.js';
+import { resolveSource } from '../session/observers/observer-sessions.js';
 import { Session } from '../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../session/session-options.js';
 import type { SessionSource } from '../session/session-source.js';
@@ -26,17 +26,10 @@ export interface OverviewOptions {
   readonly logger?: Logger;
 }
 
-interface ResolvedOverviewOptions {
-  readonly root: string;
-  readonly clock: Clock;
-  /** @param onError - receives the errors of the sessions that the overview has opened */
-  readonly source: (onError: (error: unknown) => void) => ObserverSource;
-}
-
 const KNOWN = ['root', 'session', 'logger'] as const;
 
 /** @throws InvalidOptionError */
-function resolveOverviewOptions(from: unknown, given: unknown): ResolvedOverviewOptions {
+function resolveOverviewOptions(from: unknown, given: unknown) {
   const options = checkOptions<OverviewOptions>('overview', given, KNOWN, WITHIN_SESSION);
   const { root = '/' } = options;
   if (root !== '/') checkPath('root', root);
@@ -44,7 +37,8 @@ function resolveOverviewOptions(from: unknown, given: unknown): ResolvedOverview
   return {
     root,
     clock: (environment ?? systemEnvironment).clock,
-    source: (onError) => resolveSource(from, options, { onError, supervisor: 'a supervisor' }),
+    source: (onError: (error: unknown) => void) =>
+      resolveSource(from, options, { onError, supervisor: 'a supervisor' }),
   };
 }
 
@@ -96,12 +90,10 @@ export class Overview extends Observer<void, OverviewState, OverviewEvents> {
     super(source, {}, 1);
     this.root = root;
     this.#clock = clock;
-    this.#model = new OverviewModel({
-      now: () => clock.date().getTime(),
-      onDirty: () => this.#batchSoon(),
-      onReadAll: () => this.#reading?.listener.onRead(),
-      onFailed: (error) => this.#reading?.listener.onFailed(error),
-    });
+    this.#model = new OverviewModel(
+      () => clock.date().getTime(),
+      () => this.#batchSoon(),
+    );
   }
 
   /** The state that was read last. Empty before `start` has resolved. */
@@ -198,9 +190,6 @@ showAs(Overview, ({ root }) => ({ root }));
  */
 export class OverviewReading implements SessionReading {
   readonly session: Session;
-  readonly listener: ReadingListener<void>;
-  readonly #model: OverviewModel;
-  readonly #serverClock: ServerClock;
   readonly #tree: Tree;
   #polls: readonly { stop(): void }[] = [];
   readonly #unsubscribe: () => void;
@@ -213,11 +202,8 @@ export class OverviewReading implements SessionReading {
     listener: ReadingListener<void>,
   ) {
     this.session = session;
-    this.listener = listener;
-    this.#model = model;
-    this.#serverClock = serverClock;
     model.begin();
-    this.#tree = new Tree(session, root, model, serverClock);
+    this.#tree = new Tree(session, root, model, serverClock, listener);
     const onSuspended = () => model.connected(false);
     const onResumed = () => model.connected(true);
     session.on('suspended', onSuspended).on('resumed', onResumed);
@@ -228,18 +214,7 @@ export class OverviewReading implements SessionReading {
   /** Begins or ends the reading of heartbeats and servers. */
   attend(isAttended: boolean): void {
     for (const poll of this.#polls) poll.stop();
-    if (!isAttended) {
-      this.#polls = [];
-      return;
-    }
-    const { session } = this;
-    const model = this.#model;
-    const heartbeats = new HeartbeatPoll({
-      ...{ session, slots: this.#tree.slots, serverClock: this.#serverClock },
-      leaders: () => model.leaders(),
-      onHeartbeat: ({ path, leader }, at) => model.beat(path, leader, at),
-    });
-    this.#polls = [heartbeats, new ServerPoll(session, (servers) => model.polled(servers))];
+    this.#polls = isAttended ? [new HeartbeatPoll(this.#tree), new ServerPoll(this.#tree)] : [];
   }
 
   stop(): void {

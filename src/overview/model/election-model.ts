@@ -27,7 +27,6 @@ export interface ElectionFacts {
   readonly candidates: ReadonlyMap<string, Candidate>;
 }
 
-type Heartbeats = ReadonlyMap<string, number>;
 const NO_FACTS: ElectionFacts = {
   record: { record: { state: 'vacant', term: 0 }, zxid: 0n, at: 0 },
   ...{ queue: [], listedZxid: 0n, candidates: new Map() },
@@ -59,10 +58,8 @@ export class ElectionModel {
     this.#view = undefined;
     const came = isFirst ? [] : entriesBut(facts.queue, former.queue);
     const left = entriesBut(former.queue, facts.queue);
-    const idIn = ({ candidates }: ElectionFacts, { node, id }: QueueEntry) =>
-      shownId(candidates.get(node)?.id ?? id);
-    const joined = came.map((entry) => ({ at: now, kind: 'joined' as const, id: idIn(facts, entry) }));
-    const gone = left.map((entry) => ({ at: now, kind: 'left' as const, id: idIn(former, entry) }));
+    const joined = came.map((entry) => ({ at: now, kind: 'joined' as const, id: idOf(entry, facts) }));
+    const gone = left.map((entry) => ({ at: now, kind: 'left' as const, id: idOf(entry, former) }));
     const seen = { ...facts.record, id: idOfHolder(facts), isGone: isHolderGone(facts) };
     const terms = this.#terms.see(seen, now);
     const leader = this.view.leader?.node;
@@ -85,12 +82,21 @@ export class ElectionModel {
   }
 
   get view(): ElectionView {
-    this.#view ??= {
-      ...viewOf(this.path, this.#facts, this.#heartbeats),
-      ...(this.#isUnreadable && { state: 'unreadable' as const }),
+    this.#view ??= this.#show();
+    return this.#view;
+  }
+
+  #show(): ElectionView {
+    const facts = this.#facts;
+    const leader = leaderOf(facts, this.#heartbeats);
+    return {
+      path: this.path,
+      state: this.#isUnreadable ? 'unreadable' : stateOf(facts, leader),
+      leader,
+      candidates: facts.queue.map((entry, position) => candidateView(entry, position, facts, leader)),
+      next: nextOf(facts, leader),
       terms: this.#terms.all,
     };
-    return this.#view;
   }
 }
 
@@ -100,7 +106,7 @@ function entriesBut(queue: readonly QueueEntry[], others: readonly QueueEntry[])
 }
 
 /** Whether the list of candidates shows that the record's node is gone. A list that is older than the record doesn't show it. */
-export function isHolderGone({ record: { record, zxid }, queue, listedZxid }: ElectionFacts): boolean {
+function isHolderGone({ record: { record, zxid }, queue, listedZxid }: ElectionFacts): boolean {
   if (record.state !== 'held' || listedZxid < zxid) return false;
   return !queue.some(({ node }) => node === record.node);
 }
@@ -109,23 +115,12 @@ function idOfHolder({ record: { record }, candidates }: ElectionFacts): string |
   return record.state === 'held' ? (candidates.get(record.node)?.id ?? record.id ?? null) : null;
 }
 
-/** A pure function of the nodes that were read, without the terms. */
-export function viewOf(
-  path: string,
-  facts: ElectionFacts,
-  heartbeats: Heartbeats,
-): Omit<ElectionView, 'terms'> {
-  const leader = leaderOf(facts, heartbeats);
-  return {
-    path,
-    state: stateOf(facts, leader),
-    leader,
-    candidates: facts.queue.map((entry, position) => candidateView(entry, position, facts, leader)),
-    next: nextOf(facts, leader),
-  };
+/** The id that a candidate's node says, or else its uuid. */
+function idOf({ node, id }: QueueEntry, { candidates }: ElectionFacts): string {
+  return shownId(candidates.get(node)?.id ?? id);
 }
 
-function leaderOf(facts: ElectionFacts, heartbeats: Heartbeats): LeaderView | null {
+function leaderOf(facts: ElectionFacts, heartbeats: ReadonlyMap<string, number>): LeaderView | null {
   const { record, at } = facts.record;
   if (record.state !== 'held' || isHolderGone(facts)) return null;
   const { node, term, leaseMs } = record;
@@ -146,29 +141,24 @@ function stateOf(facts: ElectionFacts, leader: LeaderView | null): ElectionView[
 function candidateView(
   entry: QueueEntry,
   position: number,
-  { candidates }: ElectionFacts,
+  facts: ElectionFacts,
   leader: LeaderView | null,
 ): CandidateView {
   const { node } = entry;
-  const candidate = candidates.get(node);
-  const data = shownData(candidate?.data);
+  const data = shownData(facts.candidates.get(node)?.data);
   return {
-    ...{ id: shownId(candidate?.id ?? entry.id), node, position },
+    ...{ id: idOf(entry, facts), node, position },
     ...{ priority: priorityOf(entry), leads: node === leader?.node },
     ...(data !== undefined && { data }),
   };
 }
 
 /** Which candidate leads next, as far as the queue shows it. A leader may have named another one, and no other client can see that. */
-function nextOf({ queue, candidates }: ElectionFacts, leader: LeaderView | null): NextView | null {
-  const waiting = queue.filter((entry) => entry.node !== leader?.node && leaseOf(entry) !== undefined);
+function nextOf(facts: ElectionFacts, leader: LeaderView | null): NextView | null {
+  const waiting = facts.queue.filter((entry) => entry.node !== leader?.node && leaseOf(entry) !== undefined);
   const preferred = preferredSuccessor(waiting);
   const next = preferred ?? waiting[0];
   if (next === undefined) return null;
-  const { node, id } = next;
-  return {
-    id: shownId(candidates.get(node)?.id ?? id),
-    node,
-    why: preferred === undefined ? 'queue' : 'priority',
-  };
+  const why = preferred === undefined ? 'queue' : 'priority';
+  return { id: idOf(next, facts), node: next.node, why };
 }

@@ -16,108 +16,65 @@ import type {
   TransitionView,
 } from './view-types.js';
 
-/** Is notified of everything that one session reads below a root. */
-export interface TreeListener {
-  /** The kind that the node had before, as this session or a former one has read it. */
-  formerKindOf(path: string): NodeKind | undefined;
-  election(path: string, facts: ElectionFacts): void;
-  lock(path: string, kind: LockKind, queue: readonly ReadContender[]): void;
-  group(path: string, facts: GroupFacts): void;
-  /** A server refuses to show the node. */
-  refused(path: string): void;
-  /** The node is gone, or has another kind than before. This says nothing about the nodes below it, which may still be there. */
-  removed(path: string): void;
-  /** The sentences that say which places aren't read have changed. */
-  limited(sentences: readonly string[]): void;
-  /** Everything below the root was read. Called once. */
-  readAll(): void;
-  /** Something went wrong that says nothing about the nodes. */
-  failed(error: unknown): void;
-}
-
 const MOST_TRANSITIONS = 200;
 
-/** What has changed since the last batch. */
-interface Batch {
-  connection?: { readonly connected: boolean; readonly disconnectedSince: number | null };
-  servers?: readonly ServerView[];
-  limits?: readonly string[];
-  readonly elections: Set<string>;
-  readonly locks: Set<string>;
-  /** Groups that have changed and weren't compared yet: a thousand shards may move in one batch. */
-  readonly groupFacts: Map<string, GroupFacts>;
-  readonly groups: Map<string, GroupView | GroupChange>;
-  readonly removed: Set<string>;
-  /** The oldest first. */
-  readonly transitions: TransitionView[];
-  /** By the paths of elections. */
-  readonly heartbeats: Map<string, number>;
-}
+/** The parts of the state that are told as a whole. */
+type Whole = Required<Pick<OverviewState, 'connected' | 'disconnectedSince' | 'servers' | 'limits'>>;
 
-function emptyBatch(): Batch {
-  return {
-    elections: new Set(),
-    locks: new Set(),
-    groupFacts: new Map(),
-    groups: new Map(),
-    removed: new Set(),
-    transitions: [],
-    heartbeats: new Map(),
-  };
+/** What has changed since the last batch. */
+class Batch {
+  readonly whole: Partial<Whole> = {};
+  readonly elections = new Set<string>();
+  readonly locks = new Set<string>();
+  /** Groups that have changed and weren't compared yet: a thousand shards may move in one batch. */
+  readonly groupFacts = new Map<string, GroupFacts>();
+  readonly groups = new Map<string, GroupView | GroupChange>();
+  readonly removed = new Set<string>();
+  /** The oldest first. */
+  readonly transitions: TransitionView[] = [];
+  /** By the paths of elections. */
+  readonly heartbeats = new Map<string, number>();
 }
 
 /**
  * Everything that is known of the nodes below a root, over all sessions that read them. The model keeps the state that the last session has
  * read until the next session has read it, too. The difference is then a change like any other. It reads nothing itself.
  */
-export class OverviewModel implements TreeListener {
+export class OverviewModel {
   readonly #now: () => number;
   readonly #onDirty: () => void;
-  readonly #onReadAll: () => void;
-  readonly #onFailed: (error: unknown) => void;
   readonly #elections = new Map<string, ElectionModel>();
   readonly #locks = new Map<string, LockView>();
   readonly #groups = new Map<string, GroupModel>();
   /** As they were in the previous batch. */
   readonly #sent = new Map<string, ElectionView | LockView>();
-  #servers: readonly ServerView[] = [];
-  #limits: readonly string[] = [];
+  #whole: Whole;
   #transitions: readonly TransitionView[] = [];
-  #connection: { readonly connected: boolean; readonly disconnectedSince: number | null };
-  #batch = emptyBatch();
+  #batch = new Batch();
   /** Those that a former session has read, and the present one hasn't yet. */
   #unread = new Set<string>();
   #hasReadAll = false;
 
   /**
-   * @param how.now - the time of day
-   * @param how.onDirty - called when there is a change for the next batch
-   * @param how.onReadAll - called when a session has read everything below the root
-   * @param how.onFailed - called when reading has failed, and has to begin anew
+   * @param now - the time of day
+   * @param onDirty - called when there is a change for the next batch
    */
-  constructor(how: {
-    now: () => number;
-    onDirty: () => void;
-    onReadAll: () => void;
-    onFailed: (error: unknown) => void;
-  }) {
-    this.#now = how.now;
-    this.#onDirty = how.onDirty;
-    this.#onReadAll = how.onReadAll;
-    this.#onFailed = how.onFailed;
-    this.#connection = { connected: false, disconnectedSince: how.now() };
+  constructor(now: () => number, onDirty: () => void) {
+    this.#now = now;
+    this.#onDirty = onDirty;
+    this.#whole = { connected: false, disconnectedSince: now(), servers: [], limits: [] };
   }
 
   get state(): OverviewState {
     this.#readGroups();
+    const { limits, ...whole } = this.#whole;
     return {
-      ...this.#connection,
+      ...whole,
       elections: [...this.#elections.values()].map(({ view }) => view).sort(byPath),
       locks: [...this.#locks.values()].sort(byPath),
       groups: [...this.#groups.values()].map(({ view }) => view).sort(byPath),
-      servers: this.#servers,
       transitions: this.#transitions,
-      ...(this.#limits.length > 0 && { limits: this.#limits }),
+      ...(limits.length > 0 && { limits }),
     };
   }
 
@@ -146,6 +103,7 @@ export class OverviewModel implements TreeListener {
     this.#onDirty();
   }
 
+  /** The kind that the node had before, as this session or a former one has read it. */
   formerKindOf(path: string): NodeKind | undefined {
     if (this.#elections.has(path)) return { name: 'election' };
     const lock = this.#locks.get(path);
@@ -153,6 +111,7 @@ export class OverviewModel implements TreeListener {
     return this.#groups.has(path) ? { name: 'group' } : undefined;
   }
 
+  /** A server refuses to show the node. */
   refused(path: string): void {
     this.#unread.delete(path);
     this.#elections.get(path)?.refused();
@@ -163,6 +122,7 @@ export class OverviewModel implements TreeListener {
     this.#onDirty();
   }
 
+  /** The node is gone, or has another kind than before. This says nothing about the nodes below it, which may still be there. */
   removed(path: string): void {
     this.#unread.delete(path);
     const existed = [this.#elections, this.#locks, this.#groups].map((kind) => kind.delete(path));
@@ -174,51 +134,43 @@ export class OverviewModel implements TreeListener {
     this.#onDirty();
   }
 
-  limited(sentences: readonly string[]): void {
-    this.#limits = sentences;
-    this.#batch.limits = sentences;
-    this.#onDirty();
+  /** The sentences that say which places aren't read have changed. */
+  limited(limits: readonly string[]): void {
+    this.#tell({ limits });
   }
 
   /** A session begins to read. */
   begin(): void {
     this.#unread = new Set([...this.#elections.keys(), ...this.#locks.keys(), ...this.#groups.keys()]);
-    if (this.#limits.length > 0) this.limited([]);
+    if (this.#whole.limits.length > 0) this.limited([]);
   }
 
+  /** The session has read everything below the root. */
   readAll(): void {
     for (const path of this.#unread) this.removed(path);
     const isFirst = !this.#hasReadAll;
     this.#hasReadAll = true;
     if (isFirst) this.takeBatch(); // The state has these changes already.
     this.#onDirty();
-    this.#onReadAll();
-  }
-
-  failed(error: unknown): void {
-    this.#onFailed(error);
   }
 
   /** Called when a server begins to serve the session, or no server serves it any more. */
   connected(connected: boolean): void {
-    if (this.#connection.connected === connected) return;
-    this.#connection = { connected, disconnectedSince: connected ? null : this.#now() };
-    this.#batch.connection = this.#connection;
-    this.#onDirty();
+    if (this.#whole.connected === connected) return;
+    this.#tell({ connected, disconnectedSince: connected ? null : this.#now() });
   }
 
   /** The servers' roles were asked for. */
   polled(servers: readonly ServerView[]): void {
-    if (isDeepStrictEqual(servers, this.#servers)) return;
-    const roles = new Map(this.#servers.map(({ address, role }) => [address, role]));
+    const former = this.#whole.servers;
+    if (isDeepStrictEqual(servers, former)) return;
+    const roles = new Map(former.map(({ address, role }) => [address, role]));
     const changed = servers.filter(({ address, role }) => roles.has(address) && roles.get(address) !== role);
     const at = this.#now();
     this.#happened(
       changed.map(({ address, role }) => ({ at, path: '/', kind: 'server', id: address, reason: role })),
     );
-    this.#servers = servers;
-    this.#batch.servers = servers;
-    this.#onDirty();
+    this.#tell({ servers });
   }
 
   /** @param at - when the leader's newest heartbeat was committed */
@@ -239,7 +191,7 @@ export class OverviewModel implements TreeListener {
   takeBatch(): OverviewChange | undefined {
     this.#readGroups();
     const batch = this.#batch;
-    this.#batch = emptyBatch();
+    this.#batch = new Batch();
     const elections = this.#changed(
       [...batch.elections].flatMap((path) => this.#elections.get(path)?.view ?? []),
     );
@@ -253,9 +205,14 @@ export class OverviewModel implements TreeListener {
       heartbeats: [...batch.heartbeats].map(([path, at]) => ({ path, at })),
     };
     const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
-    const { connection, servers, limits } = batch;
-    const change = { ...connection, ...(servers && { servers }), ...(limits && { limits }), ...filled };
+    const change = { ...batch.whole, ...filled };
     return this.#hasReadAll && Object.keys(change).length > 0 ? change : undefined;
+  }
+
+  #tell(whole: Partial<Whole>): void {
+    this.#whole = { ...this.#whole, ...whole };
+    Object.assign(this.#batch.whole, whole);
+    this.#onDirty();
   }
 
   #readGroups(): void {

@@ -1,4 +1,4 @@
-import type { Beginning, ReadRecord } from '../../election/record/election-record.js';
+import type { Beginning, HeldRecord, ReadRecord } from '../../election/record/election-record.js';
 import { takeoverDelayMs } from '../../lease/failure-detector.js';
 import { shownId } from './read-limits.js';
 import type { TermView, TransitionView } from './view-types.js';
@@ -43,16 +43,11 @@ export interface RecordFacts {
   readonly isGone: boolean;
 }
 
-interface OpenTerm {
-  readonly term: number;
-  readonly node: string;
-  readonly leaseMs: number;
-}
-
 /** The terms of one election, from the reads that show them. */
 export class PastTerms {
   #terms: TermView[] = [];
-  #open: OpenTerm | undefined;
+  /** The newest record that named a leader, until another record was read. */
+  #open: HeldRecord | undefined;
 
   /** The oldest first. */
   get all(): readonly TermView[] {
@@ -66,17 +61,17 @@ export class PastTerms {
   see(facts: RecordFacts, now: number): TermEvent[] {
     const { record, at } = facts;
     const open = this.#open;
-    const isSame =
-      record.state === 'held' && open !== undefined && record.term === open.term && record.node === open.node;
-    if (isSame) return this.#seeAgain(facts, now);
+    const held = record.state === 'held' ? record : undefined;
+    if (held !== undefined && held.term === open?.term && held.node === open.node)
+      return this.#seeAgain(facts, now);
     const events: TermEvent[] = [];
     if (open !== undefined) {
       const end = endOf(open.term, record);
       const closedAt = record.state === 'unreadable' ? now : overBy(at, end, open.leaseMs);
       events.push(...this.#close(end, closedAt));
-      this.#open = undefined;
     }
-    if (record.state === 'held') events.push(...this.#begin(facts, now));
+    this.#open = held;
+    if (held !== undefined) events.push(...this.#begin(held, facts, now));
     return events;
   }
 
@@ -89,12 +84,9 @@ export class PastTerms {
     return isGone ? this.#close('session-ended', now) : [];
   }
 
-  #begin(facts: RecordFacts, now: number): TermEvent[] {
-    const { record, at, isGone } = facts;
-    if (record.state !== 'held') return [];
-    const { term, node, leaseMs } = record;
+  #begin({ term }: HeldRecord, facts: RecordFacts, now: number): TermEvent[] {
+    const { at, isGone } = facts;
     const id = facts.id === null ? null : shownId(facts.id);
-    this.#open = { term, node, leaseMs };
     this.#terms = [...this.#terms, { term, id, from: at, to: null, end: null }].slice(-MOST_TERMS);
     const elected: TermEvent = { at, kind: 'elected', id, term };
     return isGone ? [elected, ...this.#close('session-ended', now)] : [elected];

@@ -202,26 +202,15 @@ export interface OverviewState {
   readonly limits?: readonly string[];
 }
 
-/** The parts of the state that have changed. Each view replaces the one with its path. */
-export interface OverviewChange {
-  /** As in the state. */
-  readonly connected?: boolean;
-  /** As in the state. */
-  readonly disconnectedSince?: number | null;
-  /** Those that have changed. */
-  readonly elections?: readonly ElectionView[];
-  /** Those that have changed. */
-  readonly locks?: readonly LockView[];
+/**
+ * The parts of the state that have changed. Of `elections`, `locks` and `groups` it has those that have changed: each view replaces the one
+ * with its path. Of `transitions` it has the new ones: put them before the known ones. `servers` and `limits` are complete.
+ */
+export interface OverviewChange extends Partial<Omit<OverviewState, 'groups'>> {
   /** Those that have changed. */
   readonly groups?: readonly (GroupView | GroupChange)[];
-  /** All of them, when one has changed. */
-  readonly servers?: readonly ServerView[];
-  /** As in the state: all of them, when they have changed. */
-  readonly limits?: readonly string[];
   /** Paths of elections, locks and groups that are gone. */
   readonly removed?: readonly string[];
-  /** New transitions, the newest first. Put them before the known ones. */
-  readonly transitions?: readonly TransitionView[];
   /** By the election's path: when the leader's newest heartbeat was committed. */
   readonly heartbeats?: readonly { readonly path: string; readonly at: number }[];
 }

@@ -6,19 +6,14 @@ import { hasSession, type NodeData } from '../../session/protocol/multi-and-stat
 import type { Session } from '../../session/session.js';
 import type { DatedRecord } from '../model/election-model.js';
 import type { NodeKind } from '../model/node-kind.js';
-import { LIMITS } from '../model/read-limits.js';
-import { QueueContents } from './lock-reading.js';
+import { QueueReading } from './queue-reading.js';
 import { PACE_MS, type Reading } from './reader-resources.js';
 
 /**
  * Reads an election: its candidates after each listing of its children, and its record when that changes. A record that has
  * changed is reported together with the node that it names.
  */
-export class ElectionReading {
-  readonly name = 'election';
-  readonly #reading: Reading;
-  readonly #path: string;
-  readonly #contents: QueueContents;
+export class ElectionReading extends QueueReading {
   #record: DatedRecord | undefined;
   /** Of the record. There is one while there are candidates, since only they write it. */
   #watch: FollowedNode<NodeData> | undefined;
@@ -28,40 +23,28 @@ export class ElectionReading {
   #inHand = 0;
   /** The newest listing whose candidates were read. */
   #listing: { readonly queue: readonly QueueEntry[]; readonly zxid: bigint } | undefined;
-  #newest = 0n;
-  readonly #done: () => void;
-  #hasStopped = false;
 
   constructor(reading: Reading, path: string) {
-    this.#reading = reading;
-    this.#path = path;
-    this.#contents = new QueueContents(reading, path);
-    this.#done = reading.begin();
+    super(reading, path, 'candidates');
   }
 
   /** @param node - the election's own, read after the listing */
-  listed(kind: NodeKind, node: NodeData, names: readonly string[], zxid: bigint): void {
-    this.#newest = zxid;
-    if (kind.name === 'election') void this.#listed(node, names, zxid); // Never rejects.
+  listed(_: NodeKind, node: NodeData, names: readonly string[], zxid: bigint): void {
+    void this.#listed(node, names, zxid); // Never rejects.
   }
 
-  stop(): void {
-    this.#hasStopped = true;
+  override stop(): void {
     this.#unwatch();
-    this.#reading.limit(`${this.#path} queue`, undefined);
-    this.#done();
+    super.stop();
   }
 
   async #listed(node: NodeData, names: readonly string[], zxid: bigint): Promise<void> {
     try {
       const all = queueOf(names);
-      const isLong = all.length > LIMITS.queue;
-      const sentence = `${this.#path}: of ${all.length} candidates the first ${LIMITS.queue} are shown`;
-      this.#reading.limit(`${this.#path} queue`, isLong ? sentence : undefined);
-      const queue = await this.#contents.read(all.slice(0, LIMITS.queue), this.#holder());
-      if (this.#hasStopped || zxid !== this.#newest) return;
+      const queue = await this.readQueue(all, zxid, this.#holder());
+      if (queue === undefined) return;
       const present = queue.filter((entry) => {
-        const content = this.#contents.get(entry.node);
+        const content = this.node(entry.node);
         return content === undefined || hasSession(content.stat);
       });
       this.#listing = { queue: present, zxid };
@@ -72,7 +55,7 @@ export class ElectionReading {
       }
       this.#report();
     } catch (error) {
-      this.#failed(error);
+      this.failed(error);
     }
   }
 
@@ -84,16 +67,16 @@ export class ElectionReading {
 
   #watchRecord(): void {
     if (this.#watch !== undefined) return;
-    const { session, slots } = this.#reading;
+    const { session, slots } = this.reading;
     const listener = {
       read: (node: NodeData) => void this.#wasRead(node, true), // Never rejects.
       missing: () => {
         this.#watch = undefined; // The listing shows whether the election is gone, too.
       },
-      failed: (error: unknown) => this.#failed(error),
+      failed: (error: unknown) => this.failed(error),
     };
     const options = { whenMissing: 'end', slots, pauseMs: () => PACE_MS } as const;
-    this.#watch = new FollowedNode(session, this.#path, DATA, listener, options);
+    this.#watch = new FollowedNode(session, this.path, DATA, listener, options);
   }
 
   #unwatch(): void {
@@ -103,7 +86,7 @@ export class ElectionReading {
 
   async #wasRead(node: NodeData, reports: boolean): Promise<void> {
     const { data, stat } = node;
-    const { serverClock, session } = this.#reading;
+    const { serverClock, session } = this.reading;
     const record = parseRecord(data, stat.version);
     // Then the record was written a moment ago, and not while there was no connection.
     const isFresh = this.#connection !== undefined && this.#connection === session.connectionNumber;
@@ -115,12 +98,12 @@ export class ElectionReading {
     try {
       const isNew = before?.state !== 'held' || record.state !== 'held' || before.node !== record.node;
       // The node may have changed. It may also be in no listing yet, if its candidate has joined and claimed in one write.
-      if (record.state === 'held' && isNew) await this.#contents.again(record.node);
-      if (this.#hasStopped || (this.#record?.zxid ?? 0n) > stat.mzxid) return;
+      if (record.state === 'held' && isNew) await this.readAgain(record.node);
+      if (this.hasStopped || (this.#record?.zxid ?? 0n) > stat.mzxid) return;
       const at = serverClock.toLocal(stat.modifiedAtMs);
       this.#record = { record, zxid: stat.mzxid, at };
     } catch (error) {
-      return this.#failed(error);
+      return this.failed(error);
     } finally {
       this.#inHand--;
     }
@@ -133,24 +116,19 @@ export class ElectionReading {
    */
   #report(): void {
     const record = this.#record;
-    if (this.#hasStopped || this.#listing === undefined || record === undefined) return;
+    if (this.hasStopped || this.#listing === undefined || record === undefined) return;
     if (this.#watch?.isStale || this.#inHand > 0) return;
     const { queue, zxid: listedZxid } = this.#listing;
     const nodes = new Set([...queue.map(({ node }) => node), ...this.#holder()]);
     const candidates = new Map([...nodes].flatMap((node) => this.#candidate(node)));
-    this.#reading.listener.election(this.#path, { record, queue, listedZxid, candidates });
-    this.#done();
+    this.reading.model.election(this.path, { record, queue, listedZxid, candidates });
+    this.done();
   }
 
   #candidate(node: string): [string, Candidate][] {
-    const content = this.#contents.get(node);
+    const content = this.node(node);
     const entry = parseEntry(node);
     return content && entry ? [[node, parseCandidate(entry, 0, content.data)]] : [];
-  }
-
-  #failed(error: unknown): void {
-    if (!this.#hasStopped) this.#reading.refused(this.#path, error);
-    this.#done();
   }
 }
 

@@ -14,7 +14,6 @@ const NO_PINS: Pins = new Map();
 
 /** Follows a group of shards: the members' publications, the planner, and the pins. It sets one watch for each member, and four more. */
 export class GroupFollower {
-  readonly name = 'group';
   readonly #reading: Reading;
   readonly #path: string;
   readonly #paths: GroupPaths;
@@ -99,7 +98,7 @@ export class GroupFollower {
     const view = this.#view;
     if (this.#hasStopped || view === undefined) return;
     view.settle();
-    this.#reading.listener.group(this.#path, {
+    this.#reading.model.group(this.#path, {
       shards: view.list?.ids,
       members: view.membersByNode,
       ownerOf: (shard) => view.ownerOf(shard),

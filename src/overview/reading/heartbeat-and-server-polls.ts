@@ -7,25 +7,8 @@ import { halfLeaseMs } from '../../platform/time/heartbeat-intervals.js';
 import { heartbeatNodeOf } from '../../queue/names-and-order.js';
 import { openTransport } from '../../session/connection/tcp-and-tls.js';
 import type { Session } from '../../session/session.js';
-import type { ServerClock } from '../model/server-clock.js';
 import type { LeaderView, ServerView } from '../model/view-types.js';
-import type { ReadSlots } from './reader-resources.js';
-
-/** A leader, and the election that it leads. */
-export interface PolledLeader {
-  readonly path: string;
-  readonly leader: LeaderView;
-}
-
-export interface HeartbeatPollPort {
-  readonly session: Session;
-  readonly slots: ReadSlots;
-  readonly serverClock: ServerClock;
-  /** The leaders whose heartbeats can be seen. */
-  leaders(): readonly PolledLeader[];
-  /** @param at - when the leader's newest heartbeat was committed, by this process's clock */
-  onHeartbeat(polled: PolledLeader, at: number): void;
-}
+import type { Reading } from './reader-resources.js';
 
 const LEAST_MS = 250;
 const TICK_MS = 250;
@@ -39,14 +22,14 @@ interface Polled {
 
 /** Reads the newest heartbeat of each leader, twice in a lease, until it is stopped. Each time is one read without a watch. */
 export class HeartbeatPoll {
-  readonly #port: HeartbeatPollPort;
+  readonly #reading: Reading;
   /** By path and node. */
   #polled = new Map<string, Polled>();
   #timer: Timer | undefined;
   #hasStopped = false;
 
-  constructor(port: HeartbeatPollPort) {
-    this.#port = port;
+  constructor(reading: Reading) {
+    this.#reading = reading;
     this.#tick();
   }
 
@@ -56,33 +39,31 @@ export class HeartbeatPoll {
   }
 
   #tick(): void {
-    const { session } = this.#port;
+    const { session, model } = this.#reading;
     this.#timer = session.clock.after(TICK_MS, () => this.#tick(), { background: true });
     if (session.state.name !== 'connected') return;
     const nowMs = session.clock.now();
-    const leaders = this.#port.leaders().map((each) => [`${each.path} ${each.leader.node}`, each] as const);
     const known = this.#polled;
-    this.#polled = new Map(
-      leaders.map(([key]) => [key, known.get(key) ?? { dueMs: nowMs, newestMs: undefined, isAsked: false }]),
-    );
-    for (const [key, polled] of leaders) {
-      const state = this.#polled.get(key) as Polled;
+    this.#polled = new Map();
+    for (const { path, leader } of model.leaders()) {
+      const key = `${path} ${leader.node}`;
+      const state = known.get(key) ?? { dueMs: nowMs, newestMs: undefined, isAsked: false };
+      this.#polled.set(key, state);
       if (state.isAsked || state.dueMs > nowMs) continue;
-      state.dueMs = nowMs + Math.max(LEAST_MS, halfLeaseMs(polled.leader.leaseMs));
-      void this.#ask(polled, state); // Never rejects.
+      state.dueMs = nowMs + Math.max(LEAST_MS, halfLeaseMs(leader.leaseMs));
+      void this.#ask(path, leader, state); // Never rejects.
     }
   }
 
-  async #ask(polled: PolledLeader, state: Polled): Promise<void> {
-    const { session, slots, serverClock } = this.#port;
-    const { path, leader } = polled;
+  async #ask(path: string, leader: LeaderView, state: Polled): Promise<void> {
+    const { session, slots, serverClock, model } = this.#reading;
     state.isAsked = true;
     try {
       const stat = await slots.run(() => session.exists(`${path}/${heartbeatNodeOf(leader.node)}`));
       if (this.#hasStopped || stat === undefined || stat.modifiedAtMs === state.newestMs) return;
       if (state.newestMs !== undefined) serverClock.sample(stat.modifiedAtMs, session.clock.date().getTime());
       state.newestMs = stat.modifiedAtMs;
-      this.#port.onHeartbeat(polled, serverClock.toLocal(stat.modifiedAtMs));
+      model.beat(path, leader, serverClock.toLocal(stat.modifiedAtMs));
     } catch {
       // A server refuses, or no server answers: the leader's heartbeats can't be seen now. The next round asks again.
     } finally {
@@ -97,14 +78,12 @@ const MOST_BYTES = 4096;
 
 /** Asks each server of the ensemble for its role, every 5 s, until it is stopped. */
 export class ServerPoll {
-  readonly #session: Session;
-  readonly #onServers: (servers: readonly ServerView[]) => void;
+  readonly #reading: Reading;
   #timer: Timer | undefined;
   #hasStopped = false;
 
-  constructor(session: Session, onServers: (servers: readonly ServerView[]) => void) {
-    this.#session = session;
-    this.#onServers = onServers;
+  constructor(reading: Reading) {
+    this.#reading = reading;
     void this.#round(); // Never rejects.
   }
 
@@ -114,12 +93,12 @@ export class ServerPoll {
   }
 
   async #round(): Promise<void> {
-    const session = this.#session;
+    const { session, model } = this.#reading;
     const { servers } = session.ensemble;
     const answers = await statusesOf(session, servers);
     if (this.#hasStopped) return;
     const ours = session.server;
-    this.#onServers(
+    model.polled(
       servers.map((server, at) => ({
         address: addressOf(server),
         isOurs: ours !== undefined && addressOf(ours) === addressOf(server),

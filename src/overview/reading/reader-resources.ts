@@ -2,14 +2,14 @@ import type { Reply } from '../../session/connection/reply.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import type { NodeData } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
-import type { TreeListener } from '../model/overview-model.js';
+import type { OverviewModel } from '../model/overview-model.js';
 import type { ServerClock } from '../model/server-clock.js';
 
 /** What all readers with one session share. */
 export interface Reading {
   readonly session: Session;
   readonly slots: ReadSlots;
-  readonly listener: TreeListener;
+  readonly model: OverviewModel;
   readonly serverClock: ServerClock;
   /** Begins a read. Not everything was read until the returned function is called. */
   begin(): () => void;

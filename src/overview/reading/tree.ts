@@ -2,27 +2,29 @@ import { ignore } from '../../platform/async/promises.js';
 import { childPath } from '../../platform/zookeeper-paths.js';
 import type { Reply } from '../../session/connection/reply.js';
 import { CHILDREN, DATA, FollowedNode } from '../../session/observers/followed-node.js';
+import type { ReadingListener } from '../../session/observers/observer.js';
 import { ifThere } from '../../session/operations.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import { hasSession, type NodeData } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { furtherNames, kindOf, type NodeKind, OTHER } from '../model/node-kind.js';
-import type { TreeListener } from '../model/overview-model.js';
+import type { OverviewModel } from '../model/overview-model.js';
 import { LIMITS } from '../model/read-limits.js';
 import type { ServerClock } from '../model/server-clock.js';
 import { ElectionReading } from './election-reading.js';
 import { GroupFollower } from './group-follower.js';
-import { LockReading } from './lock-reading.js';
+import { LockReading } from './queue-reading.js';
 import { listingPauseMs, type Reading, ReadSlots } from './reader-resources.js';
 
 /** Follows everything below a root with one session, until that session ends or `stop` is called. */
 export class Tree implements Reading {
   readonly session: Session;
   readonly slots = new ReadSlots(LIMITS.reads);
-  readonly listener: TreeListener;
+  readonly model: OverviewModel;
   readonly serverClock: ServerClock;
   readonly #root: string;
+  readonly #listener: ReadingListener<void>;
   readonly #limits = new Map<string, string>();
   #nodes = 0;
   #outstanding = 0;
@@ -33,11 +35,18 @@ export class Tree implements Reading {
     | { readonly name: 'waiting'; readonly root: FollowedNode<NodeData> }
     | { readonly name: 'stopped' };
 
-  constructor(session: Session, root: string, listener: TreeListener, serverClock: ServerClock) {
+  constructor(
+    session: Session,
+    root: string,
+    model: OverviewModel,
+    serverClock: ServerClock,
+    listener: ReadingListener<void>,
+  ) {
     this.session = session;
     this.#root = root;
-    this.listener = listener;
+    this.model = model;
     this.serverClock = serverClock;
+    this.#listener = listener;
     this.#state = this.#follow();
   }
 
@@ -73,7 +82,8 @@ export class Tree implements Reading {
       this.#outstanding--;
       if (this.#outstanding > 0 || this.#hasReadAll || this.#isVoid) return;
       this.#hasReadAll = true;
-      this.listener.readAll();
+      this.model.readAll();
+      this.#listener.onRead();
     };
   }
 
@@ -91,10 +101,10 @@ export class Tree implements Reading {
     if (this.#isVoid) return;
     if (isNoAuth(error)) {
       this.limit(path, `${path}: this client may not read it`);
-      this.listener.refused(path);
+      this.model.refused(path);
     } else {
       this.#hasFailed = true;
-      this.listener.failed(error);
+      this.#listener.onFailed(error);
     }
   }
 
@@ -111,18 +121,17 @@ export class Tree implements Reading {
     if (this.#limits.get(path) === sentence || this.#isVoid) return;
     if (sentence === undefined) this.#limits.delete(path);
     else this.#limits.set(path, sentence);
-    this.listener.limited([...this.#limits.values()]);
+    this.model.limited([...this.#limits.values()]);
   }
 }
 
 /** Reads a node of one kind. The branch itself reads the list of its children. */
 interface KindReading {
-  readonly name: NodeKind['name'];
   listed?(kind: NodeKind, node: NodeData, names: readonly string[], zxid: bigint): void;
   stop(): void;
 }
 
-const NOTHING: KindReading = { name: 'other', stop: () => undefined };
+const NOTHING: KindReading = { stop: ignore };
 const SYSTEM = '/zookeeper'; // The servers' own nodes.
 
 /**
@@ -139,7 +148,8 @@ export class Branch {
   readonly #isCounted: boolean;
   readonly #branches = new Map<string, Branch>();
   #children: FollowedNode<Reply<ChildNames>> | undefined;
-  #kind: KindReading = NOTHING;
+  #kind: NodeKind['name'] = 'other';
+  #kindReading: KindReading = NOTHING;
   /** The newest listing: an older one whose node was read later is of no use. */
   #listing: Reply<ChildNames> | undefined;
   #hasStopped = false;
@@ -160,7 +170,7 @@ export class Branch {
     if (this.#hasStopped) return;
     this.#hasStopped = true;
     this.#children?.stop();
-    this.#kind.stop();
+    this.#kindReading.stop();
     for (const branch of this.#branches.values()) branch.stop();
     if (this.#isCounted) this.#reading.count(-1, this.#path);
     this.#reading.limit(this.#path, undefined);
@@ -202,19 +212,20 @@ export class Branch {
   #look(node: NodeData, { value, zxid }: Reply<ChildNames>): void {
     const names = value.strings();
     const { data, stat } = node;
-    const former = this.#reading.listener.formerKindOf(this.#path);
+    const former = this.#reading.model.formerKindOf(this.#path);
     const kind = kindOf({ data, version: stat.version, names }, former);
     this.#become(kind);
-    this.#kind.listed?.(kind, node, names, zxid);
+    this.#kindReading.listed?.(kind, node, names, zxid);
     this.#follow(kind, names);
     this.#done();
   }
 
   #become({ name }: NodeKind): void {
-    if (this.#kind.name === name) return;
-    this.#kind.stop();
-    if (name === 'other') this.#reading.listener.removed(this.#path);
-    this.#kind = this.#make(name);
+    if (this.#kind === name) return;
+    this.#kindReading.stop();
+    if (name === 'other') this.#reading.model.removed(this.#path);
+    this.#kind = name;
+    this.#kindReading = this.#make(name);
     if (name !== 'group') return;
     this.#children?.stop();
     this.#children = undefined;
@@ -229,7 +240,7 @@ export class Branch {
       case 'lock':
       case 'read-write':
       case 'semaphore':
-        return new LockReading(this.#reading, this.#path, name);
+        return new LockReading(this.#reading, this.#path);
       case 'other':
         return NOTHING;
     }
@@ -262,7 +273,7 @@ export class Branch {
 
   #removed(branch: Branch): void {
     for (const below of branch.#branches.values()) this.#removed(below);
-    this.#reading.listener.removed(branch.#path);
+    this.#reading.model.removed(branch.#path);
   }
 
   #gone(): void {

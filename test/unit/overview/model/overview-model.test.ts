@@ -6,8 +6,7 @@ import { OverviewModel } from '../../../../src/overview/model/overview-model.js'
 import type { GroupView } from '../../../../src/overview/model/view-types.js';
 
 const ignore = () => undefined;
-const openModel = () =>
-  new OverviewModel({ now: () => 0, onDirty: ignore, onReadAll: ignore, onFailed: ignore });
+const openModel = () => new OverviewModel(() => 0, ignore);
 
 function bytesInUse(): number {
   setFlagsFromString('--expose-gc');
