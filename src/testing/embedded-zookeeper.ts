@@ -2,9 +2,9 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { mark } from '../public-class/instance-brand.js';
+import { CountedLog, type LoggedEvent, type LoggedRequest } from './controls/counted-log.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
-import { type LoggedEvent, type LoggedRequest, RequestLog } from './controls/request-log.js';
 import { TestClock } from './controls/test-clock.js';
 import type { ErrorName, EventType } from './protocol/op-codes.js';
 import type { LoggedOperation } from './protocol/requests.js';
@@ -39,7 +39,8 @@ import type { SessionRecord } from './state/session-table.js';
 export class EmbeddedZooKeeper {
   readonly #server: EmbeddedServer;
   readonly #host: string;
-  readonly #log = new RequestLog();
+  readonly #requests = new CountedLog<LoggedRequest, LoggedOperation>();
+  readonly #events = new CountedLog<LoggedEvent, EventType>();
   readonly #handles = new WeakMap<SessionRecord, EmbeddedSession>();
   #state: 'up' | 'down' | 'stopped' = 'up';
 
@@ -51,9 +52,9 @@ export class EmbeddedZooKeeper {
         if (clock instanceof TestClock) clock.watch(socket);
       },
       requested: (operation, paths, session, atMs) =>
-        this.#log.addRequest({ operation, paths, session: this.#handle(session), atMs }),
+        this.#requests.add(operation, { operation, paths, session: this.#handle(session), atMs }),
       notified: ({ type, path }, session, atMs) =>
-        this.#log.addEvent({ type, path, session: this.#handle(session), atMs }),
+        this.#events.add(type, { type, path, session: this.#handle(session), atMs }),
     });
   }
 
@@ -135,27 +136,28 @@ export class EmbeddedZooKeeper {
 
   /** The latest requests, 10,000 at most, the oldest first. */
   get requests(): readonly LoggedRequest[] {
-    return this.#log.requests;
+    return this.#requests.latest;
   }
 
   /** The latest events that were sent to watchers, 10,000 at most, the oldest first. */
   get events(): readonly LoggedEvent[] {
-    return this.#log.events;
+    return this.#events.latest;
   }
 
   /** How many requests of this kind came, or of all kinds, since the start or the last {@link resetCounts}. */
   count(operation?: LoggedOperation): number {
-    return this.#log.countRequests(operation);
+    return this.#requests.count(operation);
   }
 
   /** How many events of this kind were sent to watchers, or of all kinds. */
   countEvents(type?: EventType): number {
-    return this.#log.countEvents(type);
+    return this.#events.count(type);
   }
 
   /** Drops the requests, the events and their counts. */
   resetCounts(): void {
-    this.#log.reset();
+    this.#requests.reset();
+    this.#events.reset();
   }
 
   /**

@@ -1,7 +1,7 @@
+export type { LoggedEvent, LoggedRequest } from './controls/counted-log.js';
 export type { EmbeddedSession } from './controls/embedded-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
 export { JobTester } from './controls/job-tester.js';
-export type { LoggedEvent, LoggedRequest } from './controls/request-log.js';
 export { TestClock } from './controls/test-clock.js';
 export {
   type EventSource,

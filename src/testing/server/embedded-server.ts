@@ -20,7 +20,7 @@ const NONCE_BYTES = 30; // As in Java.
 const CONTAINER_SWEEP_MS = 60_000;
 
 /** Sockets, timers and faults around a {@link StateMachine}. */
-export class EmbeddedServer implements ConnectionHost {
+export class EmbeddedServer implements ConnectionHost, ServerStatus {
   /** Replaced by another one when the data are lost. */
   stateMachine: StateMachine;
   readonly faults = new Faults();
@@ -112,7 +112,7 @@ export class EmbeddedServer implements ConnectionHost {
   }
 
   answerWord(word: string): string | undefined {
-    return answerWord(word, () => this.#status());
+    return answerWord(word, this);
   }
 
   connected(): void {
@@ -170,13 +170,8 @@ export class EmbeddedServer implements ConnectionHost {
     this.#watchExpiry();
   }
 
-  #status(): ServerStatus {
-    return {
-      stateMachine: this.stateMachine,
-      traffic: this.traffic,
-      connections: this.connections.size,
-      uptimeMs: this.clock.now() - this.#startedAtMs,
-    };
+  get uptimeMs(): number {
+    return this.clock.now() - this.#startedAtMs;
   }
 }
 

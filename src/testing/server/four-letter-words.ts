@@ -5,7 +5,7 @@ import type { Traffic } from './client-connection.js';
 export interface ServerStatus {
   readonly stateMachine: StateMachine;
   readonly traffic: Traffic;
-  readonly connections: number;
+  readonly connections: { readonly size: number };
   readonly uptimeMs: number;
 }
 
@@ -21,8 +21,8 @@ const WORDS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
 ]);
 
 /** The answer, or `undefined` if there is no such word. */
-export function answerWord(word: string, status: () => ServerStatus): string | undefined {
-  return WORDS.get(word)?.(status());
+export function answerWord(word: string, status: ServerStatus): string | undefined {
+  return WORDS.get(word)?.(status);
 }
 
 function statistics({ stateMachine, traffic, connections }: ServerStatus): string {
@@ -31,7 +31,7 @@ function statistics({ stateMachine, traffic, connections }: ServerStatus): strin
     'Latency min/avg/max: 0/0.0/0',
     `Received: ${traffic.received}`,
     `Sent: ${traffic.sent}`,
-    `Connections: ${connections}`,
+    `Connections: ${connections.size}`,
     'Outstanding: 0',
     `Zxid: 0x${stateMachine.zxid.toString(16)}`,
     'Mode: standalone',
@@ -44,7 +44,7 @@ function monitor({ stateMachine, traffic, connections, uptimeMs }: ServerStatus)
     ['version', stateMachine.traits.version],
     ['server_state', 'standalone'],
     ['ephemerals_count', stateMachine.tree.ephemeralCount],
-    ['num_alive_connections', connections],
+    ['num_alive_connections', connections.size],
     ['avg_latency', '0.0'],
     ['min_latency', 0],
     ['max_latency', 0],

@@ -11,8 +11,7 @@ export type SaslUsers = ReadonlyMap<string, string>;
 /** What a server answers to a token, and where the exchange is then. */
 export type SaslAnswer =
   | { readonly kind: 'challenged'; readonly nonce: string; readonly token: Buffer }
-  | { readonly kind: 'authenticated'; readonly username: string; readonly token: Buffer }
-  | { readonly kind: 'refused' | 'unreadable' };
+  | Verdict;
 
 /** The server's half of an exchange, without the connection: a token's answer. `newNonce` gives a text that no one can guess. */
 export function answerToken(
@@ -26,10 +25,8 @@ export function answerToken(
       const nonce = newNonce(); // ZooKeeper doesn't look at the first token.
       return { kind: 'challenged', nonce, token: challengeOf(nonce) };
     }
-    case 'challenged': {
-      const verdict = verdictOn(token, stage.nonce, (username) => users.get(username));
-      return verdict.kind === 'accepted' ? { ...verdict, kind: 'authenticated' } : { kind: verdict.kind };
-    }
+    case 'challenged':
+      return verdictOn(token, stage.nonce, users);
     case 'over':
       return { kind: 'refused' };
   }
@@ -58,12 +55,8 @@ export type Verdict =
 const REFUSED: Verdict = { kind: 'refused' };
 const UNREADABLE: Verdict = { kind: 'unreadable' };
 
-/** Any bytes get a verdict. `passwordOf` returns `undefined` for a name that isn't a user's. */
-export function verdictOn(
-  response: Buffer,
-  nonce: string,
-  passwordOf: (username: string) => string | undefined,
-): Verdict {
+/** Any bytes get a verdict. */
+export function verdictOn(response: Buffer, nonce: string, users: SaslUsers): Verdict {
   const directives =
     response.length > LONGEST_RESPONSE_BYTES ? undefined : parseDirectives(response, DIRECTIVES);
   if (directives === undefined) return REFUSED;
@@ -81,7 +74,7 @@ export function verdictOn(
   const [username, uri, cnonce] = [text('username'), directives.get('digest-uri'), directives.get('cnonce')];
   if (!isAsAsked || username === undefined || uri === undefined || cnonce === undefined) return REFUSED;
   if (username === '') return UNREADABLE;
-  const password = passwordOf(username);
+  const password = users.get(username);
   if (password === undefined) return REFUSED;
   const authzid = directives.get('authzid');
   const proofs = proofsOf({ username, realm: REALM, password, nonce, cnonce, uri, authzid });

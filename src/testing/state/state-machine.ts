@@ -29,13 +29,6 @@ export type ConnectResult =
   | { readonly kind: 'refused' } // There is no such session, or the client doesn't own it.
   | { readonly kind: 'ahead' }; // The client has seen a zxid that this server hasn't: it gets no answer.
 
-/** The tick, and the bounds of what it grants as a session timeout. */
-export interface SessionLimits {
-  readonly tickMs: number;
-  readonly minSessionTimeoutMs: number;
-  readonly maxSessionTimeoutMs: number;
-}
-
 /** The schemes of which a server can require an identity. */
 export const REQUIRED_SCHEMES = ['sasl', 'digest'] as const;
 export type RequiredScheme = (typeof REQUIRED_SCHEMES)[number];
@@ -48,7 +41,10 @@ export interface Security {
   readonly required: readonly RequiredScheme[];
 }
 
-export interface StateMachineOptions extends SessionLimits {
+export interface StateMachineOptions {
+  readonly tickMs: number;
+  readonly minSessionTimeoutMs: number; // The bounds of what it grants.
+  readonly maxSessionTimeoutMs: number;
   readonly firstSessionId: bigint; // The id of the first session; each later session's id is one more.
   readonly firstZxid: bigint; // Of the last transaction before those of this server.
   readonly newPassword: () => Buffer;
@@ -272,7 +268,7 @@ export class StateMachine {
         const code = required.includes('sasl') ? 'SESSION_CLOSED_REQUIRE_SASL_AUTH' : 'AUTH_FAILED';
         return { xid, zxid: 0n, code: ERROR_CODES[code], body: tokenBody(null), isLast: true };
       }
-      case 'authenticated':
+      case 'accepted':
         client.identities.push({ scheme: 'sasl', id: answer.username });
         break;
       case 'challenged':

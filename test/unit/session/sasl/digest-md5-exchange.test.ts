@@ -52,7 +52,7 @@ describe('the answer to a challenge', () => {
   ])('hashes %s, as the server does', (_, username, password) => {
     const { response, rspauth } = answer(challengeOf('bm9uY2U=').toString(), { username, password });
     expect(directive(response, 'username')).toBe(`"${username}"`);
-    const verdict = verdictOn(response, 'bm9uY2U=', (name) => (name === username ? password : undefined));
+    const verdict = verdictOn(response, 'bm9uY2U=', new Map([[username, password]]));
     expect(verdict).toMatchObject({ kind: 'accepted', token: Buffer.from(`rspauth=${rspauth}`) });
   });
 
@@ -61,9 +61,10 @@ describe('the answer to a challenge', () => {
     fc.assert(
       fc.property(text, text, (username, password) => {
         const { response, rspauth } = answer(challengeOf('bm9uY2U=').toString(), { username, password });
-        const verdict = verdictOn(response, 'bm9uY2U=', () => password);
+        const verdict = verdictOn(response, 'bm9uY2U=', new Map([[username, password]]));
         expect(verdict).toEqual({ kind: 'accepted', username, token: Buffer.from(`rspauth=${rspauth}`) });
-        expect(verdictOn(response, 'bm9uY2U=', () => `${password}x`)).toEqual({ kind: 'refused' });
+        const wrong = new Map([[username, `${password}x`]]);
+        expect(verdictOn(response, 'bm9uY2U=', wrong)).toEqual({ kind: 'refused' });
       }),
     );
   });

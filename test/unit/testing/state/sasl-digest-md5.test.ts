@@ -5,7 +5,7 @@ import { quoted, responseTo } from '../../../support/wire/digest-md5.js';
 
 const NONCE = 'bm9uY2U=';
 const CHALLENGE = String(challengeOf(NONCE));
-const passwordOf = (username: string) => (username === 'worker' ? 'secret' : undefined);
+const USERS = new Map([['worker', 'secret']]);
 
 describe('the verdict on a response', () => {
   it('is that any user with the right password is accepted, whatever characters both consist of', () => {
@@ -13,10 +13,12 @@ describe('the verdict on a response', () => {
     fc.assert(
       fc.property(text, text, (username, password) => {
         const response = Buffer.from(responseTo(CHALLENGE, { username, password }));
-        const verdict = verdictOn(response, NONCE, (name) => (name === username ? password : undefined));
+        const verdict = verdictOn(response, NONCE, new Map([[username, password]]));
         expect(verdict).toMatchObject({ kind: 'accepted', username });
-        expect(verdictOn(response, NONCE, () => `${password}x`)).toEqual({ kind: 'refused' });
-        expect(verdictOn(response, NONCE, () => undefined)).toEqual({ kind: 'refused' });
+        expect(verdictOn(response, NONCE, new Map([[username, `${password}x`]]))).toEqual({
+          kind: 'refused',
+        });
+        expect(verdictOn(response, NONCE, new Map())).toEqual({ kind: 'refused' });
       }),
     );
   });
@@ -24,7 +26,7 @@ describe('the verdict on a response', () => {
   it('is no acceptance for any bytes, and never an exception', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 5000 }), (bytes) => {
-        expect(verdictOn(Buffer.from(bytes), NONCE, passwordOf).kind).not.toBe('accepted');
+        expect(verdictOn(Buffer.from(bytes), NONCE, USERS).kind).not.toBe('accepted');
       }),
     );
   });
@@ -35,7 +37,7 @@ describe('the verdict on a response', () => {
     fc.assert(
       fc.property(at, fc.nat({ max: 2 }), fc.uint8Array({ maxLength: 3 }), (index, removed, added) => {
         const changed = [right.subarray(0, index), Buffer.from(added), right.subarray(index + removed)];
-        const verdict = verdictOn(Buffer.concat(changed), NONCE, passwordOf);
+        const verdict = verdictOn(Buffer.concat(changed), NONCE, USERS);
         // What is accepted is still the response of this user; a directive that doesn't matter may have changed.
         if (verdict.kind === 'accepted') expect(verdict.username).toBe('worker');
         else expect(['refused', 'unreadable']).toContain(verdict.kind);
@@ -50,7 +52,7 @@ describe('the verdict on a response', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
-        const { kind } = verdictOn(Buffer.from(pieces.join('')), NONCE, passwordOf);
+        const { kind } = verdictOn(Buffer.from(pieces.join('')), NONCE, USERS);
         expect(['refused', 'unreadable']).toContain(kind);
       }),
     );
@@ -58,7 +60,7 @@ describe('the verdict on a response', () => {
 
   it('needs time in proportion to the length, also of the longest response', () => {
     for (const text of [' ', '\\', '"', 'a', '=', 'a ', 'a="\\'])
-      expect(verdictOn(Buffer.from(text.repeat(4096).slice(0, 4096)), NONCE, passwordOf)).toEqual({
+      expect(verdictOn(Buffer.from(text.repeat(4096).slice(0, 4096)), NONCE, USERS)).toEqual({
         kind: 'refused',
       });
   });
