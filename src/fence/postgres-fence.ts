@@ -1,5 +1,5 @@
-import { FencedOutError, InvalidOptionError, InvalidStateError } from '../errors.js';
-import { checkOptions } from '../platform/checks.js';
+import { FencedOutError, InvalidStateError } from '../errors.js';
+import { checkOneOf, checkOptions } from '../platform/checks.js';
 import { AcceptedTokens, checkResource, type TokenHolder } from './accepted-tokens.js';
 import { checkQuery, literal, type Query, quotedTable, rowsOf } from './sql-queries.js';
 
@@ -153,14 +153,8 @@ export class PostgresFence {
     options?: FencedTransactionOptions,
     holder?: TokenHolder,
   ): Promise<T> {
-    const names = ['isolation'] as const;
-    const { isolation = 'READ COMMITTED' } = checkOptions<FencedTransactionOptions>(
-      'options',
-      options,
-      names,
-    );
-    if (!LEVELS.includes(isolation))
-      throw new InvalidOptionError('options.isolation', isolation, `one of ${LEVELS.join(', ')}`);
+    const given = checkOptions<FencedTransactionOptions>('options', options, ['isolation']);
+    const isolation = checkOneOf('options.isolation', given.isolation, LEVELS, 'READ COMMITTED');
     const token = this.#holders.tokenOf(holder);
     await this.#enterOnce(token);
     const client = await pool.connect();
