@@ -1,14 +1,14 @@
 import { ElectionReader } from '../election/record/election-reader.js';
 import { leaderOf } from '../election/record/leader-snapshot.js';
-import { NoNodeError } from '../errors.js';
 import { LazyAbortController } from '../platform/async/lazy-abort-controller.js';
 import { queueOf } from '../queue/names-and-order.js';
+import { ifThere } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import type { SeenMember } from './members/member-watch.js';
 import { readRecords } from './ownership/shard-records.js';
 import { type Facts, readFacts } from './planner/read-facts.js';
 import { type RemovedShard, readGroup, readRemoved } from './read-and-resize-group.js';
-import { parseMember } from './stored/data-formats.js';
+import { type MemberData, parseMember } from './stored/data-formats.js';
 import type { GroupPaths } from './stored/group-paths.js';
 
 /** One shard, by its record. */
@@ -27,10 +27,7 @@ export interface ShardStatus {
 }
 
 /** One member. */
-export interface MemberStatus {
-  readonly id: string;
-  readonly weight: number;
-  readonly data?: string;
+export interface MemberStatus extends Omit<MemberData, 'prepares'> {
   /** How many shards it owns. */
   readonly owned: number;
   /** Their ids. */
@@ -93,14 +90,9 @@ function removedOf(removed: readonly RemovedShard[], present: readonly SeenMembe
 async function readMembers(session: Session, { members }: GroupPaths): Promise<SeenMember[]> {
   const names = (await session.listChildren(members)).strings();
   const read = queueOf(names).map(async ({ node }): Promise<SeenMember[]> => {
-    try {
-      const { data } = await session.retryUntilAnswered(() => session.getData(`${members}/${node}`));
-      const member = parseMember(data);
-      return member === undefined ? [] : [{ ...member, node }];
-    } catch (error) {
-      if (error instanceof NoNodeError) return []; // It has left.
-      throw error;
-    }
+    const found = await ifThere(session.retryUntilAnswered(() => session.getData(`${members}/${node}`)));
+    const member = found && parseMember(found.data); // Else it has left.
+    return member === undefined ? [] : [{ ...member, node }];
   });
   return (await Promise.all(read)).flat();
 }
@@ -109,7 +101,6 @@ async function readMembers(session: Session, { members }: GroupPaths): Promise<S
 export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> {
   const { members, plans, reports, pins, tombstones } = facts;
   const seen = new Map(facts.records?.map((each) => [each.shard, each]));
-  const records = new Map([...seen].map(([shard, { value }]) => [shard, value]));
   const planned = new Map<string, string>();
   for (const [node, plan] of plans) {
     const id = members.get(node)?.id;
@@ -119,12 +110,12 @@ export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> 
   }
   // While the next one prepares for it, the owner's plan has the shard as well.
   function isOwner(shard: string, node: string): boolean {
-    const record = records.get(shard);
+    const record = seen.get(shard)?.value;
     return record?.state !== 'held' || record.node !== node;
   }
   const owned = new Map([...members.keys()].map((node): [string, string[]] => [node, []]));
   const shards = facts.shards.list.ids.map((id): ShardStatus => {
-    const record = records.get(id);
+    const record = seen.get(id)?.value;
     const isHeld = record?.state === 'held';
     const isThere = isHeld && members.has(record.node);
     const owner = record?.state === 'held' ? (record.id ?? null) : null;

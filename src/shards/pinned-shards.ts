@@ -12,15 +12,6 @@ import type { GroupPaths } from './stored/group-paths.js';
 import type { ShardList } from './stored/shard-list.js';
 
 /**
- * Which shards are pinned to which members. Empty where none ever was.
- * @throws InvalidStateError if the node holds no pins; what ended the session; or a server's refusal
- */
-export async function readPins(session: Session, paths: GroupPaths): Promise<Map<string, string>> {
-  const node = await ifThere(session.retryUntilAnswered(() => session.getData(paths.pins)));
-  return pinsIn(paths, node);
-}
-
-/**
  * Changes the pins of a group. The planner follows them immediately, if their members are there and take the shards. If others write the
  * pins at the same time, it makes the change again on what they have written.
  * @param change - gets the present pins, and returns those that are to be. May be called several times. Must return the same for the same

@@ -1,5 +1,5 @@
 import type { HeldRecord } from '../election/record/election-record.js';
-import { InvalidStateError, NoNodeError, ShardsMismatchError, type ZooKeeperError } from '../errors.js';
+import { InvalidStateError, ShardsMismatchError, type ZooKeeperError } from '../errors.js';
 import { takeoverDelayMs } from '../lease/failure-detector.js';
 import type { Abortable } from '../platform/async/lazy-abort-controller.js';
 import { abortable } from '../platform/async/promises.js';
@@ -104,12 +104,8 @@ export async function readRemoved(
   signal?: Abortable,
   onRefused?: (refusal: ZooKeeperError) => void,
 ): Promise<RemovedShard[]> {
-  const listing = session.retryUntilAnswered(() => session.getChildren(paths.records), signal);
-  const names = await listing.catch((error: unknown) => {
-    if (error instanceof NoNodeError) return [];
-    throw error;
-  });
-  const ids = names.flatMap((name) => idOfNodeName(name) ?? []);
+  const names = await ifThere(session.retryUntilAnswered(() => session.getChildren(paths.records), signal));
+  const ids = (names ?? []).flatMap((name) => idOfNodeName(name) ?? []);
   const removed = ids.filter((id) => list.numberOf(id) === undefined);
   const seen = await readRecords(session, paths, removed, signal, onRefused);
   return seen.flatMap(({ shard, value }) => (value.state === 'held' ? [{ shard, record: value }] : []));

@@ -94,112 +94,107 @@ export async function readFacts(
   const there = present.filter(({ node }) => !left.has(uuidOf(node)));
   const members = new Map(oldestOfEachId(there).map((member) => [member.node, member]));
   for (const { node } of present) if (left.has(uuidOf(node))) plans.delete(node);
-  const holders = holdersOf(seen?.flatMap(heldBy) ?? published ?? [], members);
+  const holdings = seen?.flatMap(heldBy) ?? published ?? [];
+  const holders = new Map(holdings.filter(([, node]) => members.has(node)));
   return { shards, members, tombstones, records: seen, holders, plans, reports, pins, homes };
+}
+
+/** What one read of the facts goes by. */
+interface FactsRead extends FactsSource {
+  readonly known: GroupShards;
+  readonly present: readonly SeenMember[];
+  readonly signal: Abortable;
 }
 
 /** @param readsRecords - these, or the members' publications in their place */
 function readNodes(
   source: FactsSource,
-  shards: GroupShards,
+  known: GroupShards,
   present: readonly SeenMember[],
   signal: Abortable,
   readsRecords: boolean,
 ) {
+  const read = { ...source, known, present, signal };
   return Promise.all([
-    readsRecords ? source.records.read(shards.list.ids, signal) : undefined,
-    readsRecords ? undefined : readPublications(source, shards, present, signal),
-    readPlans(source, shards, present, signal),
-    readReports(source, shards, present, signal),
-    readPins(source, signal),
-    readHomes(source, shards, signal),
+    readsRecords ? source.records.read(known.list.ids, signal) : undefined,
+    readsRecords ? undefined : readPublications(read),
+    readPlans(read),
+    readReports(read),
+    readPins(read),
+    readHomes(read),
   ]);
 }
 
-async function readPlans(
-  { session, paths }: FactsSource,
-  shards: GroupShards,
-  present: readonly SeenMember[],
-  signal: Abortable,
-): Promise<Map<string, ReadPlan>> {
-  const read = await readOfEach(session, present, (node) => paths.planOf(node), signal);
+async function readPlans(read: FactsRead): Promise<Map<string, ReadPlan>> {
+  const plans = await readOfEach(read, (node) => read.paths.planOf(node));
   return new Map(
-    read.map(([node, data]) => [node, { shards: parsePlan(data, shards)?.shards ?? [], data }] as const),
+    plans.map(([node, data]) => [node, { shards: parsePlan(data, read.known)?.shards ?? [], data }] as const),
   );
 }
 
+/** A shard, and the node of the member that owns it. */
+type Holding = readonly [shard: string, node: string];
+
 /** What the members say that they own. */
-async function readPublications(
-  { session, paths }: FactsSource,
-  { list }: GroupShards,
-  present: readonly SeenMember[],
-  signal: Abortable,
-): Promise<Holding[]> {
-  const read = await readOfEach(session, present, (node) => paths.ownedOf(node), signal);
-  return read.flatMap(([node, data]) =>
+async function readPublications(read: FactsRead): Promise<Holding[]> {
+  const { ids } = read.known.list;
+  const publications = await readOfEach(read, (node) => read.paths.ownedOf(node));
+  return publications.flatMap(([node, data]) =>
     (parseOwned(data) ?? []).flatMap((number): Holding[] => {
-      const shard = list.ids[number];
+      const shard = ids[number];
       return shard === undefined ? [] : [[shard, node]];
     }),
   );
 }
 
 /** One listing, and a read for each of the few that have something to say. */
-async function readReports(
-  source: FactsSource,
-  shards: GroupShards,
-  present: readonly SeenMember[],
-  signal: Abortable,
-): Promise<Map<string, MemberReport>> {
-  const { paths } = source;
-  const names = new Set(await listOptional(source, paths.reports, signal));
+async function readReports(read: FactsRead): Promise<Map<string, MemberReport>> {
+  const { paths, known, present } = read;
+  const names = new Set(await listOptional(read, paths.reports));
   const reporting = present.filter(({ node }) => names.has(uuidOf(node)));
-  const read = reporting.map(async ({ node }): Promise<[string, MemberReport][]> => {
-    const found = await readOptional(source, paths.reportOf(node), signal);
-    const report = found && parseReport(found.data, shards);
+  const reports = reporting.map(async ({ node }): Promise<[string, MemberReport][]> => {
+    const found = await readOptional(read, paths.reportOf(node));
+    const report = found && parseReport(found.data, known);
     return report === undefined ? [] : [[node, report]];
   });
-  return new Map((await Promise.all(read)).flat());
+  return new Map((await Promise.all(reports)).flat());
 }
 
-async function readPins(source: FactsSource, signal: Abortable): Promise<Pins> {
-  const { paths, onError } = source;
-  const found = await readOptional(source, paths.pins, signal);
+async function readPins(read: FactsRead): Promise<Pins> {
+  const { paths, onError } = read;
+  const found = await readOptional(read, paths.pins);
   const pins = found === undefined ? new Map() : parsePins(found.data);
   if (pins === undefined) onError(new Error(`${paths.pins} holds no pins: another client has written it`));
   const hasMoves = found !== undefined && found.stat.numChildren > 0;
-  return new Map([...(hasMoves ? await readMoves(source, signal) : []), ...(pins ?? [])]);
+  return new Map([...(hasMoves ? await readMoves(read) : []), ...(pins ?? [])]);
 }
 
 /** The pins of moves that are under way. Each is in a node of the session that moves, and ends with it. */
-async function readMoves(source: FactsSource, signal: Abortable): Promise<[shard: string, member: string][]> {
-  const { paths } = source;
-  const names = await listOptional(source, paths.pins, signal);
-  const read = names.map((name) => readOptional(source, `${paths.pins}/${name}`, signal));
-  return (await Promise.all(read)).flatMap((node) => [...((node && parsePins(node.data)) ?? [])]);
+async function readMoves(read: FactsRead): Promise<[shard: string, member: string][]> {
+  const { pins } = read.paths;
+  const names = await listOptional(read, pins);
+  const moves = await Promise.all(names.map((name) => readOptional(read, `${pins}/${name}`)));
+  return moves.flatMap((node) => [...((node && parsePins(node.data)) ?? [])]);
 }
 
-async function readHomes(source: FactsSource, shards: GroupShards, signal: Abortable): Promise<SeenHome[]> {
-  const { paths } = source;
-  const names = await listOptional(source, paths.homes, signal);
-  const read = names.map(async (name): Promise<SeenHome[]> => {
+async function readHomes(read: FactsRead): Promise<SeenHome[]> {
+  const { paths, known } = read;
+  const homes = (await listOptional(read, paths.homes)).map(async (name): Promise<SeenHome[]> => {
     const path = `${paths.homes}/${name}`;
-    const found = await readOptional(source, path, signal);
+    const found = await readOptional(read, path);
     if (found === undefined) return [];
-    const home = parseHome(found.data, shards);
+    const home = parseHome(found.data, known);
     if (home === undefined || name !== nodeNameOf(home.id)) return []; // Two homes of one id would be two members.
     const { version, mzxid } = found.stat;
     return [{ ...home, path, version, mzxid }];
   });
-  return (await Promise.all(read)).flat();
+  return (await Promise.all(homes)).flat();
 }
 
 /** For each member, its own node and the data of another node of it. Those whose other node isn't there are left out. */
 async function readOfEach(
-  session: Session,
-  present: readonly SeenMember[],
+  { session, present, signal }: FactsRead,
   pathOf: (node: string) => string,
-  signal: Abortable,
 ): Promise<[string, Buffer][]> {
   const read = inBatches(present, MOST_READS).map(async (batch) => {
     const paths = batch.map(({ node }) => pathOf(node));
@@ -213,34 +208,21 @@ async function readOfEach(
   return (await Promise.all(read)).flat();
 }
 
-/** `undefined` if there is no such node. */
-function readNode(session: Session, path: string, signal: Abortable): Promise<NodeData | undefined> {
-  return ifThere(session.retryUntilAnswered(() => session.getData(path), signal));
+function readOptional(read: FactsRead, path: string): Promise<NodeData | undefined> {
+  return ifReadable(read, () => read.session.getData(path));
 }
 
-/** As {@link readNode}. A node that the session may not read is reported, and counts as missing: planning goes on. */
-async function readOptional(
-  source: FactsSource,
-  path: string,
-  signal: Abortable,
-): Promise<NodeData | undefined> {
-  return await unlessForbidden(source, readNode(source.session, path, signal));
+async function listOptional(read: FactsRead, path: string): Promise<string[]> {
+  return (await ifReadable(read, () => read.session.getChildren(path))) ?? [];
 }
 
-/** No names if there is no such node, or it may not be read. */
-async function listOptional(source: FactsSource, path: string, signal: Abortable): Promise<string[]> {
-  const { session } = source;
-  const listing = session.retryUntilAnswered(() => session.getChildren(path), signal);
-  const names = listing.catch((error: unknown) => {
-    if (error instanceof NoNodeError) return [];
-    throw error;
-  });
-  return (await unlessForbidden(source, names)) ?? [];
-}
-
-async function unlessForbidden<T>({ onError }: FactsSource, reading: Promise<T>): Promise<T | undefined> {
+/** `undefined` if there is no such node, or the session may not read it: that is reported, and planning goes on. */
+async function ifReadable<T>(
+  { session, signal, onError }: FactsRead,
+  operation: () => Promise<T>,
+): Promise<T | undefined> {
   try {
-    return await reading;
+    return await ifThere(session.retryUntilAnswered(operation, signal));
   } catch (error) {
     if (!isNoAuth(error)) throw error;
     onError(error);
@@ -248,18 +230,8 @@ async function unlessForbidden<T>({ onError }: FactsSource, reading: Promise<T>)
   }
 }
 
-/** A shard, and the node of the member that owns it. */
-type Holding = readonly [shard: string, node: string];
-
 function heldBy({ shard, value }: SeenShard): Holding[] {
   return value.state === 'held' ? [[shard, value.node]] : [];
-}
-
-function holdersOf(
-  holdings: readonly Holding[],
-  members: ReadonlyMap<string, SeenMember>,
-): Map<string, string> {
-  return new Map(holdings.filter(([, node]) => members.has(node)));
 }
 
 /** By shard, the id of the member that owns it; else of the one that was to have it. */

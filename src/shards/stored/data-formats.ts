@@ -121,15 +121,7 @@ export interface Home {
 }
 
 export function serializeHome(home: Home, { list, version }: GroupShards): Buffer {
-  const { id, member, weight, graceMs, shards } = home;
-  return serializeFormat(HOME, {
-    id,
-    member,
-    weight,
-    graceMs,
-    list: version,
-    shards: rangesOf(shards, list),
-  });
+  return serializeFormat(HOME, { ...home, list: version, shards: rangesOf(home.shards, list) });
 }
 
 /** `undefined` if it isn't a home: any client may have written it. One with numbers of another list of names has no shards. */

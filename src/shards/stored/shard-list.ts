@@ -136,14 +136,6 @@ export function rangesOf(shards: Iterable<string>, list: ShardList): NumberRange
   return rangesOfNumbers([...shards].flatMap((shard) => list.numberOf(shard) ?? []));
 }
 
-/**
- * The ids of the shards in those ranges, in order. Numbers that the list hasn't are left out.
- * @returns `undefined` if these aren't ranges in order: any client may have written them
- */
-export function shardsIn(ranges: unknown, list: ShardList): string[] | undefined {
-  return numbersIn(ranges, list.count)?.map((number) => list.ids[number] as string);
-}
-
 /** The shards of a group, as its node says at one of its versions. */
 export interface GroupShards {
   readonly list: ShardList;
@@ -152,10 +144,10 @@ export interface GroupShards {
 }
 
 /**
- * The ids of shards that a node has by their numbers in the list of a version. Numbers mean the same in every list that was given by
- * number.
+ * The ids of shards that a node has by ranges of their numbers in the list of a version, in order. Numbers mean the same in every list that
+ * was given by number. Numbers that the list hasn't are left out.
  * @param version - as it was read
- * @returns `unknown` if they are of another list of names; `undefined` if they can't be read: any client may have written them
+ * @returns `unknown` if they are of another list of names; `undefined` if these aren't ranges in order: any client may have written them
  */
 export function idsOf(
   ranges: unknown,
@@ -163,7 +155,8 @@ export function idsOf(
   { list, version: known }: GroupShards,
 ): string[] | 'unknown' | undefined {
   if (!Number.isSafeInteger(version)) return undefined;
-  return version === known || list.isNumbered ? shardsIn(ranges, list) : 'unknown';
+  if (version !== known && !list.isNumbered) return 'unknown';
+  return numbersIn(ranges, list.count)?.map((number) => list.ids[number] as string);
 }
 
 /** Numbers in a row: the first one and the last one. */

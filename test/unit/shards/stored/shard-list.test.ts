@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from '../../../../src/errors.js';
 import {
+  idsOf,
   numbersIn,
   rangesOf,
   rangesOfNumbers,
   ShardList,
-  shardsIn,
 } from '../../../../src/shards/stored/shard-list.js';
 
 describe('a list of shards', () => {
@@ -114,7 +114,7 @@ describe('numbers as ranges', () => {
   it('leave out shards that the list hasn’t, when they are written and when they are read, however far a range goes', () => {
     const list = ShardList.of(3);
     expect(rangesOf(['1', '3', 'x'], list)).toEqual([[1, 1]]);
-    expect(shardsIn([[1, 1e15]], list)).toEqual(['1', '2']);
+    expect(idsOf([[1, 1e15]], 0, { list, version: 0 })).toEqual(['1', '2']);
   });
 
   it.each([
