@@ -7,13 +7,12 @@ import type { Session } from '../session/session.js';
 import { FollowedPlan } from './members/followed-plan.js';
 import { type HomeNode, joinGroup, leaveGroup } from './members/join-and-leave.js';
 import { MemberReportWriter } from './members/member-report-writer.js';
-import { StickyAssignment } from './members/sticky-assignment.js';
 import type { OwnedShard } from './ownership/owned-shard.js';
 import { ShardOwner, type ShardOwnerListener } from './ownership/shard-owner.js';
 import { PlanningCandidate } from './planner/planning-candidate.js';
 import { prepareGroup } from './read-and-resize-group.js';
-import type { MemberData, MemberReport } from './stored/data-formats.js';
-import { GroupPaths } from './stored/group-paths.js';
+import { type MemberData, type MemberReport, serializeHome } from './stored/data-formats.js';
+import { GroupPaths, uuidOf } from './stored/group-paths.js';
 import type { GroupShards, ShardList } from './stored/shard-list.js';
 
 /** How a member takes part in a group of shards. */
@@ -46,47 +45,42 @@ export interface GroupMemberListener extends ShardOwnerListener {
   onPlanned(planned: ReadonlyMap<string, string>): void;
 }
 
-/** Where a member is. */
-interface MemberPlace {
-  readonly session: Session;
-  readonly paths: GroupPaths;
-  readonly contender: Contender;
-  /** Which shards the group had when it joined. */
-  readonly shards: GroupShards;
-  readonly home: StickyAssignment;
-}
-
 /**
  * One member of a group of shards, for as long as its node is there: owns what its plan says, and stands for election as the planner of
  * all. It belongs to one session and ends with it.
  */
 export class GroupMember {
-  readonly #session: Session;
   readonly #paths: GroupPaths;
   readonly #contender: Contender;
+  readonly #options: GroupMemberOptions;
   readonly #owner: ShardOwner;
   readonly #planning: PlanningCandidate;
   readonly #plan: FollowedPlan;
   readonly #reports: MemberReportWriter;
-  readonly #home: StickyAssignment;
   readonly #unregister: () => void;
+  /** While it drains, the ids of the shards that it owned before. */
+  #ownedBefore: readonly string[] | undefined;
   #hasLeft: Promise<void> | undefined;
   readonly #onResumed = () => {
     this.#owner.resumed();
     this.#planning.resumed();
   };
 
+  /** @param shards - which the group had when it joined */
   private constructor(
-    { session, paths, contender, shards, home }: MemberPlace,
+    paths: GroupPaths,
+    member: Contender,
+    shards: GroupShards,
     options: GroupMemberOptions,
     listener: GroupMemberListener,
   ) {
-    this.#session = session;
     this.#paths = paths;
-    this.#contender = contender;
-    this.#home = home;
-    const onError = (error: unknown) => listener.onError(error);
-    this.#plan = new FollowedPlan(session, paths, contender, shards, {
+    this.#contender = member;
+    this.#options = options;
+    const { session } = member;
+    const { id, guardian } = options;
+    const { onPlanned, onError } = listener;
+    this.#plan = new FollowedPlan(paths, member, shards, {
       onShards: (changed) => {
         this.#reports.relist(changed);
         this.#planning.relisted();
@@ -95,13 +89,14 @@ export class GroupMember {
       onPlan: (planned) => this.#owner.follow(planned),
       onError,
     });
-    const known = () => this.#plan.shards;
-    const list = { numberOf: (shard: string) => known().list.numberOf(shard) };
-    this.#owner = new ShardOwner({ session, paths, member: contender, id: options.id }, list, listener);
-    this.#reports = new MemberReportWriter(session, paths, contender, shards, onError);
-    this.#planning = new PlanningCandidate(session, paths, contender, known, options, listener);
-    this.#unregister =
-      options.guardian === true ? registerMember(session, paths.group, contender.node.path) : ignore;
+    const list = { numberOf: (shard: string) => this.list.numberOf(shard) };
+    this.#owner = new ShardOwner({ session, paths, member, id }, list, listener);
+    this.#reports = new MemberReportWriter(paths, member, shards, onError);
+    this.#planning = new PlanningCandidate({
+      ...{ session, paths, member, id, guardian, onPlanned, onError },
+      shards: () => this.#plan.shards,
+    });
+    this.#unregister = guardian === true ? registerMember(session, paths.group, member.node.path) : ignore;
     session.on('resumed', this.#onResumed);
   }
 
@@ -118,11 +113,9 @@ export class GroupMember {
     signal: Abortable,
   ): Promise<GroupMember> {
     const paths = new GroupPaths(path);
-    const home = new StickyAssignment(options);
     const shards = await prepareGroup(session, paths, options.shards, signal);
     const contender = await joinGroup(session, paths, { data: options, signal });
-    const place = { session, paths, contender, shards, home };
-    const member = new GroupMember(place, options, guarded(listener, session.logger));
+    const member = new GroupMember(paths, contender, shards, options, guarded(listener, session.logger));
     member.#planning.start();
     return member;
   }
@@ -155,16 +148,10 @@ export class GroupMember {
    * meanwhile, and repeated until a server has answered; refusals are told to `onError`. Shards that the group hasn't are left out. Does
    * nothing once it leaves.
    */
-  report({ draining, refused, ready }: Partial<MemberReport>): void {
+  report(change: Partial<MemberReport>): void {
     if (this.#hasLeft !== undefined) return;
-    const { report: now } = this.#reports;
-    if (draining === false) this.#home.drainsNoMore();
-    else if (draining) this.#home.drains(this.#ownedIds);
-    this.#reports.write({
-      draining: draining ?? now.draining,
-      refused: refused ?? now.refused,
-      ready: ready ?? now.ready,
-    });
+    if (change.draining) this.#ownedBefore ??= this.#ownedIds;
+    this.#reports.write(change);
   }
 
   /**
@@ -186,9 +173,7 @@ export class GroupMember {
     if (this.#hasLeft === undefined) {
       const left = deferred();
       this.#hasLeft = left.promise; // Work that ends because of it may call this, too.
-      const { node } = this.#contender.entry;
-      const home = this.#home.nodeOf(this.#paths, node, this.#ownedIds, this.#plan.shards); // What it owns now.
-      void this.#leave(home).then(left.resolve); // Never rejects.
+      void this.#leave().then(left.resolve); // Never rejects.
     }
     return this.#hasLeft;
   }
@@ -197,11 +182,20 @@ export class GroupMember {
     return this.owned.map(({ id }) => id);
   }
 
-  async #leave(home: HomeNode | undefined): Promise<void> {
+  /** What it leaves behind, by what it owns now. A member that owned nothing leaves a home of an earlier time as it is. */
+  get #home(): HomeNode | undefined {
+    const { id, weight, keepsHome, graceMs = 0 } = this.#options;
+    const shards = this.#ownedBefore ?? this.#ownedIds;
+    if (!keepsHome || shards.length === 0) return undefined;
+    const home = { id, member: uuidOf(this.#contender.entry.node), weight, graceMs, shards };
+    return { path: this.#paths.homeOf(id), data: serializeHome(home, this.#plan.shards) };
+  }
+
+  async #leave(): Promise<void> {
     this.#plan.stop();
-    const given = this.#giveBack(home);
+    const given = this.#giveBack(this.#home);
     await this.#owner.settled();
-    const { clock, leaseMs, sessionTimeoutMs } = this.#session;
+    const { clock, leaseMs, sessionTimeoutMs } = this.#contender.session;
     await settledWithin(clock, given, leaseMs);
     // Its heartbeats are answered: thousands of shards take their time, and so does what a server refuses.
     if (this.#contender.node.remainingMs() > 0) await settledWithin(clock, given, sessionTimeoutMs);
@@ -211,8 +205,9 @@ export class GroupMember {
   /** Takes as long as no server can be reached. Never rejects. */
   async #giveBack(home: HomeNode | undefined): Promise<void> {
     await Promise.all([this.#owner.stop(), this.#planning.stop(), this.#reports.stop()]);
-    this.#session.off('resumed', this.#onResumed);
-    await leaveGroup(this.#session, this.#paths, this.#contender, this.#owner.mayBeNamed, home);
+    const { session } = this.#contender;
+    session.off('resumed', this.#onResumed);
+    await leaveGroup(session, this.#paths, this.#contender, this.#owner.mayBeNamed, home);
     this.#unregister();
     await this.#reports.remove(); // After its node: else a planner may give it again what it has refused.
   }

@@ -3,11 +3,9 @@ import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Contender } from '../../queue/contender.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/multi-and-stats.js';
-import type { Session } from '../../session/session.js';
 import { parsePlan } from '../stored/data-formats.js';
 import type { GroupPaths } from '../stored/group-paths.js';
-import type { GroupShards } from '../stored/shard-list.js';
-import { ShardList } from '../stored/shard-list.js';
+import { type GroupShards, ShardList } from '../stored/shard-list.js';
 
 /** Listens to a {@link FollowedPlan}. */
 export interface PlanListener {
@@ -35,17 +33,12 @@ export class FollowedPlan {
   #planned: readonly string[] = [];
 
   /** @param shards - as they were read when the member joined */
-  constructor(
-    session: Session,
-    paths: GroupPaths,
-    member: Contender,
-    shards: GroupShards,
-    listener: PlanListener,
-  ) {
+  constructor(paths: GroupPaths, member: Contender, shards: GroupShards, listener: PlanListener) {
     this.#paths = paths;
     this.#member = member;
     this.#shards = shards;
     this.#listener = listener;
+    const { session } = member;
     const watch = (path: string, read: (node: NodeData) => void) =>
       new NodeWatch(session, path, {
         read,

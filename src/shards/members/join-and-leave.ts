@@ -12,12 +12,6 @@ import type { GroupPaths } from '../stored/group-paths.js';
 
 const NO_DATA = Buffer.alloc(0);
 
-/** How a member joins. */
-export interface JoinGroupOptions {
-  readonly data: MemberData;
-  readonly signal: Abortable;
-}
-
 /** The part of a transaction that tells all who watch the members that some have come or gone: nothing else does. */
 export function announcement(paths: GroupPaths): TransactionPart {
   return { kind: 'set', path: paths.members, data: NO_DATA };
@@ -36,11 +30,15 @@ export function tombstone(paths: GroupPaths, node: string): TransactionPart {
 export async function joinGroup(
   session: Session,
   paths: GroupPaths,
-  { data, signal }: JoinGroupOptions,
+  { data, signal }: { readonly data: MemberData; readonly signal: Abortable },
 ): Promise<Contender> {
   if (session.state.name !== 'connected') await session.whenConnected(signal); // The lease is granted then.
   const id = candidateUuid(session.environment.uuid(), 0, session.leaseMs);
-  await createPlan(session, `${paths.plans}/${id}`, signal);
+  const plan = { mode: 'ephemeral', data: NO_DATA } as const;
+  const creating = session.retryUntilAnswered(() => session.create(`${paths.plans}/${id}`, plan), signal);
+  await creating.catch((error: unknown) => {
+    if (!(error instanceof NodeExistsError)) throw error; // By a write whose reply was lost: the uuid is its own.
+  });
   const join = { id, data: serializeMember(data), parse: parseEntry, signal };
   const member = await joinWithHeartbeats(session, paths.members, join);
   const { node } = member;
@@ -53,17 +51,6 @@ export async function joinGroup(
   } catch (error) {
     await leaveGroup(session, paths, member, false); // Others would plan for it.
     throw error;
-  }
-}
-
-async function createPlan(session: Session, path: string, signal: Abortable): Promise<void> {
-  try {
-    await session.retryUntilAnswered(
-      () => session.create(path, { mode: 'ephemeral', data: NO_DATA }),
-      signal,
-    );
-  } catch (error) {
-    if (!(error instanceof NodeExistsError)) throw error; // By a write whose reply was lost: the uuid is its own.
   }
 }
 

@@ -5,7 +5,6 @@ import { sleep } from '../../platform/time/clock.js';
 import type { Contender } from '../../queue/contender.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/multi-and-stats.js';
-import type { Session } from '../../session/session.js';
 import { type MemberReport, NO_REPORT, serializeReport } from '../stored/data-formats.js';
 import type { GroupPaths } from '../stored/group-paths.js';
 import type { GroupShards } from '../stored/shard-list.js';
@@ -18,7 +17,6 @@ const NO_DATA = Buffer.alloc(0);
  * refuses, is repeated until the member's node is gone.
  */
 export class MemberReportWriter {
-  readonly #session: Session;
   readonly #member: Contender;
   readonly #path: string;
   /** Tells the planner: a session has no watch for children. */
@@ -35,14 +33,7 @@ export class MemberReportWriter {
   #writing: Promise<void> | undefined;
 
   /** @param onError - is told of each refusal of a server */
-  constructor(
-    session: Session,
-    paths: GroupPaths,
-    member: Contender,
-    shards: GroupShards,
-    onError: (error: unknown) => void,
-  ) {
-    this.#session = session;
+  constructor(paths: GroupPaths, member: Contender, shards: GroupShards, onError: (error: unknown) => void) {
     this.#member = member;
     this.#path = paths.reportOf(member.entry.node);
     this.#announcement = { kind: 'set', path: paths.reports, data: NO_DATA };
@@ -51,14 +42,9 @@ export class MemberReportWriter {
     onAbort(member.node.lost, () => this.#over.abort(member.node.lost.reason));
   }
 
-  /** What it says, or is about to say. */
-  get report(): MemberReport {
-    return this.#report;
-  }
-
-  /** From now on it says this. Does nothing once it is stopped, or the member's node is gone. */
-  write(report: MemberReport): void {
-    this.#report = report;
+  /** From now on it says this; what isn't given stays as it was. Does nothing once it is stopped, or the member's node is gone. */
+  write(change: Partial<MemberReport>): void {
+    this.#report = { ...this.#report, ...change };
     this.#writeSoon();
   }
 
@@ -80,7 +66,7 @@ export class MemberReportWriter {
 
   /** Deletes the node, after {@link stop}. If that comes to nothing, it goes with the session. Never rejects. */
   async remove(): Promise<void> {
-    if (this.#exists !== 'no') await this.#session.remove(this.#path).catch(ignore);
+    if (this.#exists !== 'no') await this.#member.session.remove(this.#path).catch(ignore);
   }
 
   /** What is to be written. */
@@ -98,14 +84,14 @@ export class MemberReportWriter {
       for (let data = this.#due; data !== undefined && !this.#over.aborted; data = this.#due)
         await this.#writeOnce(data);
     } catch (error) {
-      if (!this.#over.aborted && !this.#session.ended.aborted) this.#onError(error);
+      if (!this.#over.aborted && !this.#member.session.ended.aborted) this.#onError(error);
     } finally {
       this.#writing = undefined;
     }
   }
 
   async #writeOnce(data: Buffer): Promise<void> {
-    const { node } = this.#member;
+    const { node, session } = this.#member;
     const path = this.#path;
     const part: TransactionPart =
       this.#exists === 'yes'
@@ -119,15 +105,15 @@ export class MemberReportWriter {
       this.#written = data;
     } catch (error) {
       if (node.isGone) return this.#over.abort(error);
-      const isIt = (error as { path?: unknown }).path === this.#session.absolute(path);
+      const isIt = (error as { path?: unknown }).path === session.absolute(path);
       if (isIt && error instanceof NodeExistsError)
         this.#exists = 'yes'; // By a write whose reply was lost.
       else if (isIt && error instanceof NoNodeError && this.#exists === 'yes')
         this.#exists = 'maybe'; // Another client has deleted it.
-      else if (isUnanswered(error)) await this.#session.whenConnected(this.#over);
+      else if (isUnanswered(error)) await session.whenConnected(this.#over);
       else {
         this.#onError(error);
-        await sleep(this.#session.clock, this.#session.leaseMs, this.#over);
+        await sleep(session.clock, session.leaseMs, this.#over);
       }
     }
   }

@@ -13,7 +13,7 @@ import { hasSession, type TransactionPart } from '../../session/protocol/multi-a
 import type { Session } from '../../session/session.js';
 import { type MemberData, parseMember } from '../stored/data-formats.js';
 import type { GroupPaths } from '../stored/group-paths.js';
-import { announcement } from './join-and-leave.js';
+import { announcement, tombstone } from './join-and-leave.js';
 
 /** A member of the group, as it was seen. */
 export interface SeenMember extends MemberData {
@@ -192,15 +192,12 @@ export class MemberWatch {
     const looked = await Promise.allSettled(looks);
     const failed = looked.find((look) => look.status === 'rejected');
     if (failed === undefined && !this.#hasLooked) this.#hasLooked = this.#hasChanged = true;
-    this.#report();
+    if (this.#hasChanged && !this.#hasStopped) {
+      this.#hasChanged = false;
+      this.#listener.onChange();
+    }
     this.#decide();
     if (failed !== undefined) throw failed.reason;
-  }
-
-  #report(): void {
-    if (!this.#hasChanged || this.#hasStopped) return;
-    this.#hasChanged = false;
-    this.#listener.onChange();
   }
 
   /** A member that is new here, unless it has gone again. */
@@ -304,16 +301,18 @@ export class MemberWatch {
         );
       await this.#session.commit([
         ...(version === undefined ? this.#absence(node) : this.#deletions(node, version)),
-        this.#tombstone(node),
+        tombstone(this.#paths, node),
         announcement(this.#paths),
       ]);
       this.#forgetMember(node);
       this.#listener.onChange();
     } catch (error) {
       const hasChanged = error instanceof BadVersionError || error instanceof NoNodeError;
-      // There was another heartbeat, or it has gone: the next look finds out.
-      if (hasChanged && version !== undefined) this.#forget(watched);
-      else this.#unproved(node, error);
+      // There was another heartbeat, or it has gone: the next look finds out, and observes it anew.
+      if (hasChanged && version !== undefined) {
+        this.#beatsDueAt = 0;
+        if (isThere(watched)) watched.sign = UNSEEN;
+      } else this.#unproved(node, error);
     } finally {
       this.#burying.delete(node);
       if (!this.#refused.has(node)) this.#lookSoon(); // A refused proof or tombstone waits for the next look that is due.
@@ -334,12 +333,6 @@ export class MemberWatch {
     this.#refused.delete(node);
   }
 
-  /** The next observation begins anew, with the next look. */
-  #forget(watched: Watched): void {
-    this.#beatsDueAt = 0;
-    if (isThere(watched)) watched.sign = UNSEEN;
-  }
-
   #deletions(node: string, version: number): TransactionPart[] {
     return [
       { kind: 'delete', path: `${this.#paths.members}/${heartbeatNodeOf(node)}`, version },
@@ -354,10 +347,6 @@ export class MemberWatch {
       { kind: 'create', path, data: NO_DATA },
       { kind: 'delete', path },
     ];
-  }
-
-  #tombstone(node: string): TransactionPart {
-    return { kind: 'create', path: this.#paths.tombstoneOf(node), data: NO_DATA };
   }
 }
 

@@ -97,7 +97,7 @@ function distribute(
   if (pinned !== undefined)
     for (let at = 0; at < placed.length; at++) if (pinned[at] !== NONE) placed[at] = pinned[at] as number;
   const held = counted(weights.length, placed);
-  const targets = targetsOf(placed.length, { weights, pinned: pins, held });
+  const targets = targetsOf(placed.length, weights, pins, held);
   /** How many shards each member has too many of, or lacks if that is below 0. */
   const excess = targets.map((target, member) => (held[member] as number) - target);
   const lack = excess.map((count) => Math.max(0, -count));
@@ -166,22 +166,21 @@ function namedTwice(shards: readonly string[]): InvalidOptionError {
   return new InvalidOptionError('shards', twice, 'shards with different ids');
 }
 
-/** The members among whom the shards are shared out. The index of a member is the same in all three. */
-export interface Shares {
-  readonly weights: readonly number[];
-  /** How many shards are pinned to the member. */
-  readonly pinned: Int32Array;
-  /** How many the member holds, those that are pinned to it included, and those that are pinned to others not. */
-  readonly held: Int32Array;
-}
-
 /**
  * How many shards each member is to have. A member with more pins than its quota has those, and no others; the rest is shared out by
  * weight: each of the other members has its quota, rounded down or up. Rounded up are first those that hold more than the quota rounded
  * down, since they would have to give a shard away; then those with the largest remainders; then those that come first.
  * @param count - of all shards, at least as many as are pinned
+ * @param weights - of the members. The index of a member is the same in all three
+ * @param pinned - how many shards are pinned to the member
+ * @param held - how many the member holds, those that are pinned to it included, and those that are pinned to others not
  */
-export function targetsOf(count: number, { weights, pinned, held }: Shares): number[] {
+function targetsOf(
+  count: number,
+  weights: readonly number[],
+  pinned: Int32Array,
+  held: Int32Array,
+): number[] {
   const quotas = quotasOf(count, weights, pinned);
   const targets = quotas.map((quota, at) =>
     quota === undefined ? (pinned[at] as number) : Math.floor(quota),

@@ -6,7 +6,7 @@ import type { Timer } from '../../platform/time/clock.js';
 import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
-import type { MemberWatch, SeenMember } from '../members/member-watch.js';
+import type { MemberWatch, MemberWatchListener, SeenMember } from '../members/member-watch.js';
 import { NO_REPORT, serializePlan } from '../stored/data-formats.js';
 import { type Handover, HandoverWaits, handoversOf } from './handover-waits.js';
 import { hasServed, homesByShard, KeptHomes, type SeenHome } from './kept-homes.js';
@@ -18,7 +18,7 @@ import { ShortLivedMembers } from './short-lived-members.js';
 /** What a planner needs. */
 export interface PlannerOptions extends FactsSource {
   readonly watch: MemberWatch;
-  /** A plan was written: by shard, the id of the member that is to own it. */
+  /** A plan was written: by shard, the id of the member that is to own it. Must not throw. */
   onPlanned(planned: ReadonlyMap<string, string>): void;
 }
 
@@ -101,28 +101,19 @@ export class Planner {
     return present.some(({ node, id }) => this.#awaited.has(id) && this.#planned?.has(node) === false);
   }
 
-  /** The group has other shards. */
-  relisted(): void {
-    // The records of new shards may name members of former times, and publications may have numbers of the former list.
-    this.#readAll();
-  }
-
   /**
-   * A connection was lost. Servers that have taken back what they had committed have lost their connections, too. Records may then name
-   * members whose tombstones are gone, and no watch tells of nodes that go back.
+   * Plans by the records of all shards, since the group has other shards, or a connection was lost. The records of new shards may name
+   * members of former times, and publications may have numbers of the former list. Servers that have taken back what they had committed have
+   * lost their connections, too. Records may then name members whose tombstones are gone, and no watch tells of nodes that go back.
    */
-  resumed(): void {
-    this.#readAll();
+  readAll(): void {
+    this.#knowsTheGone = false;
+    this.#noted();
   }
 
   /** Resolves when a plan that has begun is over. */
   async ended(): Promise<void> {
     await this.#planning;
-  }
-
-  #readAll(): void {
-    this.#knowsTheGone = false;
-    this.#noted();
   }
 
   /** Something was written that a plan is made from. If the first plan of the term is still to come, that reads it. */
@@ -278,16 +269,13 @@ function ableMembers({ shards, members, reports, holders }: Facts, passedOver: R
   return others.some(({ stalls }) => !stalls) ? others : able;
 }
 
-/** Listens to a node that is written when the planner has something to read. */
-export interface WakeUpListener {
-  /** The node has changed since it was read first, or may have. */
-  onChange(): void;
-  /** The node can't be watched now. It is tried again. */
-  onError(error: unknown): void;
-}
-
-/** Follows a persistent node of the group that is written when the planner has something to read. */
-export function followWakeUps(session: Session, path: string, { onChange, onError }: WakeUpListener) {
+/**
+ * Follows a persistent node of the group that is written when the planner has something to read.
+ * @param listener.onChange - the node has changed since it was read first, or may have
+ * @param listener.onError - the node can't be watched now. It is tried again
+ */
+export function followWakeUps(session: Session, path: string, listener: MemberWatchListener) {
+  const { onChange, onError } = listener;
   let isNews = false; // The first read shows no change, unless the node may have been written while it wasn't watched.
   let hasFailed = false;
   const read = () => {

@@ -4,29 +4,20 @@ import type { Term } from '../../election/term/term.js';
 import { WorkOverrunError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import type { Contender } from '../../queue/contender.js';
-import type { Session } from '../../session/session.js';
 import { MemberWatch } from '../members/member-watch.js';
 import { ShardRecords } from '../ownership/shard-records.js';
-import type { GroupPaths } from '../stored/group-paths.js';
-import type { GroupShards } from '../stored/shard-list.js';
-import { Planner } from './planner.js';
+import { Planner, type PlannerOptions } from './planner.js';
 
 /** A host that dies may take the planner and the next in line with it: the third has seen when their heartbeats ended. */
 const LAST_OBSERVER = 2;
 
 /** How a member plans if it is elected. */
-export interface PlanningOptions {
+export interface PlanningOptions extends Omit<PlannerOptions, 'watch' | 'records'> {
+  readonly member: Contender;
   /** The member's. */
   readonly id: string;
   /** Whether to register what it leads with a guardian in the parent process, if there is one. */
-  readonly guardian?: boolean;
-}
-
-/** What is told of a member's part in the planning. Must not throw. */
-export interface PlanningListener {
-  /** This member is the planner, and has written a plan: by shard, the id of the member that is to own it. */
-  onPlanned(planned: ReadonlyMap<string, string>): void;
-  onError(error: unknown): void;
+  readonly guardian: boolean | undefined;
 }
 
 /**
@@ -34,34 +25,16 @@ export interface PlanningListener {
  * it watches all members, and replaces those that have failed.
  */
 export class PlanningCandidate {
-  readonly #session: Session;
-  readonly #paths: GroupPaths;
-  readonly #member: Contender;
-  readonly #shards: () => GroupShards;
   readonly #options: PlanningOptions;
-  readonly #listener: PlanningListener;
   readonly #elector: LeaderElector;
   /** While it is the planner or one of the next two in line. */
   #watch: MemberWatch | undefined;
   #planner: Planner | undefined;
   #hasStopped = false;
 
-  /** @param shards - which the group has, as far as they are known */
-  constructor(
-    session: Session,
-    paths: GroupPaths,
-    member: Contender,
-    shards: () => GroupShards,
-    options: PlanningOptions,
-    listener: PlanningListener,
-  ) {
-    this.#session = session;
-    this.#paths = paths;
-    this.#member = member;
-    this.#shards = shards;
+  constructor(options: PlanningOptions) {
     this.#options = options;
-    this.#listener = listener;
-    const { id, guardian } = options;
+    const { session, paths, id, guardian, onError } = options;
     this.#elector = new LeaderElector(session, paths.planner, {
       ...{ id, logger: session.logger },
       lead: (term) => this.#lead(term),
@@ -72,7 +45,7 @@ export class PlanningCandidate {
       .on('waiting', ({ position }) => this.#follow(position <= LAST_OBSERVER))
       .on('error', (error) => {
         // A plan that outlasts its term does no harm: the servers refuse what it writes.
-        if (!(error instanceof WorkOverrunError)) listener.onError(error);
+        if (!(error instanceof WorkOverrunError)) onError(error);
       });
     if (guardian === true) registerWithGuardian(session, this.#elector);
   }
@@ -82,19 +55,20 @@ export class PlanningCandidate {
   }
 
   start(): void {
+    const { session, onError } = this.#options;
     this.#elector.start().catch((error: unknown) => {
-      if (!this.#hasStopped && !this.#session.ended.aborted) this.#listener.onError(error);
+      if (!this.#hasStopped && !session.ended.aborted) onError(error);
     });
   }
 
   /** The group has other shards. */
   relisted(): void {
-    this.#planner?.relisted();
+    this.#planner?.readAll();
   }
 
   /** A connection was lost. */
   resumed(): void {
-    this.#planner?.resumed();
+    this.#planner?.readAll();
   }
 
   /** Plans no more, and leaves the election. Never rejects. */
@@ -112,10 +86,9 @@ export class PlanningCandidate {
       return;
     }
     if (this.#hasStopped) return;
-    this.#watch ??= new MemberWatch(this.#session, this.#paths, this.#member.entry.node, {
-      onChange: () => this.#planner?.changed(),
-      onError: (error) => this.#listener.onError(error),
-    });
+    const { session, paths, member, onError } = this.#options;
+    const onChange = () => this.#planner?.changed();
+    this.#watch ??= new MemberWatch(session, paths, member.entry.node, { onChange, onError });
   }
 
   async #lead(term: Term): Promise<void> {
@@ -123,17 +96,9 @@ export class PlanningCandidate {
     this.#follow(true);
     const watch = this.#watch;
     if (watch === undefined) return;
-    const [session, paths] = [this.#session, this.#paths];
-    const planner = new Planner(
-      {
-        ...{ session, paths, watch },
-        shards: this.#shards,
-        records: new ShardRecords(session, paths, this.#member, this.#options.id),
-        onPlanned: (planned) => this.#listener.onPlanned(planned),
-        onError: (error) => this.#listener.onError(error),
-      },
-      term,
-    );
+    const { session, paths, member, id } = this.#options;
+    const records = new ShardRecords(session, paths, member, id);
+    const planner = new Planner({ ...this.#options, watch, records }, term);
     this.#planner = planner;
     if (hasFollowed) await watch.looked(); // The former planner is mostly gone by then: with it the first plan would be in vain.
     planner.begin(hasFollowed);

@@ -7,7 +7,7 @@ import { setUpOwners } from '../../../support/conclave/shard-owners.js';
 
 async function setUp(shards: number | string[] = 8) {
   const { clock, join, outsider: other } = await setUpOwners({ shards });
-  const { session, member } = await join('a');
+  const { member } = await join('a');
   const writeList = async (list: ShardList) => {
     const { version } = await clock.advanceUntil(other.setData(GROUP, list.serialize()));
     return { list, version };
@@ -15,7 +15,7 @@ async function setUp(shards: number | string[] = 8) {
   const known = await writeList(ShardList.of(shards));
   const told: string[] = [];
   const errors: unknown[] = [];
-  const followed = new FollowedPlan(session, PATHS, member, known, {
+  const followed = new FollowedPlan(PATHS, member, known, {
     onShards: ({ list }) => told.push(`the group has ${list.toString()}`),
     onPlan: (planned) => told.push(planned.join()),
     onError: (error) => errors.push(error),

@@ -11,9 +11,9 @@ const refusing = (...refused: string[]): MemberReport => ({ ...NO_REPORT, refuse
 
 async function setUp() {
   const { clock, server, join, outsider: other } = await setUpOwners();
-  const { session, member } = await join('a');
+  const { member } = await join('a');
   const errors: unknown[] = [];
-  const writer = new MemberReportWriter(session, PATHS, member, KNOWN, (error) => errors.push(error));
+  const writer = new MemberReportWriter(PATHS, member, KNOWN, (error) => errors.push(error));
   const path = PATHS.reportOf(member.entry.node);
   onTestFinished(() => clock.advanceUntil(writer.stop()));
   /** What its node says, and how often it was written. */

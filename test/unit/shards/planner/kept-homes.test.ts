@@ -133,12 +133,19 @@ describe('a member that has left in good order', () => {
     const owned = idsOf(get('b'));
     await leave('b');
     const first = await dataOf(PATHS.homeOf('b'));
+    expect(first).toMatchObject({ id: 'b', weight: 1, graceMs: 0, shards: expect.any(Array) });
     const back = await start('b');
     await report(back, { refused: owned.slice(1) });
     expect(homes()).toHaveLength(1); // It doesn't own all that it owned.
     await leave('b');
     expect(await dataOf(PATHS.homeOf('b'))).not.toEqual(first);
     expect(server.paths(PATHS.members).filter((path) => path.includes('-lock-'))).toHaveLength(1);
+  });
+
+  it('leaves no home unless it is to come back', async () => {
+    const { leave, homes } = await setUp('ab', {});
+    await leave('b');
+    expect(homes()).toEqual([]);
   });
 
   it('leaves all the same if it may not write its home, and others hear of it at once', async () => {

@@ -255,13 +255,13 @@ describe('a term of the planner', () => {
     const { clock, come, planner, reads } = await setUpAlone();
     await come(seen('a', 1));
     await clock.advance(SETTLE_MS);
-    planner.resumed();
+    planner.readAll();
     await clock.advance(0);
     expect(reads).toHaveLength(1);
     for (const times of [2, 3]) {
       reads.at(-1)?.resolve([]);
       await clock.advance(0);
-      if (times > 2) planner.resumed();
+      if (times > 2) planner.readAll();
       await clock.advance(0);
       expect(reads).toHaveLength(times);
     }
