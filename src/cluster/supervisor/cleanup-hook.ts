@@ -62,8 +62,8 @@ export interface EndedAttempt {
 export interface CleanupCall<L extends object> {
   readonly hook: (known: L & CleanupAttempt) => unknown;
   readonly loss: L;
-  readonly timeoutMs: number;
-  readonly policy: RetryPolicy;
+  readonly cleanupTimeoutMs: number;
+  readonly cleanupRetry: RetryPolicy;
   readonly environment: Pick<Environment, 'clock' | 'random'>;
   readonly onFailure: (error: CleanupAttemptError) => void; // Called after each failed attempt.
   readonly onAttempt: (attempt: EndedAttempt) => void; // Called after each attempt. Must not throw.
@@ -72,13 +72,13 @@ export interface CleanupCall<L extends object> {
 
 /**
  * Calls the application's clean-up hook until it has succeeded, and at least once, even if the supervisor is stopped before.
- * After a stop it begins one more call at most, without a pause. It ends `timeoutMs` after the stop at the latest, or after
+ * After a stop it begins one more call at most, without a pause. It ends `cleanupTimeoutMs` after the stop at the latest, or after
  * its own call if that came later.
  *
  * @throws CleanupFailedError if the last attempt has failed
  */
 export async function callCleanup<L extends object>(call: CleanupCall<L>): Promise<'restart' | 'stop'> {
-  const { policy, environment, onFailure, stop, timeoutMs } = call;
+  const { cleanupRetry: policy, environment, onFailure, stop, cleanupTimeoutMs: timeoutMs } = call;
   const { clock } = environment;
   let endAt = Number.POSITIVE_INFINITY;
   const unsubscribe = onAbort(stop, () => {

@@ -34,10 +34,12 @@ export interface ElectionSupervisorEvents {
   error(error: Error): void;
 }
 
-/** @internal Emits one of them. */
-export type EmitEvent = <E extends keyof ElectionSupervisorEvents>(
+/** @internal Emits one of these events. */
+export type EmitEvent<Events extends Record<keyof Events, (...args: never[]) => void>> = <
+  E extends keyof Events,
+>(
   event: E,
-  ...args: Parameters<ElectionSupervisorEvents[E]>
+  ...args: Parameters<Events[E]>
 ) => void;
 
 /** @internal */

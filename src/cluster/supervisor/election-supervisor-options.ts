@@ -5,12 +5,7 @@ import type { Logger } from '../../platform/logging/logger.js';
 import type { RetryOptions } from '../../platform/retry/backoff.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import type { CleanupHook, TermLoss } from './cleanup-hook.js';
-import {
-  LOOP_CHECKS,
-  type LoopOptions,
-  resolveLoopOptions,
-  WITHIN_LOOP,
-} from './supervision-loop-options.js';
+import { LOOP_CHECKS, resolveLoopOptions, WITHIN_LOOP } from './supervision-loop-options.js';
 
 /** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. `T` is what `prepare` returns. */
 export interface ElectionSupervisorOptions<T = undefined> extends CandidacyOptions<T> {
@@ -49,14 +44,12 @@ export interface ElectionSupervisorOptions<T = undefined> extends CandidacyOptio
 }
 
 /** @internal Options that were checked, with their defaults. */
-export interface ResolvedSupervisorOptions extends LoopOptions<TermLoss> {
-  readonly candidacy: CandidacyOptions<unknown>;
-}
+export type ResolvedSupervisorOptions = ReturnType<typeof resolveSupervisorOptions>;
 
 const CHECKS = { ...LOOP_CHECKS, ...CANDIDACY_CHECKS } satisfies ChecksOf<ElectionSupervisorOptions<unknown>>;
 
 /** Checks all options at once: a wrong one must not turn up only at the first loss. */
-export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
+export function resolveSupervisorOptions(given: unknown) {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
   const options = checkOptions<Record<string, unknown>>(

@@ -16,11 +16,7 @@ import { showAs } from '../../public-class/shown-in-console.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { TermLoss } from './cleanup-hook.js';
-import {
-  type ElectionSupervisorEvents,
-  type EmitEvent,
-  SUPERVISOR_EVENTS,
-} from './election-supervisor-events.js';
+import { type ElectionSupervisorEvents, SUPERVISOR_EVENTS } from './election-supervisor-events.js';
 import {
   type ElectionSupervisorOptions,
   type ResolvedSupervisorOptions,
@@ -29,6 +25,7 @@ import {
 import { type Health, healthOf } from './health.js';
 import { resolveShutdown, SHUTDOWN_CHECKS, type ShutdownOptions } from './signal-shutdown.js';
 import {
+  type CandidacyPort,
   holdUpOfCandidacy,
   type OpenCandidacy,
   SupervisedElector,
@@ -80,8 +77,11 @@ export class ElectionSupervisor<T = undefined>
     this.#options = resolveSupervisorOptions(options);
     this.id = this.#options.id;
     const report = (thrown: unknown) => this.report(thrown);
-    const emit: EmitEvent = (event, ...args) => this.emit(event, ...args);
-    const port = { emit, report, beforeRelease: () => this.#loop.beforeRelease() };
+    const port: CandidacyPort = {
+      emit: (event, ...args) => this.emit(event, ...args),
+      report,
+      beforeRelease: () => this.#loop.beforeRelease(),
+    };
     this.#loop = new SupervisionLoop<TermLoss, SupervisedElector>(this.#options, {
       report,
       holdUpOf: holdUpOfCandidacy,

@@ -56,13 +56,7 @@ export function healthHandler(supervisor: HealthSource): {
   return handle;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-  readonly body: string | null;
-}
-
-function answerTo(supervisor: HealthSource, url: string, method: string): Answer {
+function answerTo(supervisor: HealthSource, url: string, method: string) {
   const [path = ''] = url.split(/[?#]/, 1);
   const page = pageOf(supervisor, path.slice(path.lastIndexOf('/') + 1));
   if (page === undefined) return answer(404, { error: 'not found: use /livez, /readyz or /leader' }, method);
@@ -77,20 +71,10 @@ interface Page {
 }
 
 function pageOf(supervisor: HealthSource, name: string): Page | undefined {
-  switch (name) {
-    case 'livez': {
-      const health = supervisor.health();
-      return { isWell: health.live, body: health };
-    }
-    case 'readyz': {
-      const health = supervisor.health();
-      return { isWell: health.ready, body: health };
-    }
-    case 'leader':
-      return 'term' in supervisor ? leaderPage(supervisor) : undefined;
-    default:
-      return undefined;
-  }
+  if (name === 'leader' && 'term' in supervisor) return leaderPage(supervisor);
+  if (name !== 'livez' && name !== 'readyz') return undefined;
+  const health = supervisor.health();
+  return { isWell: name === 'livez' ? health.live : health.ready, body: health };
 }
 
 function leaderPage({ id, term }: HealthSource): Page {
@@ -100,7 +84,7 @@ function leaderPage({ id, term }: HealthSource): Page {
   return { isWell: true, body: { leading: true, id, term: number, token: String(token), remainingMs } };
 }
 
-function answer(status: number, body: object, method: string, headers: Record<string, string> = {}): Answer {
+function answer(status: number, body: object, method: string, headers: Record<string, string> = {}) {
   return {
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },

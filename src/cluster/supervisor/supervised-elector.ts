@@ -2,25 +2,24 @@ import type { CandidateMemory } from '../../election/candidate-memory.js';
 import { LeaderElector } from '../../election/leader-elector.js';
 import type { Term } from '../../election/term/term.js';
 import { SessionExpiredError, type StopWait } from '../../errors.js';
-import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { abortable, deferred, ignore } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import { registerWithGuardian } from '../dead-children/register-with-guardian.js';
 import type { TermLoss } from './cleanup-hook.js';
-import type { EmitEvent } from './election-supervisor-events.js';
+import type { ElectionSupervisorEvents, EmitEvent } from './election-supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './election-supervisor-options.js';
 import type { ShutdownProgress } from './signal-shutdown.js';
 import type { Participation, SupervisorState } from './supervisor-state.js';
 
 export interface CandidacyPort {
-  readonly emit: EmitEvent;
+  readonly emit: EmitEvent<ElectionSupervisorEvents>;
   readonly report: (thrown: unknown) => void;
   /** Called when a term's work has settled, before the term is given back. Must not reject. */
   beforeRelease(): Promise<void> | undefined;
 }
 
 /** One session with its elector, until the session ends or a term is lost. It relays the elector's events, and says what was lost. */
-export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy {
+export class SupervisedElector implements Participation<TermLoss> {
   readonly session: Session;
   readonly elector: LeaderElector;
   /** The term that was lost. Known once its work has settled. */
@@ -74,12 +73,11 @@ export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy
    */
   async untilEnded(stop: AbortSignal): Promise<void> {
     const { session, elector } = this;
-    const ended = deferred();
-    const unsubscribe = [onAbort(session.ended, ended.resolve), onAbort(stop, ended.resolve)];
-    elector.once('stopped', ended.resolve);
-    if (elector.state.name !== 'stopped') await ended.promise;
-    elector.off('stopped', ended.resolve);
-    for (const each of unsubscribe) each();
+    const stopped = deferred();
+    elector.once('stopped', stopped.resolve);
+    // A rejection says only that the session has ended, or that the supervisor is stopped.
+    if (elector.state.name !== 'stopped') await abortable(stopped.promise, session.ended, stop).catch(ignore);
+    elector.off('stopped', stopped.resolve);
     if (this.#lost !== undefined && session.state.name === 'suspended')
       await abortable(session.whenConnected(), session.ended, stop).catch(ignore); // `loss` says what has come of it.
   }
@@ -95,10 +93,7 @@ export class SupervisedElector implements Participation<TermLoss>, OpenCandidacy
 }
 
 /** The elector of a candidacy that is under way, and the session that it belongs to. */
-export interface OpenCandidacy {
-  readonly elector: LeaderElector;
-  readonly session: Session;
-}
+export type OpenCandidacy = Pick<SupervisedElector, 'elector' | 'session'>;
 
 /** The term that a supervisor in that state leads, or whose work still has to settle. */
 export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined {
@@ -109,30 +104,27 @@ export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined 
 
 /** The reason why the stop of a candidacy isn't done yet. */
 export function holdUpOfCandidacy({ elector }: OpenCandidacy): StopWait {
-  const hasLeft = elector.state.name === 'stopped' || elector.state.name === 'expired';
-  return hasLeft ? { by: 'servers', what: 'the session still has to be closed' } : elector.holdUp;
+  return hasLeft(elector) ? { by: 'servers', what: SESSION_IS_LEFT } : elector.holdUp;
+}
+
+const SESSION_IS_LEFT = 'the session still has to be closed';
+
+function hasLeft({ state }: LeaderElector): boolean {
+  return state.name === 'stopped' || state.name === 'expired';
 }
 
 /** What a shutdown that hangs waits for, in words. */
 export function whatIsLeft(progress: ShutdownProgress, state: SupervisorState<OpenCandidacy>): string {
   if (state.name === 'cleaning') return "the supervisor's clean-up hook still runs";
-  switch (progress) {
-    case 'settling': {
-      const term = termOf(state);
-      if ('participation' in state && state.participation.elector.state.name === 'leading')
-        return state.participation.elector.holdUp.what; // With `waitForPreparedMs`.
-      return term === undefined
-        ? 'the election still has to be left'
-        : `the work of term ${term.number} still runs`;
-    }
-    case 'cleaning':
-      return 'the clean-up of the shutdown still runs';
-    case 'leaving': {
-      const elector = 'participation' in state ? state.participation.elector.state : undefined;
-      const released = elector === undefined || elector.name === 'stopped' || elector.name === 'expired';
-      return released
-        ? 'the session still has to be closed'
-        : 'the place in the election still has to be given back';
-    }
-  }
+  if (progress === 'cleaning') return 'the clean-up of the shutdown still runs';
+  const elector = 'participation' in state ? state.participation.elector : undefined;
+  if (progress === 'leaving')
+    return elector === undefined || hasLeft(elector)
+      ? SESSION_IS_LEFT
+      : 'the place in the election still has to be given back';
+  if (elector?.state.name === 'leading') return elector.holdUp.what; // With `waitForPreparedMs`.
+  const term = termOf(state);
+  return term === undefined
+    ? 'the election still has to be left'
+    : `the work of term ${term.number} still runs`;
 }

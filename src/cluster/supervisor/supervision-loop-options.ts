@@ -11,10 +11,9 @@ import {
   checkPositiveMs,
   type OptionsWithin,
 } from '../../platform/checks.js';
-import type { Environment } from '../../platform/injected-environment.js';
-import { type Logger, resolveLogger, withFields } from '../../platform/logging/logger.js';
-import { RETRY_OPTIONS, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
-import { type ConnectSource, connectSource } from '../../session/connection/server-list.js';
+import { resolveLogger, withFields } from '../../platform/logging/logger.js';
+import { RETRY_OPTIONS, resolveRetryOptions } from '../../platform/retry/backoff.js';
+import { connectSource } from '../../session/connection/server-list.js';
 import {
   OWN_SESSION_OPTIONS,
   resolveSessionOptions,
@@ -40,19 +39,7 @@ export const LOOP_CHECKS = {
 export const WITHIN_LOOP: OptionsWithin = { ...WITHIN_SESSION, retry: RETRY_OPTIONS };
 
 /** How a supervisor goes on: options that were checked, with their defaults. */
-export interface LoopOptions<L> {
-  readonly connect: ConnectSource;
-  readonly path: string;
-  readonly id: string;
-  readonly guardian: boolean;
-  readonly environment: Environment;
-  readonly sessionOptions: SessionOptions;
-  readonly cleanup: ((known: L & CleanupAttempt) => unknown) | undefined;
-  readonly cleanupTimeoutMs: number;
-  readonly cleanupRetry: RetryPolicy;
-  readonly retry: RetryPolicy;
-  readonly logger: Logger;
-}
+export type LoopOptions<L> = ReturnType<typeof resolveLoopOptions<L>>;
 
 /** How often a supervisor tries the application's code again, unless `retry` says otherwise. */
 export const CODE_RETRIES = 4;
@@ -64,7 +51,7 @@ export const CODE_RETRIES = 4;
 export function resolveLoopOptions<L>(
   { session: given, id, retry, ...checked }: Checked<typeof LOOP_CHECKS>,
   what: 'election' | 'group',
-): LoopOptions<L> {
+) {
   const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
     'session',
     given,
@@ -77,10 +64,10 @@ export function resolveLoopOptions<L>(
   const logger = withFields(plain, { [what]: checked.path, id: name });
   return {
     ...checked,
-    cleanup: checked.cleanup as LoopOptions<L>['cleanup'],
+    cleanup: checked.cleanup as ((known: L & CleanupAttempt) => unknown) | undefined,
     id: name,
     environment,
-    sessionOptions: { ...session, logger },
+    sessionOptions: { ...session, logger } satisfies SessionOptions,
     cleanupRetry: resolveRetryOptions(retry, CODE_RETRIES),
     retry: resolveRetryOptions(retry, Number.POSITIVE_INFINITY),
     logger,

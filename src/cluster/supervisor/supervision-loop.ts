@@ -273,21 +273,19 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   }
 
   async #cleanUp(loss: L): Promise<'restart' | 'stop'> {
-    const { cleanup, cleanupTimeoutMs, cleanupRetry, environment, logger } = this.#options;
+    const { cleanup, environment, logger } = this.#options;
     this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
     const beganAt = environment.clock.now();
     let attempts = 0;
     const decision = await callCleanup({
+      ...this.#options,
       hook: (known) => {
         attempts = known.attempt;
         this.#become({ name: 'cleaning', attempt: attempts });
         return runWithin(this.#cleaning, () => cleanup(known));
       },
       loss,
-      timeoutMs: cleanupTimeoutMs,
-      policy: cleanupRetry,
-      environment,
       onFailure: this.#port.report,
       onAttempt: (attempt) => this.#port.onHookCalled(attempt),
       stop: this.#stop.signal,

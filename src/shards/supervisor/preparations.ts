@@ -21,6 +21,8 @@ export interface PreparationsPort {
 }
 
 interface Preparation {
+  readonly id: string;
+  readonly index: number;
   readonly controller: AbortController;
   state: 'waiting' | 'running' | 'ready' | 'failed';
 }
@@ -37,7 +39,7 @@ export class Preparations {
   readonly #clock: Clock;
   readonly #port: PreparationsPort;
   readonly #shards = new Map<string, Preparation>();
-  readonly #waiting: { id: string; index: number; preparation: Preparation }[] = [];
+  readonly #waiting: Preparation[] = [];
   /** Those that count as under way. */
   readonly #running = new Set<Preparation>();
   /** Of the calls that haven't settled. */
@@ -61,9 +63,9 @@ export class Preparations {
     }
     for (const { id, index } of coming) {
       if (this.#shards.has(id)) continue;
-      const preparation: Preparation = { controller: new AbortController(), state: 'waiting' };
+      const preparation: Preparation = { id, index, controller: new AbortController(), state: 'waiting' };
       this.#shards.set(id, preparation);
-      this.#waiting.push({ id, index, preparation });
+      this.#waiting.push(preparation);
     }
     if (wasReady) this.#tell();
     this.#next();
@@ -80,13 +82,18 @@ export class Preparations {
     while (this.#running.size < MOST_CALLS) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      if (!next.preparation.controller.signal.aborted) void this.#call(next.id, next.index, next.preparation); // Never rejects.
+      if (!next.controller.signal.aborted) void this.#call(next); // Never rejects.
     }
   }
 
-  async #call(id: string, index: number, preparation: Preparation): Promise<void> {
-    const { signal } = preparation.controller;
-    const leave = this.#enter(preparation);
+  async #call(preparation: Preparation): Promise<void> {
+    const { id, index, controller } = preparation;
+    const { signal } = controller;
+    this.#running.add(preparation);
+    const leave = () => {
+      if (this.#running.delete(preparation)) this.#next();
+    };
+    const unsubscribe = onAbort(signal, leave);
     // Runs on when the shard has come, since its owner didn't wait any longer, or is to come no more: the hook should have ended then.
     const timer = this.#clock.after(PREPARED_WAIT_MS, () => {
       this.#timers.delete(timer);
@@ -107,19 +114,9 @@ export class Preparations {
     } finally {
       timer.clear();
       this.#timers.delete(timer);
+      unsubscribe();
       leave();
     }
-  }
-
-  /** Counts as under way from now on. @returns the end of that, unless its signal aborts before */
-  #enter(preparation: Preparation): () => void {
-    this.#running.add(preparation);
-    const leave = () => {
-      unsubscribe();
-      if (this.#running.delete(preparation)) this.#next();
-    };
-    const unsubscribe = onAbort(preparation.controller.signal, leave);
-    return leave;
   }
 
   #tell(): void {

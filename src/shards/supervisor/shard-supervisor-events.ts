@@ -64,18 +64,9 @@ export interface ShardLoss extends LostShards, CleanupAttempt {}
 /** Decides as a `CleanupHook` does. @see {@link ShardSupervisorOptions.cleanup} */
 export type ShardCleanupHook = (loss: ShardLoss) => ReturnType<CleanupHook>;
 
-const LOSSES: Readonly<Record<ShardEndReason, boolean>> = {
-  'lease-expired': true,
-  'session-expired': true,
-  'node-deleted': true,
-  superseded: true,
-  refused: true,
-  moved: false,
-  stopped: false,
-  failed: false,
-};
+const GIVEN_BACK: readonly ShardEndReason[] = ['moved', 'stopped', 'failed'];
 
 /** Whether a shard that ended for this reason was lost: its owner didn't give it back. */
 export function isLostShard(reason: ShardEndReason): boolean {
-  return LOSSES[reason];
+  return !GIVEN_BACK.includes(reason);
 }

@@ -29,7 +29,7 @@ import {
   resolveShardOptions,
   type ShardSupervisorOptions,
 } from './shard-supervisor-options.js';
-import { SupervisedMember } from './supervised-member.js';
+import { type MembershipPort, SupervisedMember } from './supervised-member.js';
 
 /** What a shutdown passes to its clean-up hook. */
 export interface ShardShutdown extends ShutdownTime {
@@ -90,46 +90,26 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
     const { environment } = this.#options;
     this.id = this.#options.id;
     this.#refusals = new FailedShardBackoff(environment, () => this.#loop.participation?.refusalsChanged());
+    const report = (thrown: unknown) => this.report(thrown);
+    const port: MembershipPort = { emit: (event, ...args) => this.emit(event, ...args), report };
     this.#loop = new SupervisionLoop<LostShards, SupervisedMember>(this.#options, {
-      participate: (session) => this.#participate(session),
+      report,
+      participate: (session) => {
+        const membership = new SupervisedMember(session, this.#options, this.#refusals, port);
+        this.note('membership', membership);
+        return membership;
+      },
       isFinal: (error) => error instanceof ShardsMismatchError,
       onSettled: (membership) => membership.noteEnd(this.#loop.backoff),
       onCleaned: () => this.emit('cleaned'),
       onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
-      report: (thrown) => this.report(thrown),
       holdUpOf: holdUpOfMembership,
       onStopped: () => {
         this.#refusals.stop();
         this.emit('stopped');
       },
     });
-  }
-
-  #participate(session: Session): SupervisedMember {
-    const { logger } = this.#options;
-    const membership = new SupervisedMember(session, this.#options, this.#refusals, {
-      onAcquired: (shard) => {
-        logger.info(describeShard(shard), 'acquired');
-        this.emit('acquired', shard);
-      },
-      onReleased: (shard, reason, settledMs) => {
-        logger.info({ ...describeShard(shard), reason, settledMs }, 'released');
-        this.emit('released', shard, reason);
-      },
-      onLost: (shard, reason) => {
-        logger.info({ ...describeShard(shard), reason }, 'lost');
-        this.emit('lost', shard, reason);
-      },
-      onPlanned: (plan) => {
-        logger.info({ shards: plan.size }, 'planned');
-        this.emit('planned', plan);
-      },
-      onExpired: () => this.emit('expired'),
-      report: (thrown) => this.report(thrown),
-    });
-    this.note('membership', membership);
-    return membership;
   }
 
   /** The group's path. */
@@ -275,11 +255,6 @@ export class ShardSupervisor extends ReportingEmitter<ShardSupervisorEvents> imp
       message: 'something went wrong in the supervisor of shards',
     };
   }
-}
-
-/** For a log. */
-function describeShard({ id, number, token }: Shard): object {
-  return { shard: id, term: number, token: String(token) };
 }
 
 /** What holds up the stop of a member. */

@@ -1,4 +1,5 @@
 import { registerWithGuardian } from '../../cluster/dead-children/register-with-guardian.js';
+import type { EmitEvent } from '../../cluster/supervisor/election-supervisor-events.js';
 import type { Participation } from '../../cluster/supervisor/supervisor-state.js';
 import type { LostTermBackoff } from '../../election/lost-term-backoff.js';
 import {
@@ -14,6 +15,7 @@ import {
   abortable,
   type Deferred,
   deferred,
+  ignore,
   microtask,
   settledWithin,
 } from '../../platform/async/promises.js';
@@ -24,17 +26,12 @@ import type { OwnedShard, Shard } from '../ownership/owned-shard.js';
 import { PREPARED_WAIT_MS } from '../planner/handover-waits.js';
 import type { FailedShardBackoff } from './failed-shard-backoff.js';
 import { Preparations } from './preparations.js';
-import { isLostShard, type LostShards } from './shard-supervisor-events.js';
+import { isLostShard, type LostShards, type ShardSupervisorEvents } from './shard-supervisor-events.js';
 import type { ResolvedShardOptions } from './shard-supervisor-options.js';
-import { ShardWork } from './shard-work.js';
+import { workOn } from './shard-work.js';
 
 export interface MembershipPort {
-  onAcquired(shard: Shard): void;
-  /** @param settledMs - how long its work has taken to settle, and the release, since it ended; whole milliseconds */
-  onReleased(shard: Shard, reason: ShardEndReason, settledMs: number): void;
-  onLost(shard: Shard, reason: ShardEndReason): void;
-  onPlanned(plan: ReadonlyMap<string, string>): void;
-  onExpired(): void;
+  readonly emit: EmitEvent<ShardSupervisorEvents>;
   readonly report: (thrown: unknown) => void;
 }
 
@@ -44,7 +41,6 @@ export class SupervisedMember implements Participation<LostShards> {
   readonly #options: ResolvedShardOptions;
   readonly #refusals: FailedShardBackoff;
   readonly #port: MembershipPort;
-  readonly #work: ShardWork;
   readonly #preparations: Preparations | undefined;
   readonly #withdrawn = new LazyAbortController<Error>();
   #joining: Promise<void> | undefined;
@@ -68,11 +64,6 @@ export class SupervisedMember implements Participation<LostShards> {
     this.#options = options;
     this.#refusals = refusals;
     this.#port = port;
-    this.#work = new ShardWork(options, {
-      onFailed: port.report,
-      onGivenUp: ({ id }) => refusals.refuse(id),
-      onWell: ({ id }) => refusals.forget(id),
-    });
     const { prepare } = options;
     if (prepare !== undefined)
       this.#preparations = new Preparations(prepare, session.clock, {
@@ -89,16 +80,14 @@ export class SupervisedMember implements Participation<LostShards> {
       });
     if (options.guardian) registerWithGuardian(session);
     onAbort(session.ended, () => {
-      if (session.ended.reason instanceof SessionExpiredError) nextTick(() => port.onExpired()); // Behind what is told of the shards.
+      if (session.ended.reason instanceof SessionExpiredError) nextTick(() => port.emit('expired')); // Behind what is told of the shards.
     });
   }
 
   async start(): Promise<void> {
-    const { path, id, shards, weight, data, prepare, guardian } = this.#options;
-    const { graceMs, keepsHome } = this.#options;
+    const { path, data, prepare, logger, ...rest } = this.#options;
     const options = {
-      ...{ id, shards, weight, guardian },
-      ...{ graceMs, keepsHome },
+      ...rest,
       ...(data !== undefined && { data }),
       ...(prepare !== undefined && { prepares: true as const }),
     };
@@ -109,18 +98,15 @@ export class SupervisedMember implements Participation<LostShards> {
     });
     await abortable(this.#joining, this.#withdrawn);
     this.#joinedAt = this.session.clock.now();
-    this.#options.logger.info({}, 'joined the group');
+    logger.info({}, 'joined the group');
     this.refusalsChanged();
     this.#withdrawn.throwIfAborted();
   }
 
   /** Until the session has ended, its node is lost, or `stop`. */
   async untilEnded(stop: AbortSignal): Promise<void> {
-    const ended = deferred();
-    const causes = [this.session.ended, stop, ...(this.#member === undefined ? [] : [this.#member.lost])];
-    const unsubscribe = causes.map((cause) => onAbort(cause, ended.resolve));
-    if (!causes.some(({ aborted }) => aborted)) await ended.promise;
-    for (const each of unsubscribe) each();
+    const never = deferred().promise;
+    await abortable(never, this.session.ended, stop, this.#member?.lost).catch(ignore); // One of them has aborted.
     this.#hasEndedByItself = !stop.aborted;
   }
 
@@ -165,12 +151,8 @@ export class SupervisedMember implements Participation<LostShards> {
     if (this.#member === undefined) return;
     this.#drained ??= deferred();
     this.#member.report({ draining: true });
-    const unsubscribe = [this.session.ended, this.#member.lost].map((each) =>
-      onAbort(each, () => this.#drained?.resolve()),
-    );
     this.#checkDrained();
-    await this.#drained.promise;
-    for (const each of unsubscribe) each();
+    await abortable(this.#drained.promise, this.session.ended, this.#member.lost).catch(ignore); // It has ended.
   }
 
   #checkDrained(): void {
@@ -221,7 +203,10 @@ export class SupervisedMember implements Participation<LostShards> {
       this.#preparations?.follow(shards);
       this.#checkDrained();
     },
-    onPlanned: (plan) => this.#port.onPlanned(plan),
+    onPlanned: (plan) => {
+      this.#options.logger.info({ shards: plan.size }, 'planned');
+      this.#port.emit('planned', plan);
+    },
     onError: (error) => this.#port.report(error),
   };
 
@@ -229,8 +214,12 @@ export class SupervisedMember implements Participation<LostShards> {
     this.#shards.set(shard, undefined);
     this.#lost.delete(shard.id);
     shard.whenEnded(() => this.#ending(shard));
-    this.#port.onAcquired(shard);
-    if (shard.isHeld()) this.#work.begin(shard); // A listener may have taken longer than the lease lasts.
+    this.#options.logger.info(describeShard(shard), 'acquired');
+    this.#port.emit('acquired', shard);
+    const { run } = this.#options;
+    if (run === undefined || !shard.isHeld()) return; // A listener may have taken longer than the lease lasts.
+    const { report } = this.#port;
+    shard.work(() => workOn(shard, { ...this.#options, run, report, refusals: this.#refusals }));
   }
 
   #ending(shard: OwnedShard): void {
@@ -238,7 +227,11 @@ export class SupervisedMember implements Participation<LostShards> {
     const reason = shard.endedFor as ShardEndReason;
     if (!isLostShard(reason)) return;
     this.#lost.set(shard.id, shard);
-    microtask(() => this.#port.onLost(shard, reason)); // Behind the listeners of its signal.
+    // Behind the listeners of its signal.
+    microtask(() => {
+      this.#options.logger.info({ ...describeShard(shard), reason }, 'lost');
+      this.#port.emit('lost', shard, reason);
+    });
   }
 
   #ended(shard: OwnedShard): void {
@@ -246,10 +239,18 @@ export class SupervisedMember implements Participation<LostShards> {
     const settledMs = Math.round(clock.now() - (this.#shards.get(shard) ?? clock.now()));
     this.#shards.delete(shard);
     const reason = shard.endedFor as ShardEndReason;
-    if (!isLostShard(reason)) this.#port.onReleased(shard, reason, settledMs);
+    if (!isLostShard(reason)) {
+      this.#options.logger.info({ ...describeShard(shard), reason, settledMs }, 'released');
+      this.#port.emit('released', shard, reason);
+    }
     // Its lease had ended, and no other member has owned it before it was given back.
     else if (this.isMember && !this.session.ended.aborted && this.#lost.get(shard.id) === shard)
       this.#lost.delete(shard.id);
     this.#checkDrained();
   }
+}
+
+/** For a log. */
+function describeShard({ id, number, token }: Shard): object {
+  return { shard: id, term: number, token: String(token) };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ShardFailedError } from '../../../../src/errors.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import type { OwnedShard, Shard } from '../../../../src/shards/ownership/owned-shard.js';
-import { LONG_RUN_MS, ShardWork } from '../../../../src/shards/supervisor/shard-work.js';
+import { LONG_RUN_MS, workOn } from '../../../../src/shards/supervisor/shard-work.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 
 const RETRY = { retries: 2, minTimeout: 100, maxTimeout: 5000 };
@@ -11,23 +11,15 @@ function setUp(run: (shard: Shard) => unknown) {
   const clock = new TestClock();
   const told: string[] = [];
   const ended = new LazyAbortController<Error>();
-  const work = new ShardWork(
-    { run, runRetry: RETRY, environment: { clock, random: () => 0 } },
-    {
-      onFailed: (error) => told.push(`failed ${error.attempt}`),
-      onGivenUp: ({ id }) => told.push(`given up ${id}`),
-      onWell: ({ id }) => told.push(`well ${id}`),
+  const shard = { id: '5', signal: ended.signal } as unknown as OwnedShard;
+  const done = workOn(shard, {
+    ...{ run, runRetry: RETRY, environment: { clock, random: () => 0 } },
+    report: (error) => told.push(`failed ${error.attempt}`),
+    refusals: {
+      refuse: (id) => told.push(`given up ${id}`),
+      forget: (id) => told.push(`well ${id}`),
     },
-  );
-  let done: Promise<unknown> = Promise.resolve();
-  const shard = {
-    id: '5',
-    signal: ended.signal,
-    work: (begin: () => unknown) => {
-      done = Promise.resolve().then(begin);
-    },
-  } as unknown as OwnedShard;
-  work.begin(shard);
+  });
   return { clock, told, ended, done: () => done };
 }
 
