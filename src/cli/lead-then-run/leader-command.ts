@@ -65,7 +65,6 @@ export class CommandWork {
     this.#registerCleanup(session, term);
     const keeper = this.#keeper;
     this.#run = { forwarded: [] };
-    keeper.once('lease-running-out', () => this.#onLoss('the lease was not renewed in time'));
     const unsubscribe = onAbort(term.signal, () => this.#onLoss(describe(term.signal.reason)));
     const line = this.#commandLine(term, id);
     const outcome = await runWhileHeld(term, keeper, line, { clock, leaseMs: session.leaseMs, graceMs });
@@ -101,7 +100,8 @@ export class CommandWork {
 
   /** The keeper's environment has no credentials: it is sent them over its channel. */
   #startKeeper(): KeeperHandle {
-    const keeper = new KeeperHandle(systemEnvironment, publicEnvironment());
+    const onLeaseRunningOut = () => this.#onLoss('the lease was not renewed in time');
+    const keeper = new KeeperHandle(systemEnvironment, publicEnvironment(), onLeaseRunningOut);
     void keeper.outcome.then((outcome) => {
       if (outcome.kind === 'no-keeper')
         this.#unable.resolve(`the keeper can't start: ${outcome.reason}; ${KEEPER_NEEDS}`);

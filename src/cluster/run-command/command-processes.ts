@@ -1,10 +1,7 @@
 import { type ProcessEntry, readProcess, readProcesses } from './read-processes.js';
 
 /** A command and those of its descendants that have to end with it. */
-export interface CommandProcesses {
-  signal(name: NodeJS.Signals): void; // Sends a signal to all of them. Does nothing if they are gone.
-  isGone(): boolean; // Whether none of them runs any more.
-}
+export type CommandProcesses = Pick<PosixSession, 'signal' | 'isGone'>;
 
 /**
  * A session of processes in the sense of POSIX (`setsid`): its leader and all descendants, except those that have begun
@@ -15,7 +12,7 @@ export interface CommandProcesses {
  * the session, even a zombie; after that it may. So if a process with this number started at another time than our leader,
  * our session is gone, and we send that process nothing.
  */
-export class PosixSession implements CommandProcesses {
+export class PosixSession {
   readonly #id: number;
   readonly #startedAt: number | undefined;
 
@@ -25,6 +22,7 @@ export class PosixSession implements CommandProcesses {
     this.#startedAt = startedAt;
   }
 
+  /** Sends a signal to all of them. Does nothing if they are gone. */
   signal(name: NodeJS.Signals): void {
     if (this.#isReplaced()) return;
     trySignal(-this.#id, name); // First, without a delay: the other groups have to be looked up.
@@ -32,6 +30,7 @@ export class PosixSession implements CommandProcesses {
       if (group !== this.#id) trySignal(-group, name);
   }
 
+  /** Whether none of them runs any more. */
   isGone(): boolean {
     if (this.#isReplaced()) return true;
     // One look proves nothing: while it goes on, a process ahead of it may fork a child behind it, and end before the look comes.

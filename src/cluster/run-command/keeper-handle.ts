@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { describe, type ListenerError } from '../../errors.js';
+import { describe } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
 import type { Environment } from '../../platform/injected-environment.js';
-import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { type Clock, sleep, type Timer } from '../../platform/time/clock.js';
 import type { MachineInstant } from '../../platform/time/machine-instant.js';
 import { PosixSession } from './command-processes.js';
@@ -26,13 +25,6 @@ export type CommandOutcome =
   | { readonly kind: 'refused'; readonly reason: string } // It never ran: the system refused to start it.
   | { readonly kind: 'no-keeper'; readonly reason: string }; // It never ran: its keeper can't start, and another one couldn't.
 
-/** The events of a {@link KeeperHandle}. */
-export interface KeeperHandleEvents {
-  'lease-running-out'(): void; // The lease wasn't renewed in time: the command is being ended.
-}
-
-const KEEPER_EVENTS: EventNames<KeeperHandleEvents> = { 'lease-running-out': true };
-
 // How long a keeper may take to act, beyond the action itself. A stopped one takes forever, while its runner goes on leading.
 const ACT_WITHIN_MS = 10_000;
 const SEARCH_MS = 20; // Between two searches for a command whose start the keeper hasn't reported.
@@ -43,12 +35,14 @@ const SEARCH_MS = 20; // Between two searches for a command whose start the keep
  *
  * Guaranteed: `outcome` resolves when nothing of the command runs any more. If the keeper is killed, so is the command.
  */
-export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
+export class KeeperHandle {
   readonly #clock: Clock;
   readonly #mark: string;
   readonly #child: ChildProcess;
+  readonly #onLeaseRunningOut: () => void;
   readonly #ready = deferred();
   readonly #outcome = deferred<CommandOutcome>();
+  readonly outcome = this.#outcome.promise;
   #graceMs: number | undefined;
   #startTimer: Timer | undefined; // Runs until the keeper is ready, and again until it has started the command.
   #endTimer: Timer | undefined; // Runs from the request to end the command until the command is gone.
@@ -56,10 +50,13 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
   #exit: Extract<KeeperEvent, { is: 'exited' }> | undefined;
   #hasEnded = false;
 
-  /** @param variables - the keeper's own environment; the command's comes with its start */
-  constructor({ clock, uuid }: Environment, variables: NodeJS.ProcessEnv) {
-    super();
+  /**
+   * @param variables - the keeper's own environment; the command's comes with its start
+   * @param onLeaseRunningOut - the lease wasn't renewed in time: the command is being ended
+   */
+  constructor({ clock, uuid }: Environment, variables: NodeJS.ProcessEnv, onLeaseRunningOut: () => void) {
     this.#clock = clock;
+    this.#onLeaseRunningOut = onLeaseRunningOut;
     this.#mark = uuid();
     // The user's options for Node are meant for the command, not for the keeper.
     const { NODE_OPTIONS: _, ...env } = variables;
@@ -84,10 +81,6 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
     this.#startTimer = this.#killUnlessWithin(ACT_WITHIN_MS);
     await this.#ready.promise;
     this.#startTimer.clear();
-  }
-
-  get outcome(): Promise<CommandOutcome> {
-    return this.#outcome.promise;
   }
 
   /** Registers what the keeper cleans up if this process is killed. */
@@ -163,7 +156,7 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
       case 'refused':
         return this.#finish({ kind: 'refused', reason: event.reason });
       case 'lease-running-out':
-        return this.emit('lease-running-out');
+        return this.#onLeaseRunningOut();
       case 'exited':
         this.#exit = event;
         return;
@@ -218,13 +211,5 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
     this.#endTimer?.clear();
     this.#ready.resolve();
     this.#outcome.resolve(outcome);
-  }
-
-  protected override get knownEvents(): EventNames<KeeperHandleEvents> {
-    return KEEPER_EVENTS;
-  }
-
-  protected override reportListenerError(error: ListenerError): void {
-    throw error; // The listeners are this package's own.
   }
 }

@@ -37,6 +37,7 @@ type State =
 export class KeptCommand {
   readonly #options: KeptCommandOptions;
   readonly #gone = deferred();
+  readonly gone = this.#gone.promise;
   #state: State = { name: 'running' };
   #remainingMs: RemainingMs;
   #hasExited = false;
@@ -47,10 +48,6 @@ export class KeptCommand {
     this.#options = options;
     this.#remainingMs = options.remainingMs;
     this.#proceed();
-  }
-
-  get gone(): Promise<void> {
-    return this.#gone.promise;
   }
 
   /**
@@ -91,7 +88,9 @@ export class KeptCommand {
       this.#gone.resolve();
       return;
     }
-    const inMs = this.#isPolled() ? Math.min(nextInMs, pauseBeforePollMs(++this.#polls)) : nextInMs;
+    // Only an exit of the command itself, which is a child, is reported by an event.
+    const isPolled = this.#hasExited || this.#state.name === 'killing';
+    const inMs = isPolled ? Math.min(nextInMs, pauseBeforePollMs(++this.#polls)) : nextInMs;
     this.#timer = this.#options.clock.after(inMs, () => this.#proceed());
   }
 
@@ -106,16 +105,14 @@ export class KeptCommand {
       // Timers stand still while the host is suspended, so the lease is looked at again in good time.
       if (step.do === 'wait') return Math.min(step.ms, killMarginMs(leaseMs) / 2);
       if (this.#state.name === 'running') onLeaseRunningOut();
-      if (step.do === 'kill') this.#kill();
-      else this.#requestEnd('SIGTERM', graceMs);
+      if (step.do === 'terminate') this.#requestEnd('SIGTERM', graceMs);
+      else {
+        this.#state = { name: 'killing' };
+        this.#polls = 0;
+      }
     }
     processes.signal('SIGKILL'); // At each poll: a process that was just being forked may have got none before.
     return Number.POSITIVE_INFINITY;
-  }
-
-  #kill(): void {
-    this.#state = { name: 'killing' };
-    this.#polls = 0;
   }
 
   #requestEnd(signal: NodeJS.Signals, graceMs: number): void {
@@ -126,11 +123,6 @@ export class KeptCommand {
     this.#polls = 0;
     processes.signal(signal);
     processes.signal('SIGCONT'); // A stopped process handles no other signal before this one.
-  }
-
-  /** Only an exit of the command itself, which is a child, is reported by an event. */
-  #isPolled(): boolean {
-    return this.#hasExited || this.#state.name === 'killing';
   }
 }
 

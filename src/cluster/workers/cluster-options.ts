@@ -8,6 +8,7 @@ import {
   checkFunction,
   checkPositiveMs,
   checkWhole,
+  definedOnly,
   readOptions,
 } from '../../platform/checks.js';
 import { resolveLogger } from '../../platform/logging/logger.js';
@@ -59,11 +60,7 @@ export function resolveClusterOptions(given: unknown) {
     throw new InvalidOptionError('cluster', given, 'an object with at least connect and workers');
   const within = { session: GUARDIAN_SESSION_OPTIONS, restart: RETRY_OPTIONS };
   const { connect, session, ...own } = readOptions('cluster', given, CHECKS, { within });
-  const guardian: SessionGuardianOptions = {
-    connect,
-    logger: own.logger,
-    ...(session !== undefined && { session }),
-  };
+  const guardian = definedOnly<SessionGuardianOptions>({ connect, logger: own.logger, session });
   return { ...own, guardian };
 }
 

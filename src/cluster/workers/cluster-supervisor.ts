@@ -1,12 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { InvalidOptionError, InvalidStateError, WorkerFailedError } from '../../errors.js';
-import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort-controller.js';
-import { ignore } from '../../platform/async/promises.js';
+import { LazyAbortController } from '../../platform/async/lazy-abort-controller.js';
+import { abortable, deferred, ignore, settledWithin } from '../../platform/async/promises.js';
 import { type Environment, systemEnvironment } from '../../platform/injected-environment.js';
 import { type Reporting, ReportingEmitter } from '../../platform/logging/reporting-emitter.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
-import { sleep } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { mark } from '../../public-class/instance-brand.js';
 import type { ElectionRole } from '../dead-children/guarded-process.js';
@@ -172,33 +171,26 @@ export class ClusterSupervisor extends ReportingEmitter<ClusterEvents> {
   async #replace(slot: WorkerSlot): Promise<void> {
     const { readyTimeoutMs } = this.#options;
     await slot.end(true);
-    const ready = new AbortController();
+    const ready = deferred();
     const check = () => {
-      if (this.#roleOf(slot) !== 'none') ready.abort();
+      if (this.#roleOf(slot) !== 'none') ready.resolve();
     };
-    const unsubscribe = onAbort(this.#stop, () => ready.abort());
     this.guardian.on('roleChanged', check);
     check();
-    const inTime = await sleep(this.#environment.clock, readyTimeoutMs, ready.signal).then(
-      () => false,
-      () => true,
-    );
+    await settledWithin(this.#environment.clock, abortable(ready.promise, this.#stop), readyTimeoutMs);
     this.guardian.off('roleChanged', check);
-    unsubscribe();
     this.#stop.throwIfAborted();
-    if (!inTime) {
+    if (this.#roleOf(slot) === 'none') {
       const late = `worker ${slot.number} has no place in an election after ${readyTimeoutMs} ms`;
       throw new WorkerFailedError(slot.number, `${late}: the others were not replaced`);
     }
   }
 
   #port(): SlotPort {
-    const { restart, stopSignal, stopTimeoutMs, fork, logger } = this.#options;
+    const { fork, logger } = this.#options;
     return {
+      ...this.#options,
       environment: this.#environment,
-      restart,
-      stopSignal,
-      stopTimeoutMs,
       fork: (slot) => forkedProcess(fork(slot)),
       onSpawned: (slot, child) => {
         if (child.pid !== undefined) this.guardian.watch(child);

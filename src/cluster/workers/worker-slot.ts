@@ -85,16 +85,10 @@ export class WorkerSlot {
       );
     }
     this.#become({ name: 'running', child, sinceMs, again: true });
-    let hasEnded = false;
-    const ended = (code: number | null, signal: NodeJS.Signals | null) => {
-      if (hasEnded) return;
-      hasEnded = true;
-      this.#onExit(child, code, signal);
-    };
-    child.once('exit', ended);
+    child.once('exit', (code, signal) => this.#onExit(child, code, signal));
     child.on('error', (error) => {
       this.#port.onError(error);
-      if (child.pid === undefined) ended(null, null); // It never ran, and there is no exit.
+      if (child.pid === undefined) this.#onExit(child, null, null); // It never ran, and there is no exit.
     });
     this.#port.onSpawned(this.number, child);
   }
@@ -149,7 +143,7 @@ export class WorkerSlot {
   /** Changes the state before it reports the end: a listener may call for the end of all workers. */
   #onExit(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
     const state = this.#state;
-    if (state.name !== 'running' && state.name !== 'ending') return;
+    if (!('child' in state) || state.child !== child) return; // Its end was known.
     const expected = state.name === 'ending';
     const report = () => this.#port.onExited({ slot: this.number, pid: child.pid, code, signal, expected });
     if (state.name === 'running' && state.again) {

@@ -22,7 +22,7 @@ function handleOf(program: string): KeeperHandle {
   writeFileSync(node, `#!/bin/sh\nexec '${execPath}' '${join(folder, 'keeper.cjs')}'\n`, { mode: 0o755 });
   process.execPath = node;
   try {
-    return new KeeperHandle(systemEnvironment, process.env);
+    return new KeeperHandle(systemEnvironment, process.env, () => undefined);
   } finally {
     process.execPath = execPath;
   }
