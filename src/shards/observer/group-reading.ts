@@ -11,13 +11,6 @@ import type { GroupPaths } from '../stored/group-paths.js';
 import { ShardList } from '../stored/shard-list.js';
 import { GroupView } from './group-view.js';
 
-/** The first reads of one member, and the watch of its publication. */
-interface Followed {
-  readonly publication: FollowedNode<NodeData>;
-  isIntroduced: boolean;
-  isPublished: boolean;
-}
-
 /**
  * Reads a group of shards with one session, and watches it: its node, the queue of its members, and what each of them publishes. A change
  * of the members takes one listing, and two reads for each one that is new; a change of what one owns one read.
@@ -29,11 +22,10 @@ export class GroupReading {
   readonly #view = new GroupView();
   readonly #group: FollowedNode<NodeData>;
   readonly #queue: FollowedNode<NodeData>;
-  /** By the names of the members' nodes. */
-  readonly #members = new Map<string, Followed>();
-  /** What was read once: the group's node, and the list of its members. */
-  #isGroupRead = false;
-  #isListed = false;
+  /** The members' publications, by the names of the members' nodes. */
+  readonly #publications = new Map<string, FollowedNode<NodeData>>();
+  /** The paths of those nodes of the group and of its members that weren't read yet. */
+  readonly #unread: Set<string>;
   #listing: Promise<void> | undefined;
   #isListingDue = false;
   #isReportDue = false;
@@ -44,6 +36,7 @@ export class GroupReading {
     this.#session = session;
     this.#paths = paths;
     this.#listener = listener;
+    this.#unread = new Set([paths.group, paths.members]);
     const failed = (error: unknown) => this.#failed(error);
     this.#group = this.#followNode(paths.group, {
       read: ({ data }) => this.#readGroup(data),
@@ -59,8 +52,7 @@ export class GroupReading {
 
   stop(): void {
     this.#hasStopped = true;
-    for (const node of [this.#group, this.#queue]) node.stop();
-    for (const { publication } of this.#members.values()) publication.stop();
+    for (const node of [this.#group, this.#queue, ...this.#publications.values()]) node.stop();
   }
 
   #followNode(path: string, listener: FollowedNodeListener<NodeData>): FollowedNode<NodeData> {
@@ -73,7 +65,7 @@ export class GroupReading {
 
   /** @param data - `undefined`: there is no group. Without data it is being made */
   #readGroup(data: Buffer | undefined): void {
-    this.#isGroupRead = true;
+    this.#unread.delete(this.#paths.group);
     this.#view.listed(data && ShardList.parse(data));
     this.#changed();
   }
@@ -100,52 +92,51 @@ export class GroupReading {
   }
 
   #listed(nodes: readonly string[]): void {
-    this.#isListed = true;
+    this.#unread.delete(this.#paths.members);
     const listed = new Set(nodes);
-    for (const [node, { publication }] of this.#members) {
+    for (const [node, publication] of this.#publications) {
       if (listed.has(node)) continue;
       publication.stop();
-      this.#members.delete(node);
+      this.#publications.delete(node);
+      for (const path of this.#pathsOf(node)) this.#unread.delete(path);
       this.#view.left(node);
     }
-    for (const node of nodes) if (!this.#members.has(node)) this.#follow(node);
+    for (const node of nodes) if (!this.#publications.has(node)) this.#follow(node);
     this.#changed();
   }
 
   #follow(node: string): void {
     this.#view.came(node);
-    const member: Followed = {
-      isIntroduced: false,
-      isPublished: false,
-      publication: this.#followNode(this.#paths.ownedOf(node), {
-        read: ({ data, stat }) => this.#published(node, parseOwned(data) ?? [], stat.mzxid),
-        missing: () => {
-          // Its session may be over, which nothing else tells.
-          if (this.#members.get(node)?.isPublished) this.#listSoon();
-          this.#published(node, [], 0n);
-        },
-        failed: (error) => {
-          if (!isNoAuth(error)) return this.#failed(error);
-          this.#refused(error);
-          this.#published(node, [], 0n);
-        },
-      }),
-    };
-    this.#members.set(node, member);
-    void this.#meet(node, member); // Never rejects.
+    const [path, published] = this.#pathsOf(node);
+    this.#unread.add(path).add(published);
+    const publication = this.#followNode(published, {
+      read: ({ data, stat }) => this.#published(node, parseOwned(data) ?? [], stat.mzxid),
+      missing: () => {
+        if (!this.#unread.has(published)) this.#listSoon(); // Its session may be over, which nothing else tells.
+        this.#published(node, [], 0n);
+      },
+      failed: (error) => {
+        if (!isNoAuth(error)) return this.#failed(error);
+        this.#refused(error);
+        this.#published(node, [], 0n);
+      },
+    });
+    this.#publications.set(node, publication);
+    void this.#meet(node, path); // Never rejects.
+  }
+
+  #pathsOf(node: string): [member: string, publication: string] {
+    return [`${this.#paths.members}/${node}`, this.#paths.ownedOf(node)];
   }
 
   #published(node: string, numbers: readonly number[], zxid: bigint): void {
-    const member = this.#members.get(node);
-    if (member === undefined) return;
-    member.isPublished = true;
+    this.#unread.delete(this.#paths.ownedOf(node));
     this.#view.published(node, numbers, zxid);
     this.#changed();
   }
 
-  async #meet(node: string, member: Followed): Promise<void> {
-    const isCurrent = () => !this.#hasStopped && this.#members.get(node) === member;
-    const path = `${this.#paths.members}/${node}`;
+  async #meet(node: string, path: string): Promise<void> {
+    const isCurrent = () => !this.#hasStopped && this.#publications.has(node);
     try {
       const { data, stat } = await this.#session.retryUntilAnswered(() => this.#session.getData(path));
       // A node that goes with no session would stay forever.
@@ -156,7 +147,7 @@ export class GroupReading {
       else if (isNoAuth(error)) this.#refused(error);
       else return this.#failed(error);
     }
-    member.isIntroduced = true;
+    this.#unread.delete(path);
     this.#changed();
   }
 
@@ -169,18 +160,10 @@ export class GroupReading {
   #changed(): void {
     if (this.#isReportDue) return;
     this.#isReportDue = true;
-    // Once for what comes within a turn of the event loop.
+    // Once for what comes within a turn of the event loop. Later, too, a member that is new is shown together with what it owns.
     nextTick(() => {
       this.#isReportDue = false;
-      if (!this.#hasStopped && this.#hasReadAll()) this.#listener.onRead(this.#view);
+      if (!this.#hasStopped && this.#unread.size === 0) this.#listener.onRead(this.#view);
     });
-  }
-
-  /** Later, too: a member that is new is shown together with what it owns. */
-  #hasReadAll(): boolean {
-    const members = [...this.#members.values()];
-    return (
-      this.#isGroupRead && this.#isListed && members.every((each) => each.isIntroduced && each.isPublished)
-    );
   }
 }

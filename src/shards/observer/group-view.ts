@@ -40,10 +40,8 @@ export class GroupView {
   readonly #publishers = new Map<number, SmallSet<Viewed>>();
   readonly #owners = new Map<string, ShardMember>();
   #list: ShardList | undefined;
-  /** The list that `#owners` goes by. */
-  #settledList: ShardList | undefined;
-  /** The numbers of the shards whose owner may have changed. */
-  readonly #touched = new Set<number>();
+  /** The ids of the shards whose owner may have changed. */
+  readonly #touched = new Set<string>();
   #copy: ReadonlyMap<string, ShardMember> | undefined;
 
   /** By the ids of the shards. It never changes: the next change makes another map. */
@@ -74,8 +72,9 @@ export class GroupView {
     return this.#owners.get(shard);
   }
 
-  /** The group has these shards. */
+  /** The group has these shards: the numbers may mean other shards now. */
   listed(list: ShardList | undefined): void {
+    for (const shard of [...(this.#list?.ids ?? []), ...(list?.ids ?? [])]) this.#touched.add(shard);
     this.#list = list;
   }
 
@@ -89,7 +88,7 @@ export class GroupView {
     const viewed = this.#members.get(node);
     if (viewed === undefined) return;
     viewed.member = data;
-    for (const number of viewed.published.keys()) this.#touched.add(number);
+    for (const number of viewed.published.keys()) this.#touch(number);
   }
 
   /** Its publication was read. @param zxid - of the transaction that wrote it */
@@ -114,52 +113,39 @@ export class GroupView {
       const others = withoutMember(this.#publishers.get(number), viewed);
       if (others === undefined) this.#publishers.delete(number);
       else this.#publishers.set(number, others);
-      this.#touched.add(number);
+      this.#touch(number);
     }
     for (const number of viewed.published.keys()) {
       if (before.has(number)) continue;
       this.#publishers.set(number, withMember(this.#publishers.get(number), viewed));
-      this.#touched.add(number);
+      this.#touch(number);
     }
+  }
+
+  /** A number without a shard is of a list that comes, or was: then the other list touches all its shards. */
+  #touch(number: number): void {
+    const shard = this.#list?.ids[number];
+    if (shard !== undefined) this.#touched.add(shard);
   }
 
   /** Settles who owns what by all that was told since the last call. @returns what has changed by that */
   settle(): ReadonlyMap<string, ShardMember | undefined> {
-    const changes = this.#list === this.#settledList ? this.#settleTouched() : this.#settleAll();
-    this.#touched.clear();
-    this.#settledList = this.#list;
-    for (const [shard, owner] of changes) {
+    const changes = new Map<string, ShardMember | undefined>();
+    for (const shard of this.#touched) {
+      const owner = this.#newestPublisherOf(shard);
+      if (owner === this.#owners.get(shard)) continue;
+      changes.set(shard, owner);
       if (owner === undefined) this.#owners.delete(shard);
       else this.#owners.set(shard, owner);
     }
+    this.#touched.clear();
     if (changes.size > 0) this.#copy = undefined;
     return changes;
   }
 
-  #settleTouched(): Map<string, ShardMember | undefined> {
-    const changes = new Map<string, ShardMember | undefined>();
-    for (const number of this.#touched) {
-      const shard = this.#list?.ids[number];
-      if (shard === undefined) continue; // Of a list that comes, or was.
-      const owner = this.#ownerOfNumber(number);
-      if (owner !== this.#owners.get(shard)) changes.set(shard, owner);
-    }
-    return changes;
-  }
-
-  /** The numbers mean other shards now. */
-  #settleAll(): Map<string, ShardMember | undefined> {
-    const changes = new Map<string, ShardMember | undefined>();
-    for (const shard of this.#owners.keys())
-      if (this.#list?.numberOf(shard) === undefined) changes.set(shard, undefined);
-    for (const [number, shard] of this.#list?.ids.entries() ?? []) {
-      const owner = this.#ownerOfNumber(number);
-      if (owner !== this.#owners.get(shard)) changes.set(shard, owner);
-    }
-    return changes;
-  }
-
-  #ownerOfNumber(number: number): ShardMember | undefined {
+  #newestPublisherOf(shard: string): ShardMember | undefined {
+    const number = this.#list?.numberOf(shard);
+    if (number === undefined) return undefined;
     let newest = -1n;
     let owner: ShardMember | undefined;
     for (const { member, published } of membersOf(this.#publishers.get(number))) {

@@ -6,7 +6,7 @@ import type { EventNames } from '../../platform/safe-emitter.js';
 import { mark } from '../../public-class/instance-brand.js';
 import { showAs } from '../../public-class/shown-in-console.js';
 import { Observer, type ReadingListener } from '../../session/observers/observer.js';
-import { type ObserverSource, resolveSource } from '../../session/observers/observer-sessions.js';
+import { resolveSource } from '../../session/observers/observer-sessions.js';
 import type { Session } from '../../session/session.js';
 import { type SessionOptions, WITHIN_SESSION } from '../../session/session-options.js';
 import type { SessionSource } from '../../session/session-source.js';
@@ -24,21 +24,6 @@ export interface ShardObserverOptions {
    * errors on stderr
    */
   readonly logger?: Logger;
-}
-
-/** @param onError - receives the errors of sessions that the observer has opened. @throws InvalidOptionError @internal */
-export function resolveShardObserverOptions(
-  from: unknown,
-  given: unknown,
-  onError: (error: unknown) => void,
-): ObserverSource {
-  const options = checkOptions<ShardObserverOptions>(
-    'observer',
-    given,
-    ['session', 'logger'],
-    WITHIN_SESSION,
-  );
-  return resolveSource(from, options, { onError, supervisor: 'a supervisor' });
 }
 
 /** The events of a `ShardObserver`. They inform, a moment late: no code may act on them as if it owned a shard. */
@@ -109,7 +94,13 @@ export class ShardObserver
     options?: ShardObserverOptions,
   ) {
     const group = checkPath('path', path);
-    super((onError) => resolveShardObserverOptions(session, options, onError), { group }, 1);
+    const known = () =>
+      checkOptions<ShardObserverOptions>('observer', options, ['session', 'logger'], WITHIN_SESSION);
+    super(
+      (onError) => resolveSource(session, known(), { onError, supervisor: 'a supervisor' }),
+      { group },
+      1,
+    );
     this.path = path;
     this.#paths = new GroupPaths(path);
   }
