@@ -1,27 +1,18 @@
 import type { OverviewChange } from '../overview/model/view-types.js';
 import { Overview } from '../overview/overview.js';
-import { settledWithin } from '../platform/async/promises.js';
+import { ignore, settledWithin } from '../platform/async/promises.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Clock } from '../platform/time/clock.js';
 import {
   type DashboardOptions,
   type ResolvedDashboardOptions,
   resolveDashboardOptions,
-  type VisitorAccess,
 } from './dashboard-options.js';
-import {
-  type ActionError,
-  actionErrorOf,
-  actOnElection,
-  actOnGroup,
-  bodyOf,
-  CLOSED,
-  NO_SERVER,
-} from './operator-actions.js';
-import { accessOf, hostRefusal, originRefusal, type Visit, visitOf } from './request-guards.js';
+import { actOnElection, actOnGroup, bodyOf, CLOSED, NO_SERVER, requestErrorOf } from './operator-actions.js';
+import { accessOf, hostRefusal, originRefusal, RequestError, type Visit, visitOf } from './request-guards.js';
 import { eventStream, failure, json, page, pageBytes } from './responses.js';
-import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
-import { encode, objectOf, SnapshotCache } from './snapshot-cache.js';
+import { type ActionRoute, methodsOf, routeOf, type ShownRoute } from './routes.js';
+import { objectOf, SnapshotCache } from './snapshot-cache.js';
 import { eventOf, MOST_ANSWERS, MOST_STREAMS, UnfinishedResponses } from './unfinished-responses.js';
 
 /** Answers requests to a dashboard. Never rejects. */
@@ -99,7 +90,7 @@ export class DashboardServer {
     try {
       await this.#overview.start();
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#warn(error, "the dashboard can't read");
+      if (!this.#closing.signal.aborted) this.#logger.warn({ err: error }, "the dashboard can't read");
     }
   }
 
@@ -114,23 +105,18 @@ export class DashboardServer {
     return this.#clock.date().getTime();
   }
 
-  #warn(error: unknown, message: string): void {
-    this.#logger.warn({ err: error }, message);
+  async answer(request: Request, { remoteAddress }: Visitor = {}): Promise<Response> {
+    const visit = visitOf(request, remoteAddress);
+    const response = await this.#answer(request, visit).catch((error: unknown) => this.#failed(error));
+    if (request.method !== 'HEAD') return response;
+    await response.body?.cancel().catch(ignore); // It may have been cut off.
+    return new Response(null, response);
   }
 
-  async answer(request: Request, { remoteAddress }: Visitor = {}): Promise<Response> {
-    try {
-      const response = await this.#answer(request, visitOf(request, remoteAddress));
-      if (request.method !== 'HEAD') return response;
-      await response.body?.cancel();
-      return new Response(null, response);
-    } catch (error) {
-      this.#warn(error, 'a request to the dashboard has failed');
-      return failure(500, {
-        code: 'INTERNAL',
-        message: "the request has failed: see the dashboard's log",
-      });
-    }
+  #failed(error: unknown): Response {
+    if (error instanceof RequestError) return failure(error);
+    this.#logger.warn({ err: error }, 'a request to the dashboard has failed');
+    return failure(new RequestError(500, 'INTERNAL', "the request has failed: see the dashboard's log"));
   }
 
   close(): Promise<void> {
@@ -144,33 +130,37 @@ export class DashboardServer {
     await this.#overview.stop();
   }
 
+  /** @throws RequestError, or the error of `authorize` */
   async #answer(request: Request, visit: Visit): Promise<Response> {
-    if (this.#closing.signal.aborted) return failure(CLOSED.status, CLOSED);
+    this.#closing.signal.throwIfAborted();
     const route = routeOf(new URL(request.url).pathname, this.#options.path);
     // Says nothing but that; what asks may know the machine by any name, as Kubernetes by the pod's address.
     const refusal = route.name === 'healthz' ? undefined : hostRefusal(visit, this.#options.hosts);
-    if (refusal !== undefined) return failure(403, refusal);
-    if (route.name === 'unknown') return failure(404, NOT_FOUND);
+    if (refusal !== undefined) throw refusal;
+    if (route.name === 'unknown') throw NOT_FOUND;
     const methods = methodsOf(route);
     if (!methods.includes(request.method)) {
       const message = `${request.method} is not allowed here: use ${methods.join(' or ')}`;
-      return failure(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow: methods.join(', ') });
+      return failure(new RequestError(405, 'METHOD_NOT_ALLOWED', message), { allow: methods.join(', ') });
     }
-    if (isAction(route)) return await this.#act(route, request, visit);
+    if ('action' in route) return await this.#act(route, request, visit);
     if (route.name === 'healthz') return this.#health();
-    const access = await accessOf(request, visit, this.#options.authorize);
-    if (access === false) return this.#refused();
+    const access = await this.#accessOf(request, visit);
     if (route.name !== 'page') await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
-    if (this.#closing.signal.aborted) return failure(CLOSED.status, CLOSED);
-    if (this.#answers.areFull) return failure(503, TOO_MANY_ANSWERS);
+    this.#closing.signal.throwIfAborted();
+    if (this.#answers.areFull) throw TOO_MANY_ANSWERS;
     return this.#show(route, request, access);
   }
 
-  #refused(): Response {
-    return failure(403, this.#options.authorize === undefined ? NOT_LOCAL : NOT_AUTHORIZED);
+  /** @throws RequestError if the visitor may not even read */
+  async #accessOf(request: Request, visit: Visit): Promise<'read' | 'act'> {
+    const { authorize } = this.#options;
+    const access = await accessOf(request, visit, authorize);
+    if (access === false) throw authorize === undefined ? NOT_LOCAL : NOT_AUTHORIZED;
+    return access;
   }
 
-  #show(route: Route, { signal }: Request, access: VisitorAccess): Response {
+  #show(route: ShownRoute, { signal }: Request, access: 'read' | 'act'): Response {
     const answer = (chunks: readonly Uint8Array[]) => this.#answers.answer(chunks, signal);
     switch (route.name) {
       case 'page':
@@ -178,17 +168,15 @@ export class DashboardServer {
       case 'state':
         return json(200, answer(this.#stateFor(access).chunks));
       case 'events': {
-        if (this.#answers.streamsAreFull) return failure(503, TOO_MANY_STREAMS);
+        if (this.#answers.streamsAreFull) throw TOO_MANY_STREAMS;
         const { chunks, changes } = this.#stateFor(access, '\n\n');
-        return eventStream(
-          this.#answers.follow([encode('event: state\ndata: '), ...chunks, ...changes], signal),
-        );
+        const begin = [Buffer.from('event: state\ndata: '), ...chunks, ...changes];
+        return eventStream(this.#answers.follow(begin, signal));
       }
       case 'election': {
         const election = this.#overview.state.elections.find(({ path }) => path === route.path);
-        return election === undefined
-          ? failure(404, NOT_FOUND)
-          : json(200, answer([encode(JSON.stringify(election))]));
+        if (election === undefined) throw NOT_FOUND;
+        return json(200, answer([Buffer.from(JSON.stringify(election))]));
       }
       case 'elections':
       case 'locks':
@@ -197,12 +185,6 @@ export class DashboardServer {
         const part = this.#shared.snapshot.parts.get(route.name) as Uint8Array;
         return json(200, answer(objectOf({}, [[route.name, part]])));
       }
-      case 'healthz':
-        return this.#health();
-      case 'election-action':
-      case 'group-action':
-      case 'unknown':
-        return failure(404, NOT_FOUND);
     }
   }
 
@@ -212,7 +194,7 @@ export class DashboardServer {
   }
 
   /** As a `DashboardState`. @param rest - follows it */
-  #stateFor(access: VisitorAccess, rest = '') {
+  #stateFor(access: 'read' | 'act', rest = '') {
     const { parts, changes } = this.#shared.snapshot;
     const { root } = this.#overview;
     return { chunks: objectOf({ now: this.#now, root, mayAct: access === 'act' }, parts, rest), changes };
@@ -220,51 +202,47 @@ export class DashboardServer {
 
   async #act(route: ActionRoute, request: Request, visit: Visit): Promise<Response> {
     const foreign = originRefusal(request.headers, visit);
-    if (foreign !== undefined) return failure(403, foreign);
+    if (foreign !== undefined) throw foreign;
     const own = request.clone(); // `authorize` may read the body.
-    const access = await accessOf(request, visit, this.#options.authorize);
-    if (access === false) return this.#refused();
-    if (access === 'read') return failure(403, READ_ONLY);
+    if ((await this.#accessOf(request, visit)) === 'read') throw READ_ONLY;
+    const { path, action } = route;
     try {
       const signal = AbortSignal.any([request.signal, this.#closing.signal]);
       const body = await bodyOf(own, signal);
       await settledWithin(this.#clock, this.#begun, FIRST_READING_MS);
-      const { elections, groups } = this.#overview.state;
-      const isGroup = route.name === 'group-action';
-      const { session } = this.#overview;
-      const views: readonly { readonly path: string }[] = isGroup ? groups : elections;
-      if (!views.some(({ path }) => path === route.path)) return failure(404, NOT_FOUND);
+      const { state, session } = this.#overview;
+      const views = route.name === 'group-action' ? state.groups : state.elections;
+      if (!views.some((view) => view.path === path)) throw NOT_FOUND;
       if (session === undefined) throw NO_SERVER;
       const done =
         route.name === 'group-action'
           ? await actOnGroup(session, route, body, signal)
           : await actOnElection(session, route, body, signal);
-      this.#logger.info({ path: route.path, action: route.action, ...done }, 'an operator has acted');
+      this.#logger.info({ path, action, ...done }, 'an operator has acted');
       return json(200, { ok: true, ...done });
     } catch (error) {
-      return this.#failed(actionErrorOf(error), route);
+      const refusal = requestErrorOf(error);
+      if (refusal.status === 500) this.#logger.error({ path, action, err: error }, 'an action has failed');
+      throw refusal;
     }
-  }
-
-  #failed(error: ActionError, { path, action }: ActionRoute): Response {
-    const { status, code, message, cause } = error;
-    if (status === 500) this.#logger.error({ path, action, err: cause }, 'an action has failed');
-    return failure(status, { code, message });
   }
 }
 
-const TOO_MANY_STREAMS = {
-  code: 'TOO_MANY_STREAMS',
-  message: `${MOST_STREAMS} visitors already follow the events, and no more can at the same time`,
-};
-const TOO_MANY_ANSWERS = {
-  code: 'TOO_MANY_ANSWERS',
-  message: `${MOST_ANSWERS} answers are being read, and no more can be at the same time`,
-};
-const NOT_LOCAL = {
-  code: 'NOT_LOCAL',
-  message: 'without the option authorize, the dashboard answers only visitors on its own machine',
-};
-const NOT_AUTHORIZED = { code: 'NOT_AUTHORIZED', message: 'this visitor is not authorized' };
-const READ_ONLY = { code: 'READ_ONLY', message: 'this visitor may read, and not act' };
-const NOT_FOUND = { code: 'NOT_FOUND', message: 'not found' };
+const TOO_MANY_STREAMS = new RequestError(
+  503,
+  'TOO_MANY_STREAMS',
+  `${MOST_STREAMS} visitors already follow the events, and no more can at the same time`,
+);
+const TOO_MANY_ANSWERS = new RequestError(
+  503,
+  'TOO_MANY_ANSWERS',
+  `${MOST_ANSWERS} answers are being read, and no more can be at the same time`,
+);
+const NOT_LOCAL = new RequestError(
+  403,
+  'NOT_LOCAL',
+  'without the option authorize, the dashboard answers only visitors on its own machine',
+);
+const NOT_AUTHORIZED = new RequestError(403, 'NOT_AUTHORIZED', 'this visitor is not authorized');
+const READ_ONLY = new RequestError(403, 'READ_ONLY', 'this visitor may read, and not act');
+const NOT_FOUND = new RequestError(404, 'NOT_FOUND', 'not found');

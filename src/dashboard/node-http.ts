@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as WebReadableStream } from 'node:stream/web';
 import { describe } from '../errors.js';
 import type { DashboardHandler } from './dashboard.js';
 
@@ -37,32 +39,18 @@ async function answer(
     const response = await handler(request, { remoteAddress: incoming.socket.remoteAddress });
     if (gone.signal.aborted) return void response.body?.cancel();
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-    if (response.body === null || incoming.method === 'HEAD') await response.body?.cancel();
-    else await send(response.body, outgoing, gone.signal);
-    outgoing.end();
+    if (response.body === null || incoming.method === 'HEAD') {
+      await response.body?.cancel();
+      outgoing.end();
+    } // It ends the connection also if the body fails while the client reads nothing.
+    else
+      await pipeline(Readable.fromWeb(response.body as WebReadableStream), outgoing, { signal: gone.signal });
   } catch (error) {
     outgoing.destroy(error instanceof Error ? error : new Error(describe(error)));
   }
 }
 
 const HTTP_2 = 'The dashboard is served only over HTTP/1.1, not over HTTP/2 (node:http2).\n';
-
-/** Resolves when all was written, or the client has gone. @throws the body's error */
-async function send(
-  body: ReadableStream<Uint8Array>,
-  outgoing: ServerResponse,
-  gone: AbortSignal,
-): Promise<void> {
-  const reader = body.getReader();
-  // The body may fail while this waits for a client that reads nothing: then nothing else would end the connection.
-  reader.closed.catch(() => outgoing.destroy());
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    if (gone.aborted) return await reader.cancel();
-    if (!outgoing.write(value)) await drained(outgoing, gone);
-  }
-}
 
 /** HTTP/1.0 knows no header `Host`. No host has this name (RFC 2606), so such a visitor learns only whether the dashboard is healthy. */
 const NO_HOST = 'no-host.invalid';
@@ -103,16 +91,4 @@ function bodyOf(incoming: IncomingMessage & { body?: unknown }): ReadableStream 
   const { body } = incoming;
   if (!incoming.readableEnded || body === undefined) return Readable.toWeb(incoming) as ReadableStream;
   return typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-}
-
-function drained(outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      outgoing.off('drain', settle);
-      gone.removeEventListener('abort', settle);
-      resolve();
-    };
-    outgoing.on('drain', settle);
-    gone.addEventListener('abort', settle);
-  });
 }

@@ -9,31 +9,18 @@ import {
   RevocationRefusedError,
   ZooKeeperError,
 } from '../errors.js';
-import { abortable, anyAbort } from '../platform/async/promises.js';
+import { abortable } from '../platform/async/promises.js';
 import { isUnanswered } from '../session/operations.js';
 import { isNoAuth } from '../session/protocol/error-codes.js';
 import type { Session } from '../session/session.js';
 import { changePins, moveShard } from '../shards/pinned-shards.js';
 import { GroupPaths } from '../shards/stored/group-paths.js';
-import type { Route } from './routes.js';
+import { RequestError } from './request-guards.js';
+import type { ElectionRoute, GroupRoute } from './routes.js';
 
-/** Why an action wasn't carried out, as the answer says it. */
-export class ActionError extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
-}
+export const CLOSED = new RequestError(503, 'CLOSED', 'the dashboard is closed');
+export const NO_SERVER = new RequestError(503, 'NO_SERVER', 'the dashboard is not connected to a server now');
 
-export const CLOSED = new ActionError(503, 'CLOSED', 'the dashboard is closed');
-export const NO_SERVER = new ActionError(503, 'NO_SERVER', 'the dashboard is not connected to a server now');
-
-type ElectionRoute = Extract<Route, { readonly name: 'election-action' }>;
-type GroupRoute = Extract<Route, { readonly name: 'group-action' }>;
 type Body = Readonly<Record<string, unknown>>;
 
 const BY = 'the dashboard';
@@ -42,7 +29,7 @@ const MOST_BODY_BYTES = 16 * 1024;
 
 /**
  * Ends the term of an election's leader. Resolves with the id of that leader when it has gone.
- * @throws ActionError, or what ended the session
+ * @throws RequestError, or what ended the session
  */
 export async function actOnElection(
   session: Session,
@@ -50,29 +37,24 @@ export async function actOnElection(
   body: Body,
   signal: AbortSignal,
 ): Promise<{ readonly former: string }> {
-  const known = {
-    resign: ['leader', 'graceMs'],
-    'hand-over': ['leader', 'to', 'graceMs'],
-    revoke: ['leader', 'graceMs', 'by'],
-  };
-  checkKeys(body, known[action]);
+  checkKeys(body, ['leader', 'graceMs', ...{ resign: [], 'hand-over': ['to'], revoke: ['by'] }[action]]);
   if (action === 'hand-over' && typeof body.to !== 'string')
-    throw new ActionError(400, 'INVALID_BODY', 'hand-over needs `to`, the id or node of a candidate');
+    throw new RequestError(400, 'INVALID_BODY', 'hand-over needs `to`, the id or node of a candidate');
   const { leader: node, ...rest } = body;
   if (node !== undefined && typeof node !== 'string')
-    throw new ActionError(400, 'INVALID_BODY', "`leader` must be the name of the leader's node");
+    throw new RequestError(400, 'INVALID_BODY', "`leader` must be the name of the leader's node");
   const isMeant = (leader: Candidate) => node === undefined || leader.node === node;
   const options: RevocationOptions = { by: BY, ...rest, signal }; // It checks the values itself.
   const former = await revokeThat(session, path, options, isMeant);
-  if (former === undefined) throw new ActionError(409, 'NO_LEADER', 'the election has no leader now');
+  if (former === undefined) throw new RequestError(409, 'NO_LEADER', 'the election has no leader now');
   if (!isMeant(former))
-    throw new ActionError(409, 'OTHER_LEADER', `${former.id} leads now: no candidate was asked`);
+    throw new RequestError(409, 'OTHER_LEADER', `${former.id} leads now: no candidate was asked`);
   return { former: former.id };
 }
 
 /**
  * Moves a shard, or pins it, or takes its pin away. Resolves with the ids of the shards that have moved, if it was a move.
- * @throws ActionError, or what ended the session
+ * @throws RequestError, or what ended the session
  */
 export async function actOnGroup(
   session: Session,
@@ -92,28 +74,27 @@ export async function actOnGroup(
     await changePins(session, paths, (pins) => new Map([...pins, [shard, member]]));
     return {};
   }
-  const { controller, unsubscribe } = anyAbort(signal);
-  const late = () =>
-    controller.abort(new ActionError(409, 'NOT_IN_TIME', `shard ${shard} has not moved in time`));
-  const timer = session.clock.after(MOVE_WITHIN_MS, late);
+  const late = new AbortController();
+  const error = new RequestError(409, 'NOT_IN_TIME', `shard ${shard} has not moved in time`);
+  const timer = session.clock.after(MOVE_WITHIN_MS, () => late.abort(error));
   try {
-    return { moved: await moveShard(session, paths, { shard, member }, controller) };
+    const either = AbortSignal.any([signal, late.signal]);
+    return { moved: await moveShard(session, paths, { shard, member }, either) };
   } finally {
     timer.clear();
-    unsubscribe();
   }
 }
 
 function text(body: Body, name: string): string {
   const value = body[name];
   if (typeof value === 'string' && value !== '') return value;
-  throw new ActionError(400, 'INVALID_BODY', `\`${name}\` must be a non-empty string`);
+  throw new RequestError(400, 'INVALID_BODY', `\`${name}\` must be a non-empty string`);
 }
 
 function checkKeys(body: Body, known: readonly string[]): void {
   const wrong = Object.keys(body).find((key) => !known.includes(key));
   if (wrong !== undefined)
-    throw new ActionError(
+    throw new RequestError(
       400,
       'INVALID_BODY',
       `\`${wrong.slice(0, 64)}\` is unknown here: expected one of ${known.join(', ')}`,
@@ -122,21 +103,21 @@ function checkKeys(body: Body, known: readonly string[]): void {
 
 /**
  * The JSON object that a request carries. The type is required of each request, also of one without a body: a page of another site can't
- * send that type before the browser has asked the dashboard. @throws ActionError
+ * send that type before the browser has asked the dashboard. @throws RequestError
  */
 export async function bodyOf(request: Request, signal: AbortSignal): Promise<Body> {
   const [type] = (request.headers.get('content-type') ?? '').split(';');
   const isJson = type?.trim().toLowerCase() === 'application/json';
   const bytes = await abortable(bytesOf(request), signal);
   if (!isJson)
-    throw new ActionError(415, 'NOT_JSON', 'the body of an action must be of the type application/json');
+    throw new RequestError(415, 'NOT_JSON', 'the body of an action must be of the type application/json');
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
-  } catch (cause) {
-    throw new ActionError(400, 'INVALID_BODY', 'the body is not JSON', { cause });
+  } catch {
+    throw new RequestError(400, 'INVALID_BODY', 'the body is not JSON');
   }
-  throw new ActionError(400, 'INVALID_BODY', 'the body must be a JSON object');
+  throw new RequestError(400, 'INVALID_BODY', 'the body must be a JSON object');
 }
 
 async function bytesOf({ body }: Request): Promise<Uint8Array> {
@@ -145,7 +126,7 @@ async function bytesOf({ body }: Request): Promise<Uint8Array> {
   for await (const chunk of body ?? []) {
     length += chunk.byteLength;
     if (length > MOST_BODY_BYTES)
-      throw new ActionError(
+      throw new RequestError(
         413,
         'BODY_TOO_LONG',
         `the body of an action may have at most ${MOST_BODY_BYTES} bytes`,
@@ -156,18 +137,20 @@ async function bytesOf({ body }: Request): Promise<Uint8Array> {
 }
 
 /** The answer to an action that failed. A pure decision. */
-export function actionErrorOf(error: unknown): ActionError {
-  if (error instanceof ActionError) return error;
-  const as = (status: number, code: string, message: string) =>
-    new ActionError(status, code, message, { cause: error });
+export function requestErrorOf(error: unknown): RequestError {
+  if (error instanceof RequestError) return error;
   if (!(error instanceof ConclaveError))
-    return as(500, 'INTERNAL', "the action has failed: see the dashboard's log");
+    return new RequestError(500, 'INTERNAL', "the action has failed: see the dashboard's log");
   const { code, message } = error;
-  if (error instanceof NoNodeError) return as(404, code, message);
-  if (error instanceof InvalidOptionError) return as(400, code, message);
-  const refusals = [RevocationRefusedError, NoCandidateError, InvalidStateError];
-  if (refusals.some((type) => error instanceof type)) return as(409, code, message);
-  if (isNoAuth(error)) return as(409, code, `the servers don't allow the dashboard to do this: ${message}`);
-  if (isUnanswered(error) || code.startsWith('SESSION_')) return as(503, code, message);
-  return as(error instanceof ZooKeeperError ? 409 : 500, code, message);
+  const prefix = isNoAuth(error) ? "the servers don't allow the dashboard to do this: " : '';
+  return new RequestError(statusOf(error), code, prefix + message);
+}
+
+const CONFLICTS = [RevocationRefusedError, NoCandidateError, InvalidStateError, ZooKeeperError];
+
+function statusOf(error: ConclaveError): number {
+  if (error instanceof NoNodeError) return 404;
+  if (error instanceof InvalidOptionError) return 400;
+  if (isUnanswered(error) || error.code.startsWith('SESSION_')) return 503;
+  return CONFLICTS.some((type) => error instanceof type) ? 409 : 500;
 }

@@ -1,8 +1,16 @@
 import { describe } from '../errors.js';
 import type { ResolvedDashboardOptions, VisitorAccess } from './dashboard-options.js';
 
-/** Why a request is refused; `undefined`: it isn't. */
-export type Refusal = { readonly code: string; readonly message: string } | undefined;
+/** Why a request is refused, as the answer says it. */
+export class RequestError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
 
 /** The facts of a request that decide whether it is refused. */
 export interface Visit {
@@ -57,12 +65,10 @@ export function isLocal({ host, remoteAddress, isForwarded }: Visit): boolean {
  * Refuses a request that names another host than this one. A page of another site could make its own host's name stand for this machine
  * (DNS rebinding): the browser would send the page's requests here under that name, and let the page read the answers.
  */
-export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusal {
+export function hostRefusal({ host }: Visit, allowed: readonly string[]): RequestError | undefined {
   if (isLoopbackHost(host) || allowed.includes(host) || allowed.includes(nameOf(host))) return undefined;
-  return {
-    code: 'HOST_NOT_ALLOWED',
-    message: `The dashboard doesn't answer to the host ${shown(host)}: its option hosts lists the hosts that it answers to.`,
-  };
+  const message = `The dashboard doesn't answer to the host ${shown(host)}: its option hosts lists the hosts that it answers to.`;
+  return new RequestError(403, 'HOST_NOT_ALLOWED', message);
 }
 
 /**
@@ -70,24 +76,20 @@ export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusa
  * also says whether the page has the same origin (`Sec-Fetch-Site`). No page can change these headers. Other clients have to name an
  * origin, too.
  */
-export function originRefusal(headers: Headers, { host, scheme }: Visit): Refusal {
+export function originRefusal(headers: Headers, { host, scheme }: Visit): RequestError | undefined {
   const origin = headers.get('origin')?.toLowerCase();
   const site = headers.get('sec-fetch-site');
   if (origin === undefined) {
     if (site === 'same-origin') return undefined;
-    return {
-      code: 'ORIGIN_MISSING',
-      message: 'An action needs the header Origin with the origin of this dashboard.',
-    };
+    const message = 'An action needs the header Origin with the origin of this dashboard.';
+    return new RequestError(403, 'ORIGIN_MISSING', message);
   }
   // A proxy that ends TLS was asked by another scheme than this server. Then only the browser knows whether the scheme is the same.
   const schemes = site === null ? [scheme] : ['http:', 'https:'];
   const isOwn = schemes.some((each) => originOf(each, host) === origin);
   if (isOwn && (site ?? 'same-origin') === 'same-origin') return undefined;
-  return {
-    code: 'ORIGIN_NOT_ALLOWED',
-    message: `Pages from ${shown(origin)} may not act here: the request names the host ${shown(host)}. A proxy has to pass on the header Host.`,
-  };
+  const message = `Pages from ${shown(origin)} may not act here: the request names the host ${shown(host)}. A proxy has to pass on the header Host.`;
+  return new RequestError(403, 'ORIGIN_NOT_ALLOWED', message);
 }
 
 function shown(text: string): string {

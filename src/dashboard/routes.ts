@@ -1,13 +1,22 @@
 /** The target of a request. */
-export type Route =
-  | { readonly name: 'page' | 'state' | 'events' | 'elections' | 'locks' | 'groups' | 'servers' | 'healthz' }
-  | { readonly name: 'election'; readonly path: string }
-  | { readonly name: 'election-action'; readonly path: string; readonly action: ElectionAction }
-  | { readonly name: 'group-action'; readonly path: string; readonly action: GroupAction }
-  | { readonly name: 'unknown' };
+export type Route = ShownRoute | ActionRoute | { readonly name: 'healthz' } | { readonly name: 'unknown' };
 
-export type ElectionAction = 'resign' | 'hand-over' | 'revoke';
-export type GroupAction = 'move' | 'pin' | 'unpin';
+/** What visitors that may read can ask for. */
+export type ShownRoute =
+  | { readonly name: 'page' | (typeof LISTS)[number] }
+  | { readonly name: 'election'; readonly path: string };
+
+export type ActionRoute = ElectionRoute | GroupRoute;
+export interface ElectionRoute {
+  readonly name: 'election-action';
+  readonly path: string;
+  readonly action: 'resign' | 'hand-over' | 'revoke';
+}
+export interface GroupRoute {
+  readonly name: 'group-action';
+  readonly path: string;
+  readonly action: 'move' | 'pin' | 'unpin';
+}
 
 const UNKNOWN: Route = { name: 'unknown' };
 const LISTS = ['state', 'events', 'elections', 'locks', 'groups', 'servers'] as const;
@@ -50,12 +59,12 @@ function apiRouteOf(rest: string): Route {
     const path = decoded(election);
     if (path === undefined) return UNKNOWN;
     if (action === undefined) return { name: 'election', path };
-    return { name: 'election-action', path, action: action as ElectionAction };
+    return { name: 'election-action', path, action: action as ElectionRoute['action'] };
   }
   const [, group, change] = GROUP.exec(rest) ?? [];
   const path = group === undefined ? undefined : decoded(group);
   if (path === undefined) return UNKNOWN;
-  return { name: 'group-action', path, action: change as GroupAction };
+  return { name: 'group-action', path, action: change as GroupRoute['action'] };
 }
 
 function decoded(text: string): string | undefined {
@@ -66,14 +75,8 @@ function decoded(text: string): string | undefined {
   }
 }
 
-export type ActionRoute = Extract<Route, { readonly action: unknown }>;
-
-export function isAction(route: Route): route is ActionRoute {
-  return 'action' in route;
-}
-
 /** The methods by which a route may be asked for. */
-export function methodsOf({ name }: Route): readonly string[] {
-  if (name === 'election-action' || name === 'group-action') return ['POST'];
-  return name === 'events' ? ['GET'] : ['GET', 'HEAD'];
+export function methodsOf(route: Route): readonly string[] {
+  if ('action' in route) return ['POST'];
+  return route.name === 'events' ? ['GET'] : ['GET', 'HEAD'];
 }

@@ -27,13 +27,13 @@ export class SnapshotCache {
 
   /** The newest snapshot. A large one may be some seconds old; with its changes it is the present state. */
   get snapshot(): CachedSnapshot {
-    if (!this.#isGood) this.#make();
+    if (!this.needsChanges) this.#make();
     return { parts: this.#parts, changes: this.#changes };
   }
 
   /** Whether a change has to be reported here, though no visitor follows the events. */
   get needsChanges(): boolean {
-    return this.#isGood;
+    return this.#clock.now() < this.#goodUntil;
   }
 
   /** Called for each change, before visitors get it. */
@@ -41,7 +41,7 @@ export class SnapshotCache {
     this.#changes.push(event);
     // So many changes cost as much as a snapshot, and are longer to send.
     if (bytesOf(this.#changes) > bytesOf(this.#parts.values())) this.#goodUntil = Number.NEGATIVE_INFINITY;
-    if (!this.#isGood) this.#forget();
+    if (!this.needsChanges) this.#forget();
   }
 
   /** Whether these bytes are of the newest snapshot, which is kept anyway. */
@@ -49,15 +49,11 @@ export class SnapshotCache {
     return [...this.#parts.values()].includes(bytes) || this.#changes.includes(bytes);
   }
 
-  get #isGood(): boolean {
-    return this.#clock.now() < this.#goodUntil;
-  }
-
   #make(): void {
     const beganAt = this.#clock.now();
     this.#forget();
     for (const [name, value] of Object.entries(this.#read()))
-      this.#parts.set(name, encode(JSON.stringify(value)));
+      this.#parts.set(name, Buffer.from(JSON.stringify(value)));
     const now = this.#clock.now();
     this.#goodUntil = now + AGE_IN_COSTS * (now - beganAt);
   }
@@ -78,20 +74,14 @@ export function objectOf(
   const chunks: Uint8Array[] = [];
   let text = JSON.stringify(first).slice(0, -1);
   for (const [name, json] of parts) {
-    chunks.push(encode(`${text}${text === '{' ? '' : ','}${JSON.stringify(name)}:`), json);
+    chunks.push(Buffer.from(`${text}${text === '{' ? '' : ','}${JSON.stringify(name)}:`), json);
     text = '';
   }
-  return [...chunks, encode(`${text}}${rest}`)];
+  return [...chunks, Buffer.from(`${text}}${rest}`)];
 }
 
 export function bytesOf(chunks: Iterable<Uint8Array>): number {
   let bytes = 0;
   for (const { byteLength } of chunks) bytes += byteLength;
   return bytes;
-}
-
-const encoder = new TextEncoder();
-
-export function encode(text: string): Uint8Array {
-  return encoder.encode(text);
 }

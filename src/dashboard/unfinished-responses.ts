@@ -1,11 +1,11 @@
 import { ignore } from '../platform/async/promises.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
-import { bytesOf, encode } from './snapshot-cache.js';
+import { bytesOf } from './snapshot-cache.js';
 
 const KEEP_ALIVE_MS = 15_000;
 /** An event and not a comment: the page doesn't hear of comments, and if it hears nothing it takes its connection to be lost. */
 const KEEP_ALIVE = eventOf('alive', {});
-const RETRY = encode('retry: 2000\n\n');
+const RETRY = Buffer.from('retry: 2000\n\n');
 /** More visitors than operators have, and few enough that those that read nothing can't use up the memory of the process. */
 export const MOST_STREAMS = 100;
 /** Answers that are being sent at a time, beside the streams. */
@@ -30,8 +30,6 @@ class OpenBody {
   readAtMs: number;
   readonly #clock: Clock;
   readonly #onEnd: () => void;
-  readonly #signal: AbortSignal;
-  readonly #leave = () => this.end();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #position = 0; // In the first one.
   #isAsked = false;
@@ -39,15 +37,13 @@ class OpenBody {
   constructor(
     clock: Clock,
     chunks: readonly Uint8Array[],
-    { isEndless, signal, onEnd }: { isEndless: boolean; signal: AbortSignal; onEnd: () => void },
+    { isEndless, onEnd }: { isEndless: boolean; onEnd: () => void },
   ) {
     this.#clock = clock;
     this.waiting = [...chunks];
     this.isEndless = isEndless;
     this.readAtMs = clock.now();
-    this.#signal = signal;
     this.#onEnd = onEnd;
-    signal.addEventListener('abort', this.#leave);
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -58,7 +54,7 @@ class OpenBody {
           this.readAtMs = clock.now();
           this.#give();
         },
-        cancel: this.#leave,
+        cancel: () => this.end(),
       },
       { highWaterMark: 0 },
     );
@@ -98,7 +94,6 @@ class OpenBody {
   }
 
   #close(): void {
-    this.#signal.removeEventListener('abort', this.#leave);
     this.waiting.length = 0;
     this.#onEnd();
   }
@@ -173,13 +168,11 @@ export class UnfinishedResponses {
 
   #open(set: Set<OpenBody>, chunks: readonly Uint8Array[], signal: AbortSignal): ReadableStream<Uint8Array> {
     const isEndless = set === this.#streams;
-    const body: OpenBody = new OpenBody(this.#clock, chunks, {
-      isEndless,
-      signal,
-      onEnd: () => this.#remove(set, body),
-    });
+    const onEnd = () => this.#remove(set, body);
+    const body: OpenBody = new OpenBody(this.#clock, chunks, { isEndless, onEnd });
     set.add(body);
     this.#timer ??= this.#tickLater();
+    signal.addEventListener('abort', () => body.end());
     if (signal.aborted) body.end();
     this.#cutOffSlow();
     return body.stream;
@@ -231,5 +224,5 @@ export class UnfinishedResponses {
 
 /** JSON has no line breaks, whatever other clients have written. */
 export function eventOf(event: string, value: unknown): Uint8Array {
-  return encode(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`);
+  return Buffer.from(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`);
 }

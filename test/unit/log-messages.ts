@@ -24,7 +24,6 @@ const FORWARDERS: Readonly<Record<string, Forwarder>> = {
   warnOfSetup: { level: 'warn', at: 2 },
   report: { level: 'error', at: 1 }, // Session.report(error, message). With one argument it is another `report`.
   '#warnOnce': { level: 'warn', at: 1, file: 'session/path-protection.ts' },
-  '#warn': { level: 'warn', at: 1, file: 'dashboard/dashboard.ts' },
   '#print': { level: 'error', at: 0, file: 'cluster/supervisor/signal-shutdown.ts' },
   '#fail': { level: 'error', at: 0, file: 'cluster/supervisor/signal-shutdown.ts' },
   '#exit': { level: 'error', at: 1, file: 'cluster/supervisor/signal-shutdown.ts' },

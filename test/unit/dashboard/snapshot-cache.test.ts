@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { encode, objectOf, SnapshotCache } from '../../../src/dashboard/snapshot-cache.js';
+import { objectOf, SnapshotCache } from '../../../src/dashboard/snapshot-cache.js';
 import type { OverviewState } from '../../../src/overview/model/view-types.js';
 import type { Clock } from '../../../src/platform/time/clock.js';
 
@@ -15,7 +15,7 @@ it('the state was made JSON for each visitor, which blocked the leader: it is ma
   const first = shared.snapshot.parts;
   for (let asked = 0; asked < 100; asked++) expect(shared.snapshot.parts).toBe(first);
   expect(text(objectOf({ now: 1 }, first, '\n'))).toBe('{"now":1,"elections":[],"reads":1}\n');
-  shared.changed(encode('one'));
+  shared.changed(Buffer.from('one'));
   expect(text([...shared.snapshot.changes])).toBe('one');
   nowMs += 1000;
   expect(shared.needsChanges).toBe(false);
@@ -26,6 +26,6 @@ it('the state was made JSON for each visitor, which blocked the leader: it is ma
 });
 
 it('an object of parts is JSON with and without other properties', () => {
-  expect(text(objectOf({}, [['a', encode('[1]')]]))).toBe('{"a":[1]}');
+  expect(text(objectOf({}, [['a', Buffer.from('[1]')]]))).toBe('{"a":[1]}');
   expect(text(objectOf({}, []))).toBe('{}');
 });
